@@ -1,0 +1,76 @@
+# Every target sets up what it needs; `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PENSTOCK := $(BIN)/python -m controller.cli
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+	--no-emit-find-links --no-emit-index-url --no-emit-options
+# Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
+CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig $(KUBECONFIG))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types layers check unit integration sandbox generate lock image clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes (KUBECONFIG=file: on your own cluster)
+	@$(PENSTOCK) demo $(CLUSTER)
+
+test: check sandbox ## Run every check and every test, on a real control plane too
+	@echo "==> tests"
+	@$(BIN)/pytest $(PYTEST)
+
+check: lint types layers ## Run the checks that run nothing: ruff, yamllint, codespell, mypy, import-linter
+
+lint: $(VENV)/dev.stamp
+	@echo "==> ruff, yamllint, codespell"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/yamllint --strict .
+	@$(BIN)/codespell
+
+types: $(VENV)/dev.stamp
+	@echo "==> mypy --strict"
+	@$(BIN)/mypy
+
+layers: $(VENV)/dev.stamp
+	@echo "==> import-linter"
+	@$(BIN)/lint-imports --no-timing | tail -n 3
+
+unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
+	@$(BIN)/pytest tests/unit tests/property $(PYTEST)
+
+integration: sandbox ## Run the tests on the real control plane
+	@$(BIN)/pytest -m integration $(PYTEST)
+
+sandbox: $(VENV)/dev.stamp ## Get or build the programs of the sandbox (minutes, once)
+	@echo "==> control plane for the sandbox"
+	@$(PENSTOCK) sandbox build
+
+generate: $(VENV)/dev.stamp ## Write config/crd anew from the models
+	@$(BIN)/python -m controller.api.generate
+
+lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requirements/dev.in allow
+	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/runtime.txt pyproject.toml
+	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/dev.txt requirements/dev.in
+
+image: ## Build the container image (needs docker)
+	docker build -t penstock .
+
+clean: ## Remove the environment and all caches of this checkout
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov
+
+$(VENV)/runtime.stamp: requirements/runtime.txt
+	@echo "==> Python environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Penstock needs Python 3.11 or newer, this is {sys.version.split()[0]}; say which to use: make PYTHON=/path/to/python3")'
+	@$(PYTHON) -m venv $(VENV) || { echo "python's venv module does not work; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@$(PIP) install --require-hashes -r requirements/runtime.txt
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt pyproject.toml $(VENV)/runtime.stamp
+	@echo "==> tools for the checks and tests"
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
