@@ -1,0 +1,32 @@
+"""Every name that Penstock reads or writes on a Kubernetes object. One list, so that both programs agree."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GROUP: Final = "penstock.dev"
+VERSION: Final = "v1alpha1"
+
+GATE: Final = "penstock.dev/queue"
+"""The entry in spec.schedulingGates that the webhook adds and the release patch removes."""
+
+QUEUE_NAME: Final = "penstock.dev/queue-name"
+"""Pod label, written by the user: the LocalQueue of the pod's namespace."""
+
+DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
+"""Namespace label: the LocalQueue of pods that name none."""
+
+CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
+FLAVOR: Final = "penstock.dev/flavor"
+FLAVORS: Final = "penstock.dev/flavors"
+ADMITTED_AT: Final = "penstock.dev/admitted-at"
+POLICIES: Final = "penstock.dev/policies"
+
+STAMPED_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
+"""Pod labels that only the release patch writes; they say where the pod is charged."""
+
+STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, FLAVORS, POLICIES)
+"""Pod annotations that only Penstock writes."""
+
+CONDITION: Final = "penstock.dev/Admissible"
+"""Type of the pod condition that says why a queued pod waits."""

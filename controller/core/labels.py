@@ -1,0 +1,129 @@
+"""Label requirements: matching a set of labels, and whether requirements can hold together.
+
+Mirrors `labels.Requirement.Matches` (k8s.io/apimachinery) and `nodeaffinity` (k8s.io/component-helpers). A term with
+neither expressions nor fields matches no node, as in Kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Operator(StrEnum):
+    """Operators of node selector requirements; label selectors know the first four."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GT = "Gt"
+    LT = "Lt"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One requirement on one label key. `values` keep the order in which they were written."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Say whether a node or object with these labels meets the requirement."""
+        value = labels.get(self.key)
+        match self.operator:
+            case Operator.IN:
+                return value is not None and value in self.values
+            case Operator.NOT_IN:
+                return value is None or value not in self.values
+            case Operator.EXISTS:
+                return value is not None
+            case Operator.DOES_NOT_EXIST:
+                return value is None
+            case Operator.GT | Operator.LT:
+                return self._compares(value)
+
+    def _compares(self, value: str | None) -> bool:
+        have, bound = _integer(value), _integer(self.values[0] if len(self.values) == 1 else None)
+        if have is None or bound is None:
+            return False
+        return have > bound if self.operator is Operator.GT else have < bound
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One node selector term: all of its expressions (labels) and fields (only metadata.name) must hold."""
+
+    expressions: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """An empty term matches no node and must never be given requirements."""
+        return not self.expressions and not self.fields
+
+    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Say whether the node of this name and labels meets the term."""
+        if self.is_empty:
+            return False
+        named = {"metadata.name": name}
+        return all(r.matches(labels) for r in self.expressions) and all(r.matches(named) for r in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """metav1.LabelSelector as a conjunction; one without requirements matches everything."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Say whether an object with these labels is selected."""
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+def contradictory_key(requirements: Iterable[Requirement]) -> str | None:
+    """Return the first key (by name) whose requirements no label value can meet together, else None."""
+    by_key: dict[str, list[Requirement]] = {}
+    for requirement in requirements:
+        by_key.setdefault(requirement.key, []).append(requirement)
+    return next((key for key in sorted(by_key) if not _satisfiable(by_key[key])), None)
+
+
+def _satisfiable(requirements: list[Requirement]) -> bool:
+    if all(r.matches({}) for r in requirements):
+        return True
+    if any(r.operator is Operator.DOES_NOT_EXIST for r in requirements):
+        return False
+    listed = [set(r.values) for r in requirements if r.operator is Operator.IN]
+    if listed:
+        key = requirements[0].key
+        return any(all(r.matches({key: value}) for r in requirements) for value in set.intersection(*listed))
+    return _range_is_open(requirements)
+
+
+def _range_is_open(requirements: list[Requirement]) -> bool:
+    """With no `In`, only Gt and Lt bound the value; NotIn can at most punch holes into the range."""
+    above = [_integer(r.values[0]) for r in requirements if r.operator is Operator.GT and r.values]
+    below = [_integer(r.values[0]) for r in requirements if r.operator is Operator.LT and r.values]
+    if None in above or None in below:
+        return False
+    lows = [low for low in above if low is not None]
+    highs = [high for high in below if high is not None]
+    if not lows or not highs:
+        return True
+    holes = {value for r in requirements if r.operator is Operator.NOT_IN for value in r.values}
+    low, high = max(lows) + 1, min(highs)
+    # one more candidate than there are holes is enough to find a free one
+    return any(str(value) not in holes for value in range(low, min(high, low + len(holes) + 1)))
+
+
+def _integer(text: str | None) -> int | None:
+    """Read a base-10 int64 as strconv.ParseInt does; None when it is none."""
+    try:
+        is_plain = text is not None and text.isascii() and text.strip() == text and "_" not in text
+        value = int(text) if text is not None and is_plain else 2**63
+    except ValueError:
+        return None
+    return value if -(2**63) <= value < 2**63 else None

@@ -1,0 +1,97 @@
+"""Which flavor of a cluster queue takes a workload, and on which node there is room for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controller.core.amounts import PODS
+from controller.core.decisions import Blocker, Wait
+from controller.core.labels import Operator, Requirement, contradictory_key
+from controller.core.ledger import Ledger
+from controller.core.queues import CapacityMode, ClusterQueue, Flavor
+from controller.core.reasons import Reason
+from controller.core.shapes import Constraints, Shape
+from controller.core.snapshot import Snapshot
+
+_MILDEST_FIRST = (Reason.NO_CAPACITY, Reason.QUOTA_EXCEEDED, Reason.NEVER_FITS)
+"""Of several flavors' findings the one that got furthest names the wait: it is what will let the workload in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A flavor with quota and room, and the node where room was found (None for a sum)."""
+
+    flavor: Flavor
+    node: str | None
+
+
+def place(
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, shape: Shape, *, only_freed: bool
+) -> Placement | Wait:
+    """Try the queue's flavors in order; the first with quota and room wins.
+
+    `only_freed` looks for room on the nodes in `snapshot.freed` alone, the others being known to have none; a Wait it
+    returns carries no arithmetic, since the earlier one stands.
+    """
+    blockers = []
+    for quota in queue.flavors:
+        flavor = snapshot.flavors[quota.flavor]
+        blocker = ledger.quota_blocker(queue, quota, shape)
+        if blocker is None:
+            found = _find_room(snapshot, ledger, flavor, shape, only_freed=only_freed)
+            if isinstance(found, Placement):
+                return found
+            blocker = found
+        blockers.append(blocker)
+    reason = min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
+    return Wait(reason, blockers=tuple(blockers))
+
+
+def _find_room(
+    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape, *, only_freed: bool
+) -> Placement | Blocker:
+    if flavor.mode is CapacityMode.STATIC:
+        blocker = _contradiction(flavor, shape.constraints) or ledger.static_blocker(flavor, shape)
+        return blocker or Placement(flavor, None)
+    node = ledger.find_node(flavor, shape, only_freed=only_freed)
+    if node is not None:
+        return Placement(flavor, node)
+    if only_freed:
+        return Blocker(flavor.name, Reason.NO_CAPACITY)
+    return _no_node(snapshot, ledger, flavor, shape)
+
+
+def _contradiction(flavor: Flavor, constraints: Constraints) -> Blocker | None:
+    """Return a finding when no node label could meet both the flavor and the pod, in any of the pod's terms."""
+    own = (*(Requirement(k, Operator.IN, (v,)) for k, v in flavor.node_labels), *flavor.requirements)
+    keys = [contradictory_key((*own, *alternative)) for alternative in constraints.alternatives()]
+    if keys and None in keys:
+        return None
+    fault = f"contradicts it on {keys[0]}" if keys else "has only empty terms, which match no node"
+    detail = f"the pod's own node selector or affinity {fault}"
+    return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
+
+
+def _no_node(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
+    """Say why no node has room: none matches, none is large enough, or all are taken for now."""
+    index = snapshot.nodes
+    eligible = index.eligible(flavor, shape.constraints)
+    members = index.members(flavor.name)
+    if not eligible:
+        usable = sum(index.nodes[name].is_usable for name in members)
+        detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
+        return Blocker(flavor.name, Reason.NEVER_FITS if usable else Reason.NO_CAPACITY, detail=detail)
+    for resource, need in shape.requests:
+        largest = max(index.nodes[name].allocatable.get(resource, 0) for name in eligible)
+        if need > largest:
+            return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, "more than its largest node has")
+    return _tightest(ledger, flavor, shape, eligible)
+
+
+def _tightest(ledger: Ledger, flavor: Flavor, shape: Shape, eligible: tuple[str, ...]) -> Blocker:
+    """Name the resource that the fullest-handed node lacks, `pods` last: it is rarely the real shortage."""
+    for resource, need in sorted(shape.requests, key=lambda pair: pair[0] == PODS):
+        best = max(ledger.free(name).get(resource, 0) for name in eligible)
+        if need > best:
+            return Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, best, "free on its emptiest node")
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail="no single node has all that the pod asks for")

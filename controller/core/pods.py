@@ -1,0 +1,77 @@
+"""A pod as the controller knows it: what is needed to queue it, charge it and release it, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from controller.core.keys import GATE
+from controller.core.shapes import Shape
+from controller.core.workloads import Hold
+
+
+class Phase(Enum):
+    """Where a pod stands with us."""
+
+    QUEUED = "queued"
+    RESERVED = "reserved"
+    RUNNING = "running"
+    OTHER = "other"
+    """Not ours, or done: ended, or gated and being deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Which optional parts of the pod's spec exist, so that a JSON Patch can add to them or create them."""
+
+    node_selector: bool = False
+    tolerations: bool = False
+    affinity: bool = False
+    node_affinity: bool = False
+    preferred: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
+
+    `cluster_queue` and `flavor` are our stamps; `condition` is (status, reason) of our condition as it stands on the
+    pod. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    shape: Shape
+    generation: int = 0
+    resource_version: str = ""
+    queue: str | None = None
+    gates: tuple[str, ...] = ()
+    priority: int = 0
+    created: float = 0.0
+    node: str | None = None
+    is_finished: bool = False
+    is_terminating: bool = False
+    cluster_queue: str | None = None
+    flavor: str | None = None
+    pinned: str | None = None
+    condition: tuple[str, str] | None = None
+    hold: Hold | None = None
+    outline: Outline = Outline()
+    has_annotations: bool = False
+
+    @property
+    def key(self) -> str:
+        """namespace/name, as people write it."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def phase(self) -> Phase:
+        """Where the pod stands with us."""
+        if self.is_finished:
+            return Phase.OTHER
+        if GATE in self.gates:
+            return Phase.OTHER if self.is_terminating else Phase.QUEUED
+        if self.queue is None or self.gates:
+            return Phase.OTHER
+        return Phase.RESERVED if self.node is None else Phase.RUNNING

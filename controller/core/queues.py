@@ -1,0 +1,78 @@
+"""Flavors, cluster queues and local queues as the decision sees them. Objects as written are in `controller.api`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from controller.core.labels import LabelSelector, Requirement
+from controller.core.taints import Toleration
+
+
+class CapacityMode(StrEnum):
+    """How a flavor's room is known."""
+
+    NODES = "Nodes"
+    STATIC = "Static"
+
+
+class QueueingStrategy(StrEnum):
+    """What a workload that cannot be admitted does to those behind it."""
+
+    BEST_EFFORT_FIFO = "BestEffortFIFO"
+    STRICT_FIFO = "StrictFIFO"
+
+
+class StopPolicy(StrEnum):
+    """Whether a queue admits."""
+
+    NONE = "None"
+    HOLD = "Hold"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flavor:
+    """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction."""
+
+    name: str
+    node_labels: tuple[tuple[str, str], ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    mode: CapacityMode = CapacityMode.NODES
+    static: Mapping[str, int] = field(default_factory=dict)
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Say whether a node with these labels is of this flavor, overlaps aside."""
+        return all(labels.get(key) == value for key, value in self.node_labels) and all(
+            requirement.matches(labels) for requirement in self.requirements
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorQuota:
+    """What a cluster queue may use of one flavor: amount by resource. A resource not listed is not given at all."""
+
+    flavor: str
+    nominal: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterQueue:
+    """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference."""
+
+    name: str
+    flavors: tuple[FlavorQuota, ...]
+    namespaces: LabelSelector | None = None
+    strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
+    stop: StopPolicy = StopPolicy.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalQueue:
+    """A namespace's door to a cluster queue."""
+
+    namespace: str
+    name: str
+    cluster_queue: str
+    stop: StopPolicy = StopPolicy.NONE

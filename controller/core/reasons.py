@@ -1,0 +1,36 @@
+"""Why a workload waits: one closed enum, the same word in pod conditions, Events, metrics, logs and the CLI."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """The first thing to put right before the workload can be admitted."""
+
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    """The cluster queue's quota is used up for now."""
+    NO_CAPACITY = "NoCapacity"
+    """There is quota, but no node of a flavor has room now."""
+    NEVER_FITS = "NeverFits"
+    """Larger than any quota or node, or no node matches: waiting alone will not help."""
+    PRIORITY = "Priority"
+    """Behind another workload of a StrictFIFO queue."""
+    QUEUE_STOPPED = "QueueStopped"
+    """The local queue or the cluster queue is held by its stopPolicy."""
+    QUEUE_NOT_FOUND = "QueueNotFound"
+    """The named local queue, or the cluster queue behind it, does not exist."""
+    QUEUE_INVALID = "QueueInvalid"
+    """The cluster queue cannot be used as written, or names a flavor that does not exist."""
+    NAMESPACE_NOT_SELECTED = "NamespaceNotSelected"
+    """The cluster queue's namespaceSelector does not take the pod's namespace."""
+    FOREIGN_GATE = "ForeignGate"
+    """Another controller's scheduling gate is still on the pod."""
+    INVALID_REQUESTS = "InvalidRequests"
+    """The pod asks for an amount that cannot be counted."""
+    UNSUPPORTED_RESOURCE_CLAIMS = "UnsupportedResourceClaims"
+    """The pod has resourceClaims, whose devices cannot be charged yet."""
+    PATCH_REJECTED = "PatchRejected"
+    """The apiserver or its admission refused the release patch; it is tried again."""
+    PENDING = "Pending"
+    """Not yet looked at."""

@@ -1,0 +1,147 @@
+"""The release patch: one JSON Patch that narrows a queued pod to its flavor, stamps it and opens our gate.
+
+Legal for the apiserver by construction (KEP-3838): requirements go to the tail of every existing required term, never
+to an empty one, never twice; nodeSelector keys only where free; tolerations only added; our gate removed. The `test`
+operations make the apiserver refuse it (422) when the pod is another one or was edited after we read it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE
+from controller.core.labels import Operator, Requirement, Term
+from controller.core.pods import Pod
+from controller.core.queues import Flavor
+from controller.core.taints import Toleration
+
+Operations = list[dict[str, Any]]
+
+_NODE_AFFINITY = "/spec/affinity/nodeAffinity"
+_REQUIRED = f"{_NODE_AFFINITY}/requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = f"{_NODE_AFFINITY}/preferredDuringSchedulingIgnoredDuringExecution"
+_PIN_WEIGHT = 100
+
+
+def release_patch(pod: Pod, flavor: Flavor, *, cluster_queue: str, node: str | None, admitted_at: str) -> Operations:
+    """Build the operations that release `pod` onto `flavor`, softly pinned to `node` where one was planned.
+
+    `admitted_at` is RFC 3339. The pod must carry our gate as its only one, and must not contradict the flavor: the
+    decision has checked both.
+    """
+    return [
+        *_guards(pod),
+        *_node_selector(pod, flavor),
+        *_affinity(pod, flavor, node),
+        *_tolerations(pod, flavor),
+        *_stamps(pod, flavor, cluster_queue, admitted_at),
+        {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
+        {"op": "remove", "path": "/spec/schedulingGates/0"},
+    ]
+
+
+def _guards(pod: Pod) -> Operations:
+    version = ("generation", pod.generation) if pod.generation else ("resourceVersion", pod.resource_version)
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": pod.uid},
+        {"op": "test", "path": f"/metadata/{version[0]}", "value": version[1]},
+    ]
+
+
+def _node_selector(pod: Pod, flavor: Flavor) -> Operations:
+    own = dict(pod.shape.constraints.node_selector)
+    missing = {key: value for key, value in flavor.node_labels if key not in own}
+    if not missing:
+        return []
+    if not pod.outline.node_selector:
+        return [{"op": "add", "path": "/spec/nodeSelector", "value": missing}]
+    return [
+        {"op": "add", "path": f"/spec/nodeSelector/{_escape(key)}", "value": value} for key, value in missing.items()
+    ]
+
+
+def _affinity(pod: Pod, flavor: Flavor, node: str | None) -> Operations:
+    terms = pod.shape.constraints.terms
+    required: Operations = []
+    if flavor.requirements and terms is not None:
+        required = [op for index, term in enumerate(terms) for op in _narrow_term(index, term, flavor)]
+    new: dict[str, Any] = {}
+    if flavor.requirements and terms is None:
+        wanted = [_requirement(requirement) for requirement in flavor.requirements]
+        new["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
+    if node is not None and pod.outline.preferred:
+        required.append({"op": "add", "path": f"{_PREFERRED}/-", "value": _pin(node)})
+    elif node is not None:
+        new["preferredDuringSchedulingIgnoredDuringExecution"] = [_pin(node)]
+    return required + _set_node_affinity(pod, new)
+
+
+def _set_node_affinity(pod: Pod, new: dict[str, Any]) -> Operations:
+    if not new:
+        return []
+    if not pod.outline.affinity:
+        return [{"op": "add", "path": "/spec/affinity", "value": {"nodeAffinity": new}}]
+    if not pod.outline.node_affinity:
+        return [{"op": "add", "path": _NODE_AFFINITY, "value": new}]
+    return [{"op": "add", "path": f"{_NODE_AFFINITY}/{field}", "value": value} for field, value in new.items()]
+
+
+def _narrow_term(index: int, term: Term, flavor: Flavor) -> Operations:
+    if term.is_empty:
+        return []
+    wanted = [_requirement(r) for r in flavor.requirements if r not in term.expressions]
+    path = f"{_REQUIRED}/nodeSelectorTerms/{index}/matchExpressions"
+    if not term.expressions:
+        return [{"op": "add", "path": path, "value": wanted}]
+    return [{"op": "add", "path": f"{path}/-", "value": one} for one in wanted]
+
+
+def _tolerations(pod: Pod, flavor: Flavor) -> Operations:
+    missing = [_toleration(t) for t in flavor.tolerations if t not in pod.shape.constraints.tolerations]
+    if not missing:
+        return []
+    if not pod.outline.tolerations:
+        return [{"op": "add", "path": "/spec/tolerations", "value": missing}]
+    return [{"op": "add", "path": "/spec/tolerations/-", "value": one} for one in missing]
+
+
+def _stamps(pod: Pod, flavor: Flavor, cluster_queue: str, admitted_at: str) -> Operations:
+    labels: Operations = [
+        {"op": "add", "path": f"/metadata/labels/{_escape(CLUSTER_QUEUE)}", "value": cluster_queue},
+        {"op": "add", "path": f"/metadata/labels/{_escape(FLAVOR)}", "value": flavor.name},
+    ]
+    if pod.has_annotations:
+        path = f"/metadata/annotations/{_escape(ADMITTED_AT)}"
+        return [*labels, {"op": "add", "path": path, "value": admitted_at}]
+    return [
+        *labels,
+        # metadata has no generation: without this an annotation that came in between would be wiped
+        {"op": "test", "path": "/metadata/annotations", "value": None},
+        {"op": "add", "path": "/metadata/annotations", "value": {ADMITTED_AT: admitted_at}},
+    ]
+
+
+def _pin(node: str) -> dict[str, Any]:
+    field = _requirement(Requirement("metadata.name", Operator.IN, (node,)))
+    return {"weight": _PIN_WEIGHT, "preference": {"matchFields": [field]}}
+
+
+def _requirement(requirement: Requirement) -> dict[str, Any]:
+    document: dict[str, Any] = {"key": requirement.key, "operator": requirement.operator.value}
+    return {**document, "values": list(requirement.values)} if requirement.values else document
+
+
+def _toleration(toleration: Toleration) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "key": toleration.key,
+        "operator": toleration.operator,
+        "value": toleration.value,
+        "effect": toleration.effect,
+        "tolerationSeconds": toleration.seconds,
+    }
+    return {name: value for name, value in document.items() if value not in ("", None)}
+
+
+def _escape(key: str) -> str:
+    """RFC 6901."""
+    return key.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,40 @@
+"""The world as one decision sees it: a view of what the cache holds, valid until the cache changes next.
+
+Nothing is copied to make one; `decide` keeps what it spends in a ledger of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from controller.core.decisions import Wait
+from controller.core.nodes import NodeIndex
+from controller.core.queues import ClusterQueue, Flavor, LocalQueue
+from controller.core.workloads import QueueKey, Workload, WorkloadClass
+
+UsageKey = tuple[str, str, str]
+"""(cluster queue, flavor, resource)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What `decide` reads.
+
+    `usage` and `flavor_usage` are amounts charged by admitted workloads; `node_used` is what every pod bound to or
+    reserved on a node takes. `blocked` holds the classes that an earlier decision found blocked and that nothing has
+    opened since, except that the nodes in `freed` have more room now.
+    """
+
+    cluster_queues: Mapping[str, ClusterQueue]
+    local_queues: Mapping[QueueKey, LocalQueue]
+    flavors: Mapping[str, Flavor]
+    namespaces: Mapping[str, Mapping[str, str]]
+    nodes: NodeIndex
+    runs: Mapping[WorkloadClass, Sequence[Workload]]
+    usage: Mapping[UsageKey, int] = field(default_factory=dict)
+    flavor_usage: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    node_used: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    faulty_queues: Mapping[str, str] = field(default_factory=dict)
+    blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
+    freed: frozenset[str] = frozenset()

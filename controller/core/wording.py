@@ -1,0 +1,29 @@
+"""A Wait in words, for people: what is needed, what is free, in which flavor."""
+
+from __future__ import annotations
+
+from controller.core.amounts import format_amount
+from controller.core.decisions import Blocker, Wait
+from controller.core.reasons import Reason
+
+
+def describe(wait: Wait) -> str:
+    """One line for conditions and Events: the arithmetic of each flavor in order, or the single fault."""
+    if wait.blockers:
+        return "; ".join(_describe_blocker(blocker) for blocker in wait.blockers)
+    return wait.text
+
+
+def _describe_blocker(blocker: Blocker) -> str:
+    if blocker.resource is None:
+        return f"flavor {blocker.flavor}: {blocker.detail}"
+    need = format_amount(blocker.resource, blocker.need)
+    free = format_amount(blocker.resource, max(0, blocker.free))
+    subject = f"flavor {blocker.flavor}: needs {need} {blocker.resource}"
+    match blocker.reason:
+        case Reason.QUOTA_EXCEEDED:
+            return f"{subject}, {free} of its quota is free"
+        case Reason.NO_CAPACITY:
+            return f"{subject}, {free} {blocker.detail or 'of its capacity is free'}"
+        case _:
+            return f"{subject}, {blocker.detail} ({free})"
