@@ -1,0 +1,171 @@
+"""Requests to the apiserver as bytes in and bytes out. Knows HTTP, TLS and credentials; knows no kinds.
+
+The sessions are our own because the client library checks the HTTP status only on its typed path, has no total
+timeout and shares one connection pool between watches and writes. Each answer's status is checked here, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+import orjson
+from kubernetes_asyncio.client.configuration import Configuration
+
+from controller.kube.errors import ConfigError, Unreachable, api_error
+
+JSON = "application/json"
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+_REQUEST_SECONDS = 30.0
+_CONNECT_SECONDS = 5.0
+_READ_BUFFER = 2**20
+
+
+class Client:
+    """One apiserver. Use as an async context manager; every method raises from `controller.kube.errors`."""
+
+    def __init__(self, configuration: Configuration, *, user_agent: str) -> None:
+        self._configuration = configuration
+        self._user_agent = user_agent
+        self.url = str(configuration.host).rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        # TLS files are read once at start, before any request is served.
+        connector = aiohttp.TCPConnector(limit=0, ssl=_tls(self._configuration), keepalive_timeout=60)
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            # identity: compressing costs the apiserver and us more than loopback or a pod network does
+            headers={"User-Agent": self._user_agent, "Accept": JSON, "Accept-Encoding": "identity"},
+            read_bufsize=_READ_BUFFER,
+            trust_env=True,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None, *, seconds: float = 60.0) -> bytes:
+        """GET; the body."""
+        return await self._request("GET", path, params=params, seconds=seconds)
+
+    async def post(self, path: str, body: object, *, params: Mapping[str, str] | None = None) -> bytes:
+        """POST an object; the body of the answer."""
+        return await self._request("POST", path, params=params, data=_encode(body), content_type=JSON)
+
+    async def put(self, path: str, body: object) -> bytes:
+        """PUT an object; the body of the answer."""
+        return await self._request("PUT", path, data=_encode(body), content_type=JSON)
+
+    async def patch(
+        self,
+        path: str,
+        body: object,
+        *,
+        content_type: str,
+        params: Mapping[str, str] | None = None,
+        seconds: float = _REQUEST_SECONDS,
+    ) -> bytes:
+        """PATCH; the body of the answer, which is the whole new object."""
+        data = _encode(body)
+        return await self._request("PATCH", path, params=params, data=data, content_type=content_type, seconds=seconds)
+
+    async def delete(self, path: str, body: object = None, *, params: Mapping[str, str] | None = None) -> bytes:
+        """DELETE; the body of the answer."""
+        data = None if body is None else _encode(body)
+        return await self._request("DELETE", path, params=params, data=data, content_type=JSON)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, params: Mapping[str, str], *, silent_seconds: float
+    ) -> AsyncIterator[aiohttp.StreamReader]:
+        """Open a watch; raise Unreachable when nothing at all arrives for `silent_seconds`."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=silent_seconds)
+        try:
+            async with self._open("GET", path, params=params, timeout=timeout) as response:
+                if response.status >= 300:
+                    raise api_error(response.status, await response.read())
+                yield response.content
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _unreachable(self.url, error) from error
+
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        data: bytes | None = None,
+        content_type: str | None = None,
+        seconds: float = _REQUEST_SECONDS,
+    ) -> bytes:
+        headers = {"Content-Type": content_type} if data is not None and content_type else {}
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_SECONDS)
+        try:
+            async with self._open(method, path, params=params, data=data, headers=headers, timeout=timeout) as response:
+                body = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _unreachable(self.url, error) from error
+        if response.status >= 300:
+            raise api_error(response.status, body, retry_after=response.headers.get("Retry-After"))
+        return body
+
+    @asynccontextmanager
+    async def _open(self, method: str, path: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
+        if self._session is None:
+            raise RuntimeError("Client is used outside `async with`")
+        headers = {**options.pop("headers", {}), **await self._credentials()}
+        async with self._session.request(
+            method,
+            self.url + path,
+            headers=headers,
+            server_hostname=self._configuration.tls_server_name,
+            **options,
+        ) as response:
+            yield response
+
+    async def _credentials(self) -> dict[str, str]:
+        configuration = self._configuration
+        if "BearerToken" in configuration.api_key:
+            token = await configuration.get_api_key_with_prefix("BearerToken")
+            return {"Authorization": str(token)}
+        if configuration.username and configuration.password:
+            return {"Authorization": str(configuration.get_basic_auth_token())}
+        return {}
+
+
+def _encode(body: object) -> bytes:
+    return body if isinstance(body, bytes) else orjson.dumps(body)
+
+
+def _tls(configuration: Configuration) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+        if configuration.cert_file:
+            context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    except (OSError, ssl.SSLError) as error:
+        files = ", ".join(str(f) for f in (configuration.ssl_ca_cert, configuration.cert_file) if f)
+        raise ConfigError(f"TLS files of the kubeconfig ({files}): {error}") from error
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _unreachable(url: str, error: BaseException) -> Unreachable:
+    if isinstance(error, asyncio.TimeoutError):
+        return Unreachable(f"{url}: no answer in time")
+    return Unreachable(f"{url}: {' '.join(str(error).split()) or type(error).__name__}")

@@ -1,0 +1,37 @@
+"""The one place that reads a clock; everything else is handed the time.
+
+Wall time is for what people read and what other machines wrote (creationTimestamp); monotonic time
+is for how long something took or may take.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+
+
+def now() -> float:
+    """Seconds since the epoch."""
+    return time.time()  # noqa: TID251 - this is the function that the ban points to
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never jumps; only differences mean something."""
+    return time.monotonic()
+
+
+def rfc3339(epoch_seconds: float) -> str:
+    """Render as Kubernetes' metav1.Time: UTC, whole seconds, `Z`."""
+    return dt.datetime.fromtimestamp(int(epoch_seconds), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro(epoch_seconds: float) -> str:
+    """Render as Kubernetes' metav1.MicroTime: UTC, six fraction digits, `Z`."""
+    return dt.datetime.fromtimestamp(epoch_seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def epoch(rfc3339_text: str | None) -> float:
+    """Read metav1.Time or MicroTime; 0.0 for an absent one."""
+    if not rfc3339_text:
+        return 0.0
+    return dt.datetime.fromisoformat(rfc3339_text).timestamp()

@@ -1,0 +1,59 @@
+"""Find and read the connection settings: a kubeconfig, else the pod's service account.
+
+kubernetes-asyncio does the reading (contexts, exec plugins, OIDC, token refresh); this module turns its many
+ways to fail into one clear line. No request is made here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import yaml
+from kubernetes_asyncio.client.configuration import Configuration
+from kubernetes_asyncio.config import load_incluster_config, load_kube_config
+from kubernetes_asyncio.config.config_exception import ConfigException
+
+from controller.kube.errors import ConfigError
+
+_IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+
+
+async def load(kubeconfig: str | None = None, context: str | None = None) -> Configuration:
+    """Return the settings of `kubeconfig`, of $KUBECONFIG, of the pod, or of ~/.kube/config: the first there is.
+
+    Raises ConfigError with the file, the fault and what to do.
+    """
+    configuration = Configuration()
+    named = kubeconfig or os.environ.get("KUBECONFIG")
+    if named is None and _IN_CLUSTER in os.environ:
+        return _in_cluster(configuration)
+    joined = _existing(named)
+    try:
+        await load_kube_config(config_file=joined, context=context, client_configuration=configuration)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"kubeconfig {joined}: not YAML: {_one_line(error)}") from error
+    except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ConfigError(f"kubeconfig {joined}: {_one_line(error)}") from error
+    return configuration
+
+
+def _existing(named: str | None) -> str:
+    paths = [Path(part).expanduser() for part in (named or "~/.kube/config").split(os.pathsep) if part]
+    if not any(path.is_file() for path in paths):
+        where = "--kubeconfig or KUBECONFIG" if named else "the default kubeconfig"
+        listed = ", ".join(map(str, paths)) or "(empty)"
+        raise ConfigError(f"{where}: no such file: {listed}; name one with --kubeconfig FILE or set KUBECONFIG")
+    return os.pathsep.join(map(str, paths))
+
+
+def _in_cluster(configuration: Configuration) -> Configuration:
+    try:
+        load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+    except (ConfigException, OSError) as error:
+        raise ConfigError(f"service account of this pod: {_one_line(error)}") from error
+    return configuration
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,246 @@
+"""Bytes from the apiserver to core types. The one place that knows both shapes; parse here, once.
+
+Pods come by the thousand and differ in little, so what repeats is remembered by its raw bytes: a pod of a known make
+costs one shallow decode and two look-ups.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import DecodeError, Raw
+from msgspec.json import Decoder
+
+from controller.core.amounts import QuantityError, supply_amount
+from controller.core.demand import ContainerDemand, pod_demand
+from controller.core.keys import CLUSTER_QUEUE, CONDITION, FLAVOR, QUEUE_NAME
+from controller.core.labels import Operator, Requirement, Term
+from controller.core.nodes import Node
+from controller.core.pods import Outline, Pod
+from controller.core.reasons import Reason
+from controller.core.shapes import Constraints, Shape
+from controller.core.taints import Taint, Toleration
+from controller.core.workloads import Hold
+from controller.kube import wire
+from controller.kube.clock import epoch
+
+_REMEMBERED = 50_000
+_PIN_WEIGHT = 100
+_ENDED = ("Succeeded", "Failed")
+_CLAIMS = Hold(
+    Reason.UNSUPPORTED_RESOURCE_CLAIMS,
+    "spec.resourceClaims: devices of claims cannot be charged to a quota yet; use extended resources, or no queue",
+)
+
+_pod = Decoder(wire.PodObject)
+_node = Decoder(wire.NodeObject)
+_metadata = Decoder(wire.Metadata)
+_affinity = Decoder(wire.Affinity)
+_tolerations = Decoder(list[wire.PodToleration] | None)
+_resources = Decoder(wire.Resources | None)
+_quantities = Decoder(dict[str, str | int] | None)
+_selector = Decoder(dict[str, str] | None)
+
+
+class UnreadableObject(Exception):
+    """An object whose bytes do not have the form of its kind; the text says what and where."""
+
+
+class PodDecoder:
+    """Decode pods, remembering demands and constraints by their raw bytes."""
+
+    def __init__(self) -> None:
+        self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
+        self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
+        self._shapes: dict[Shape, Shape] = {}
+
+    def __call__(self, raw: bytes | Raw) -> Pod:
+        """Return the pod; raise UnreadableObject when the bytes are no pod."""
+        try:
+            pod = _pod.decode(raw)
+            return self._build(pod)
+        except (DecodeError, ValueError) as error:
+            raise UnreadableObject(f"pod: {error}") from error
+
+    def _build(self, pod: wire.PodObject) -> Pod:
+        meta, spec, status = pod.metadata, pod.spec, pod.status
+        labels = meta.labels or {}
+        constraints, outline, pinned = self._place(spec)
+        requests, hold = self._demand(pod)
+        return Pod(
+            uid=meta.uid,
+            namespace=meta.namespace,
+            name=meta.name,
+            shape=self._shape(Shape(requests, constraints)),
+            generation=meta.generation,
+            resource_version=meta.resource_version,
+            queue=labels.get(QUEUE_NAME),
+            gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
+            priority=spec.priority or 0,
+            created=epoch(meta.creation_timestamp),
+            node=spec.node_name or None,
+            is_finished=status.phase in _ENDED,
+            is_terminating=meta.deletion_timestamp is not None,
+            cluster_queue=labels.get(CLUSTER_QUEUE),
+            flavor=labels.get(FLAVOR),
+            pinned=pinned,
+            condition=next(((c.status, c.reason) for c in status.conditions or () if c.type == CONDITION), None),
+            hold=hold or (_CLAIMS if _has_claims(spec) else None),
+            outline=outline,
+            has_annotations=meta.annotations is not None,
+        )
+
+    def _shape(self, shape: Shape) -> Shape:
+        if len(self._shapes) > _REMEMBERED:
+            self._shapes.clear()
+        return self._shapes.setdefault(shape, shape)
+
+    def _demand(self, pod: wire.PodObject) -> tuple[Any, Hold | None]:
+        spec = pod.spec
+        allocated = _allocated(pod.status) if spec.node_name else {}
+        if allocated:
+            return _demand(spec, allocated)
+        key = (
+            *((c.name, bytes(c.resources)) for c in spec.containers),
+            None,
+            *((c.name, bytes(c.resources), c.restart_policy) for c in spec.init_containers or ()),
+            bytes(spec.resources),
+            bytes(spec.overhead),
+        )
+        known = self._demands.get(key)
+        if known is None:
+            if len(self._demands) > _REMEMBERED:
+                self._demands.clear()
+            known = self._demands[key] = _demand(spec, {})
+        return known
+
+    def _place(self, spec: wire.PodSpec) -> tuple[Constraints, Outline, str | None]:
+        key = (bytes(spec.node_selector), bytes(spec.affinity), bytes(spec.tolerations))
+        known = self._places.get(key)
+        if known is None:
+            if len(self._places) > _REMEMBERED:
+                self._places.clear()
+            known = self._places[key] = _place(*key)
+        return known
+
+
+def decode_node(raw: bytes | Raw) -> Node:
+    """Return the node; raise UnreadableObject when the bytes are no node."""
+    try:
+        node = _node.decode(raw)
+    except DecodeError as error:
+        raise UnreadableObject(f"node: {error}") from error
+    ready = any(c.type == "Ready" and c.status == "True" for c in node.status.conditions or ())
+    return Node(
+        name=node.metadata.name,
+        labels=node.metadata.labels or {},
+        taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.spec.taints or ()),
+        allocatable=_allocatable(node),
+        is_usable=ready and not node.spec.unschedulable,
+    )
+
+
+def decode_metadata(raw: bytes | Raw) -> wire.Owned:
+    """Return just the metadata of any object."""
+    try:
+        return _metadata.decode(raw).metadata
+    except DecodeError as error:
+        raise UnreadableObject(f"object: {error}") from error
+
+
+def _allocatable(node: wire.NodeObject) -> dict[str, int]:
+    try:
+        return {name: supply_amount(name, text) for name, text in (node.status.allocatable or {}).items()}
+    except QuantityError as error:
+        raise UnreadableObject(f"node {node.metadata.name}: status.allocatable: {error}") from error
+
+
+def _has_claims(spec: wire.PodSpec) -> bool:
+    return bytes(spec.resource_claims) not in (b"", b"null", b"[]")
+
+
+def _demand(spec: wire.PodSpec, allocated: dict[str, dict[str, str | int]]) -> tuple[Any, Hold | None]:
+    try:
+        requests = pod_demand(
+            [_container(container, allocated) for container in spec.containers],
+            [_container(container, allocated) for container in spec.init_containers or ()],
+            pod_level=_requests(spec.resources),
+            overhead=_optional(_quantities, spec.overhead) or {},
+        )
+    except QuantityError as error:
+        return (), Hold(Reason.INVALID_REQUESTS, str(error))
+    return requests, None
+
+
+def _container(container: wire.Container, allocated: dict[str, dict[str, str | int]]) -> ContainerDemand:
+    return ContainerDemand(
+        container.name,
+        _requests(container.resources),
+        allocated.get(container.name, {}),
+        is_sidecar=container.restart_policy == "Always",
+    )
+
+
+def _allocated(status: wire.PodStatus) -> dict[str, dict[str, str | int]]:
+    """What the node has set aside, which in-place resize lets differ from the spec."""
+    statuses = status.container_statuses or ()
+    return {one.name: one.allocated_resources for one in statuses if one.allocated_resources}
+
+
+def _requests(raw: Raw) -> dict[str, str | int]:
+    resources = _optional(_resources, raw)
+    return (resources.requests or {}) if resources else {}
+
+
+def _optional(decoder: Decoder[Any], raw: bytes | Raw) -> Any:
+    return decoder.decode(raw) if bytes(raw) else None
+
+
+def _place(selector: bytes, affinity: bytes, tolerations: bytes) -> tuple[Constraints, Outline, str | None]:
+    own: dict[str, str] | None = _optional(_selector, selector)
+    held: list[wire.PodToleration] | None = _optional(_tolerations, tolerations)
+    whole: wire.Affinity | None = _affinity.decode(affinity) if affinity not in (b"", b"null") else None
+    node = whole.node_affinity if whole is not None else None
+    required = node.required if node is not None else None
+    preferred = node.preferred if node is not None else None
+    constraints = Constraints(
+        node_selector=tuple(sorted((own or {}).items())),
+        terms=None if required is None else tuple(_term(term) for term in required.node_selector_terms or ()),
+        tolerations=tuple(
+            Toleration(t.key, t.operator or "Equal", t.value, t.effect, t.toleration_seconds) for t in held or ()
+        ),
+    )
+    outline = Outline(
+        node_selector=own is not None,
+        tolerations=held is not None,
+        affinity=whole is not None,
+        node_affinity=node is not None,
+        preferred=preferred is not None,
+    )
+    return constraints, outline, _pin(preferred or [])
+
+
+def _toleration(toleration: wire.PodToleration) -> Toleration:
+    t = toleration
+    # an absent operator means Equal; written out, so that equal tolerations are found equal
+    return Toleration(t.key, t.operator or "Equal", t.value, t.effect, t.toleration_seconds)
+
+
+def _term(term: wire.SelectorTerm) -> Term:
+    return Term(
+        tuple(_requirement(r) for r in term.match_expressions or ()),
+        tuple(_requirement(r) for r in term.match_fields or ()),
+    )
+
+
+def _requirement(requirement: wire.SelectorRequirement) -> Requirement:
+    return Requirement(requirement.key, Operator(requirement.operator), tuple(requirement.values or ()))
+
+
+def _pin(preferred: list[wire.PreferredTerm]) -> str | None:
+    """Return the node that our soft pin names: the release patch puts it last."""
+    for term in reversed(preferred):
+        fields = term.preference.match_fields or []
+        if term.weight == _PIN_WEIGHT and len(fields) == 1 and fields[0].key == "metadata.name" and fields[0].values:
+            return fields[0].values[0]
+    return None

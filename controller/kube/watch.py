@@ -1,0 +1,172 @@
+"""List, then watch, for as long as the program runs: a kind of object kept in step with the apiserver.
+
+Resumes where a watch ended, lists again after 410, takes silence for a dead connection (bookmarks come every minute),
+and backs off with jitter on every failure. What arrives is handed on as bytes; what it means is the sink's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
+
+from msgspec import DecodeError, Raw
+from msgspec.json import Decoder
+
+from controller.kube import wire
+from controller.kube.client import Client
+from controller.kube.decode import UnreadableObject, decode_metadata
+from controller.kube.errors import Gone, KubeError, api_error
+
+T = TypeVar("T")
+
+PAGE: Final = 1000
+SILENT_SECONDS: Final = 70.0
+_WATCH_SECONDS = (300, 600)
+_FIRST_PAUSE = 0.2
+_LONGEST_PAUSE = 30.0
+
+_page = Decoder(wire.Page)
+_event = Decoder(wire.WatchEvent)
+_status = Decoder(wire.Status)
+
+
+class Sink(Protocol[T]):
+    """Who keeps the objects. Calls come in order and must not block."""
+
+    def replace(self, items: list[T]) -> None:
+        """All there is now; what is not among them is gone."""
+
+    def upsert(self, item: T) -> None:
+        """One object is new or changed."""
+
+    def remove(self, item: T) -> None:
+        """One object is gone; this was its last state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something went wrong that the informer deals with itself; for logs and metrics."""
+
+    resource: str
+    cause: str
+    text: str
+
+
+class Informer(Generic[T]):
+    """Keeps `sink` in step with the collection at `path` (such as /api/v1/pods)."""
+
+    def __init__(
+        self,
+        client: Client,
+        path: str,
+        *,
+        decode: Callable[[Raw], T],
+        sink: Sink[T],
+        report: Callable[[Trouble], None],
+        selector: str | None = None,
+    ) -> None:
+        self.path = path
+        self.synced = asyncio.Event()
+        """Set once the first list has been handed on."""
+        self._client = client
+        self._decode = decode
+        self._sink = sink
+        self._report = report
+        self._params = {"labelSelector": selector} if selector else {}
+        self._version = ""
+
+    @property
+    def resource(self) -> str:
+        """Plural name of the kind."""
+        return self.path.rsplit("/", 1)[-1]
+
+    async def run(self) -> None:
+        """List and watch until cancelled."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                if not self._version:
+                    await self._list()
+                if await self._watch():
+                    pause = _FIRST_PAUSE
+                    continue
+            except Gone as error:
+                self._trouble("expired", error)
+                self._version = ""
+            except KubeError as error:
+                self._trouble(type(error).__name__, error)
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _list(self) -> None:
+        items: list[T] = []
+        token = ""
+        while True:
+            params = {**self._params, "limit": str(PAGE), **({"continue": token} if token else {})}
+            try:
+                page = _page.decode(await self._client.get(self.path, params))
+            except DecodeError as error:
+                raise KubeError(f"{self.path}: the answer is no list: {error}") from error
+            items.extend(item for raw in page.items or () if (item := self._read(raw)) is not None)
+            token = page.metadata.token
+            if not token:
+                break
+        self._sink.replace(items)
+        # only now: a list that failed half way must not be resumed from
+        self._version = page.metadata.version
+        self.synced.set()
+
+    async def _watch(self) -> bool:
+        """Watch until the server ends it; say whether anything arrived (an empty watch is not hurried back to)."""
+        arrived = False
+        params = {
+            **self._params,
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),  # noqa: S311 - spreads reconnects
+        }
+        async with self._client.stream(self.path, params, silent_seconds=SILENT_SECONDS) as content:
+            async for line in _lines(content.iter_any()):
+                arrived = True
+                try:
+                    self._take(_event.decode(line))
+                except DecodeError as error:
+                    raise KubeError(f"{self.path}: unreadable watch event: {error}") from error
+        return arrived
+
+    def _take(self, event: wire.WatchEvent) -> None:
+        if event.type == "ERROR":
+            status = _status.decode(event.object)
+            raise api_error(410 if status.reason == "Expired" else status.code, bytes(event.object))
+        if event.type != "BOOKMARK":
+            item = self._read(event.object)
+            if item is not None:
+                (self._sink.remove if event.type == "DELETED" else self._sink.upsert)(item)
+        self._version = decode_metadata(event.object).resource_version
+
+    def _read(self, raw: Raw) -> T | None:
+        try:
+            return self._decode(raw)
+        except UnreadableObject as error:
+            self._trouble("unreadable", error)
+            return None
+
+    def _trouble(self, cause: str, error: Exception) -> None:
+        self._report(Trouble(self.resource, cause, str(error)))
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Split a stream at newlines, however it was cut; lines may be megabytes long."""
+    parts: list[bytes] = []
+    async for chunk in chunks:
+        head, *more = chunk.split(b"\n")
+        parts.append(head)
+        for following in more:
+            line = b"".join(parts)
+            if line:
+                yield line
+            parts = [following]

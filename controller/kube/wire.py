@@ -1,0 +1,206 @@
+"""The parts of Kubernetes objects that we read, as they are on the wire. msgspec skips all other bytes.
+
+Parts that repeat from pod to pod (resources, affinity, tolerations) stay raw: equal bytes are looked up, not decoded
+again (`controller.kube.decode`). Nothing outside this room sees these types.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct, field
+
+
+class Owned(Struct, rename="camel"):
+    """metav1.ObjectMeta."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Gate(Struct):
+    """core/v1 PodSchedulingGate."""
+
+    name: str = ""
+
+
+class Container(Struct, rename="camel"):
+    """core/v1 Container."""
+
+    name: str = ""
+    resources: Raw = Raw()
+    restart_policy: str = ""
+
+
+class PodSpec(Struct, rename="camel"):
+    """core/v1 PodSpec."""
+
+    containers: list[Container] = field(default_factory=list)
+    init_containers: list[Container] | None = None
+    resources: Raw = Raw()
+    overhead: Raw = Raw()
+    node_name: str | None = None
+    node_selector: Raw = Raw()
+    affinity: Raw = Raw()
+    tolerations: Raw = Raw()
+    scheduling_gates: list[Gate] | None = None
+    resource_claims: Raw = Raw()
+    priority: int | None = None
+
+
+class Condition(Struct):
+    """core/v1 PodCondition and NodeCondition."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+
+
+class ContainerStatus(Struct, rename="camel"):
+    """core/v1 ContainerStatus."""
+
+    name: str = ""
+    allocated_resources: dict[str, str | int] | None = None
+
+
+class PodStatus(Struct, rename="camel"):
+    """core/v1 PodStatus."""
+
+    phase: str = ""
+    conditions: list[Condition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+
+
+class PodObject(Struct):
+    """core/v1 Pod."""
+
+    metadata: Owned
+    spec: PodSpec = field(default_factory=PodSpec)
+    status: PodStatus = field(default_factory=PodStatus)
+
+
+class SelectorRequirement(Struct):
+    """core/v1 NodeSelectorRequirement."""
+
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class SelectorTerm(Struct, rename="camel"):
+    """core/v1 NodeSelectorTerm."""
+
+    match_expressions: list[SelectorRequirement] | None = None
+    match_fields: list[SelectorRequirement] | None = None
+
+
+class PreferredTerm(Struct):
+    """core/v1 PreferredSchedulingTerm."""
+
+    weight: int
+    preference: SelectorTerm
+
+
+class NodeSelector(Struct, rename="camel"):
+    """core/v1 NodeSelector."""
+
+    node_selector_terms: list[SelectorTerm] | None = None
+
+
+class NodeAffinity(Struct):
+    """core/v1 NodeAffinity."""
+
+    required: NodeSelector | None = field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+    preferred: list[PreferredTerm] | None = field(name="preferredDuringSchedulingIgnoredDuringExecution", default=None)
+
+
+class Affinity(Struct, rename="camel"):
+    """core/v1 Affinity."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+class PodToleration(Struct, rename="camel"):
+    """core/v1 Toleration."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class Resources(Struct):
+    """core/v1 ResourceRequirements."""
+
+    requests: dict[str, str | int] | None = None
+
+
+class NodeTaint(Struct):
+    """core/v1 Taint."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Struct):
+    """core/v1 NodeSpec."""
+
+    unschedulable: bool = False
+    taints: list[NodeTaint] | None = None
+
+
+class NodeStatus(Struct):
+    """core/v1 NodeStatus."""
+
+    allocatable: dict[str, str | int] | None = None
+    conditions: list[Condition] | None = None
+
+
+class NodeObject(Struct):
+    """core/v1 Node."""
+
+    metadata: Owned
+    spec: NodeSpec = field(default_factory=NodeSpec)
+    status: NodeStatus = field(default_factory=NodeStatus)
+
+
+class Metadata(Struct):
+    """Any object of which only the metadata matters."""
+
+    metadata: Owned
+
+
+class ListMeta(Struct):
+    """metav1.ListMeta."""
+
+    version: str = field(name="resourceVersion", default="")
+    token: str = field(name="continue", default="")
+
+
+class Page(Struct):
+    """One page of any list."""
+
+    metadata: ListMeta
+    items: list[Raw] | None = None
+
+
+class WatchEvent(Struct):
+    """One line of a watch."""
+
+    type: str
+    object: Raw
+
+
+class Status(Struct):
+    """metav1.Status, as an ERROR event carries it."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
