@@ -1,0 +1,168 @@
+"""The scalar values of a spec: quantities, label keys and values, names; each with its rule for CEL and for Python.
+
+What these values mean when they are compared or added belongs to the core.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, PlainValidator, StrictStr, WithJsonSchema
+
+from controller.api.rules import Fault, Rule, SchemaKeys, fault, refuse, rules
+from controller.core.amounts import QuantityError, parse_quantity
+
+QUANTITY_LENGTH = 32
+_QUANTITY_PATTERN = r"^[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
+_QUANTITY_FORM = 'must be a quantity: a whole number, or text such as "500m", "8" or "64Gi"'
+_NOT_NEGATIVE = "must not be negative"
+_NO_OVERFLOW = "must be less than 2^63"
+
+_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
+_LABEL_NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_KEY_PATTERN = f"^({_DNS_SUBDOMAIN}/)?{_LABEL_NAME}$"
+_KEY_LENGTH = 317
+_PREFIX_LENGTH = 253
+_VALUE_PATTERN = f"^({_LABEL_NAME})?$"
+_NAME_PATTERN = f"^{_DNS_SUBDOMAIN}$"
+
+_KEY_FORM = 'an optional DNS prefix and "/", then at most 63 letters, digits, "-", "_" or "."'
+LABEL_KEY_MESSAGE = f"must be a label key: {_KEY_FORM}, such as node.kubernetes.io/instance-type"
+LABEL_VALUE_MESSAGE = (
+    'must be a label value: at most 63 letters, digits, "-", "_" or ".", first and last a letter or digit'
+)
+RESOURCE_NAME_MESSAGE = f"must be a resource name: {_KEY_FORM}, such as cpu or nvidia.com/gpu"
+NAME_MESSAGE = 'must be an object\'s name: lower case letters, digits, "-" or ".", first and last a letter or digit'
+
+
+def label_key_cel(variable: str) -> str:
+    """Return the CEL expression that holds when `variable` is a legal label key, as IsQualifiedName has it."""
+    return f"{variable}.matches('{_KEY_PATTERN}') && {variable}.indexOf('/') <= {_PREFIX_LENGTH}".replace("\\", "\\\\")
+
+
+def _cel_text(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def is_label_key(text: str) -> bool:
+    """Say whether `text` is a legal label key, as Kubernetes' IsQualifiedName does."""
+    return re.fullmatch(_KEY_PATTERN, text) is not None and text.find("/") <= _PREFIX_LENGTH
+
+
+def is_label_value(text: str) -> bool:
+    """Say whether `text` is a legal label value, as Kubernetes' IsValidLabelValue does."""
+    return re.fullmatch(_VALUE_PATTERN, text) is not None
+
+
+def keys_rule(message: str) -> Rule:
+    """Return the rule that every key of a map is a label key; the message names one that is not."""
+    legal = label_key_cel("key")
+    one = f"self.filter(key, !({legal}))[0]"
+    return Rule(
+        f"self.all(key, {legal})", f"every key {message}", f"'\"' + {one} + '\": {_cel_text('the key ' + message)}'"
+    )
+
+
+def _checked(holds: Callable[[str], bool], message: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not holds(text):
+            raise fault(message)
+        return text
+
+    return AfterValidator(check)
+
+
+def _checked_keys(message: str) -> AfterValidator:
+    def check(entries: Mapping[str, Any]) -> Mapping[str, Any]:
+        refuse([Fault((key,), key, f"the key {message}") for key in entries if not is_label_key(key)])
+        return entries
+
+    return AfterValidator(check)
+
+
+def _read_quantity(value: Any) -> str | int:
+    """Return `value` as it is written, which is the form that `core.amounts` counts."""
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise fault(_QUANTITY_FORM)
+    try:
+        parse_quantity(value)
+    except QuantityError as error:
+        raise fault(_unusable(str(value))) from error
+    if isinstance(value, str) and (fault_text := _malformed(value)):
+        raise fault(fault_text)
+    return value
+
+
+def _unusable(text: str) -> str:
+    return _malformed(text) or (_NOT_NEGATIVE if text.startswith("-") else _NO_OVERFLOW)
+
+
+def _malformed(text: str) -> str | None:
+    if len(text) > QUANTITY_LENGTH:
+        return f"must be at most {QUANTITY_LENGTH} characters"
+    return None if re.fullmatch(_QUANTITY_PATTERN, text) else _QUANTITY_FORM
+
+
+_QUANTITY_SCHEMA: dict[str, Any] = {
+    "x-kubernetes-int-or-string": True,
+    "anyOf": [{"type": "integer"}, {"type": "string"}],
+    "maxLength": QUANTITY_LENGTH,
+    "pattern": _QUANTITY_PATTERN,
+    # The pattern refuses malformed text in words of regular expressions, so the first rule says it for people. The
+    # others pass what is malformed: quantity() of it would end them with an error of its own.
+    **rules(
+        Rule("type(self) == int || isQuantity(self)", _QUANTITY_FORM),
+        Rule(
+            "type(self) == int ? self >= 0 : (!isQuantity(self) || quantity(self).compareTo(quantity('0')) >= 0)",
+            _NOT_NEGATIVE,
+        ),
+        # Kubernetes caps what does not fit at 2^63-1, so only the exact text of that number may reach it.
+        Rule(
+            "type(self) == int || !isQuantity(self) || self == '9223372036854775807'"
+            " || quantity(self).isLessThan(quantity('9223372036854775807'))",
+            _NO_OVERFLOW,
+        ),
+    ),
+}
+
+Quantity = Annotated[str | int, PlainValidator(_read_quantity), WithJsonSchema(_QUANTITY_SCHEMA)]
+
+LabelKey = Annotated[
+    StrictStr,
+    _checked(is_label_key, LABEL_KEY_MESSAGE),
+    SchemaKeys(maxLength=_KEY_LENGTH, **rules(Rule(label_key_cel("self"), LABEL_KEY_MESSAGE))),
+]
+LabelValue = Annotated[
+    StrictStr,
+    _checked(is_label_value, LABEL_VALUE_MESSAGE),
+    SchemaKeys(maxLength=63, **rules(Rule(f"self.matches('{_VALUE_PATTERN}')", LABEL_VALUE_MESSAGE))),
+]
+ResourceName = Annotated[
+    StrictStr,
+    _checked(is_label_key, RESOURCE_NAME_MESSAGE),
+    SchemaKeys(maxLength=_KEY_LENGTH, minLength=1, **rules(Rule(label_key_cel("self"), RESOURCE_NAME_MESSAGE))),
+]
+ObjectName = Annotated[
+    StrictStr,
+    Field(min_length=1, max_length=63),
+    _checked(lambda text: re.fullmatch(_NAME_PATTERN, text) is not None, NAME_MESSAGE),
+    SchemaKeys(pattern=_NAME_PATTERN),
+]
+Labels = Annotated[
+    dict[str, LabelValue],
+    Field(max_length=32),
+    _checked_keys(LABEL_KEY_MESSAGE),
+    SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
+]
+Resources = Annotated[
+    dict[str, Quantity],
+    Field(min_length=1, max_length=64),
+    _checked_keys(RESOURCE_NAME_MESSAGE),
+    SchemaKeys(**rules(keys_rule(RESOURCE_NAME_MESSAGE))),
+]
+# Written by Penstock, in the form that it chose; read back by people only.
+ReportedQuantity = Annotated[StrictStr, Field(max_length=QUANTITY_LENGTH)]
+ReportedResources = Annotated[dict[str, ReportedQuantity], Field(max_length=64)]
