@@ -1,0 +1,303 @@
+"""The cache: every object as last seen, and the sums, order and marks that are kept up as they change.
+
+Level, not edge: an event changes what is known and marks what it may have opened; the next decision reads the state.
+A decision that was sent and not yet seen back is assumed: its workload is charged, and waits no longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from controller.cache.reasons import Reasons
+from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
+from controller.core.backlog import Backlog
+from controller.core.decisions import Admit, Plan, Wait
+from controller.core.keys import GATE
+from controller.core.nodes import Node, NodeIndex
+from controller.core.pods import Phase, Pod
+from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
+from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
+from controller.core.workloads import Hold, QueueKey, Workload, WorkloadClass, order_key
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class ClusterCache:
+    """All that the controller knows. `on_change` is called after every change that a decision should see."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self.pods: dict[str, Pod] = {}
+        self.nodes: dict[str, Node] = {}
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        self.flavors: dict[str, Flavor] = {}
+        self.cluster_queues: dict[str, ClusterQueue] = {}
+        self.local_queues: dict[QueueKey, LocalQueue] = {}
+        self.faulty_queues: dict[str, str] = {}
+        self.backlog = Backlog()
+        self.usage = Usage()
+        self.reasons = Reasons()
+        self._assumed: dict[str, Admit] = {}
+        self._rejected: dict[str, Hold] = {}
+        self._unstamped: set[str] = set()
+        self._blocked: dict[WorkloadClass, Wait] = {}
+        self._freed: set[str] = set()
+        self._index: NodeIndex | None = None
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    @property
+    def index(self) -> NodeIndex:
+        """Nodes by flavor, worked out anew after a node or flavor changed."""
+        if self._index is None:
+            self._index = NodeIndex(dict(self.nodes), dict(self.flavors))
+        return self._index
+
+    def snapshot(self) -> Snapshot:
+        """Return the world as it is now; valid until the next change of the cache."""
+        return Snapshot(
+            cluster_queues=self.cluster_queues,
+            local_queues=self.local_queues,
+            flavors=self.flavors,
+            namespaces=self.namespaces,
+            nodes=self.index,
+            runs=self.backlog.runs,
+            usage=self.usage.by_queue,
+            flavor_usage=self.usage.by_flavor,
+            node_used=self.usage.by_node,
+            faulty_queues=self.faulty_queues,
+            blocked=self._blocked,
+            freed=frozenset(self._freed),
+        )
+
+    def queues_of(self, cluster_queue: str) -> list[QueueKey]:
+        """Local queues that lead to this cluster queue."""
+        return [key for key, local in self.local_queues.items() if local.cluster_queue == cluster_queue]
+
+    # -- decisions -------------------------------------------------------------------------------------------------
+
+    def absorb(self, plan: Plan) -> None:
+        """Remember what a plan found blocked and why, and assume its admissions."""
+        if plan.is_complete:
+            self._freed.clear()
+        for admit in plan.admits:
+            self._assumed[admit.workload.uid] = admit
+            self._refresh(admit.workload.uid)
+        for kind, wait in plan.waits.items():
+            if kind not in self.backlog.runs:
+                continue
+            if wait.blockers:
+                self._blocked[kind] = wait
+            self.reasons.learn(kind, wait, self.backlog.runs[kind])
+
+    def assumed(self, uid: str) -> Admit | None:
+        """Return the admission of this pod that was sent and not yet seen back."""
+        return self._assumed.get(uid)
+
+    def settle(self, uid: str, *, rejected: Hold | None = None) -> None:
+        """End the assumption: what the pod itself says counts again. `rejected` keeps it from being tried at once."""
+        self._assumed.pop(uid, None)
+        if rejected is not None and uid in self.pods:
+            self._rejected[uid] = rejected
+        self._refresh(uid)
+        self._on_change()
+
+    def retry(self, uid: str) -> None:
+        """Let a rejected workload be decided again."""
+        if self._rejected.pop(uid, None) is not None:
+            self._refresh(uid)
+            self._on_change()
+
+    def reopen_all(self) -> None:
+        """Let the next decision look at every class anew."""
+        self._blocked.clear()
+        for kind in [kind for kind in self.reasons.known() if kind not in self.backlog.runs]:
+            self.reasons.forget(kind)
+        self._on_change()
+
+    # -- pods ------------------------------------------------------------------------------------------------------
+
+    def put_pod(self, pod: Pod) -> None:
+        """Take in a pod's state, unless a newer one is known already."""
+        known = self.pods.get(pod.uid)
+        if known is not None and _is_older(pod, known):
+            return
+        self.pods[pod.uid] = pod
+        if self._refresh(pod.uid):
+            self._on_change()
+
+    def drop_pod(self, uid: str) -> None:
+        """Forget a pod that is gone, and all that it held."""
+        if self.pods.pop(uid, None) is None:
+            return
+        self._assumed.pop(uid, None)
+        self._rejected.pop(uid, None)
+        self.reasons.released.pop(uid, None)
+        self._refresh(uid)
+        self._on_change()
+
+    def replace_pods(self, pods: Iterable[Pod]) -> None:
+        """Take in a full list: what is not in it is gone."""
+        listed = {pod.uid: pod for pod in pods}
+        for uid in [uid for uid in self.pods if uid not in listed]:
+            self.drop_pod(uid)
+        for pod in listed.values():
+            self.put_pod(pod)
+
+    def _refresh(self, uid: str) -> bool:
+        """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
+        pod = self.pods.get(uid)
+        is_queued = pod is not None and pod.phase is Phase.QUEUED
+        if pod is not None and is_queued and uid not in self._assumed:
+            moved = self._enqueue(pod)
+        else:
+            removed = self.backlog.remove(uid)
+            moved = removed is not None
+            if removed is not None:
+                self._leave(removed.kind)
+        self._unstamped.discard(uid)
+        back = self.usage.set(uid, None if pod is None else self._charge(pod))
+        self._mark(back)
+        if pod is not None and not is_queued and pod.condition is not None and pod.condition[0] != "True":
+            self.reasons.released[uid] = None
+        return moved or back != NOTHING
+
+    def _enqueue(self, pod: Pod) -> bool:
+        hold = pod.hold or _foreign_gates(pod) or self._rejected.get(pod.uid)
+        kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
+        former = self.backlog.get(pod.uid)
+        order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
+        workload = Workload(pod.uid, pod.key, kind, order)
+        if not self.backlog.put(workload):
+            return False
+        self.reasons.mark(workload)
+        if former is not None and former.kind != kind:
+            self._leave(former.kind)
+        return True
+
+    def _leave(self, kind: WorkloadClass) -> None:
+        if kind not in self.backlog.runs:
+            self._blocked.pop(kind, None)
+            self.reasons.forget(kind)
+
+    # -- charges ---------------------------------------------------------------------------------------------------
+
+    def _charge(self, pod: Pod) -> Charge | None:
+        admit = self._assumed.get(pod.uid)
+        queue = (pod.namespace, pod.queue or "")
+        if admit is not None and pod.phase is Phase.QUEUED:
+            return Charge(pod.shape.requests, admit.node, admit.cluster_queue, admit.flavor, queue, Phase.RESERVED)
+        if pod.is_finished:
+            return None
+        if pod.phase in (Phase.RESERVED, Phase.RUNNING):
+            place = pod.node or pod.pinned
+            cluster_queue, flavor = self._account(pod)
+            if cluster_queue:
+                return Charge(pod.shape.requests, place, cluster_queue, flavor, queue, pod.phase)
+        return Charge(pod.shape.requests, pod.node) if pod.node is not None else None
+
+    def _account(self, pod: Pod) -> tuple[str, str]:
+        """Say which cluster queue and flavor pay for an ungated pod: its stamps, else what its label and node say."""
+        if pod.cluster_queue and pod.flavor:
+            return pod.cluster_queue, pod.flavor
+        self._unstamped.add(pod.uid)
+        local = self.local_queues.get((pod.namespace, pod.queue or ""))
+        queue = self.cluster_queues.get(local.cluster_queue) if local is not None else None
+        if queue is None or not queue.flavors:
+            return "", ""
+        names = [quota.flavor for quota in queue.flavors]
+        landed = self.index.flavor_of.get(pod.node or "")
+        return queue.name, landed if landed in names else names[0]
+
+    def _mark(self, back: GivenBack) -> None:
+        if back.node:
+            self._freed.add(back.node)
+        if back.cluster_queue:
+            self._reopen(back.cluster_queue)
+        flavor = self.flavors.get(back.flavor)
+        if flavor is not None and flavor.mode is CapacityMode.STATIC:
+            for queue in self.cluster_queues.values():
+                if any(quota.flavor == flavor.name for quota in queue.flavors):
+                    self._reopen(queue.name)
+
+    def _reopen(self, cluster_queue: str) -> None:
+        for key in self.queues_of(cluster_queue):
+            for kind in self.backlog.classes(key):
+                self._blocked.pop(kind, None)
+
+    # -- everything else -------------------------------------------------------------------------------------------
+
+    def put_node(self, node: Node) -> None:
+        """Take in a node; a heartbeat that changes nothing changes nothing here."""
+        if self.nodes.get(node.name) == node:
+            return
+        self.nodes[node.name] = node
+        self._freed.add(node.name)
+        self._reindex()
+
+    def drop_node(self, name: str) -> None:
+        """Forget a node that is gone."""
+        if self.nodes.pop(name, None) is not None:
+            self._freed.discard(name)
+            self._reindex()
+
+    def set_flavor(self, name: str, flavor: Flavor | None) -> None:
+        """Take in a flavor, or forget it."""
+        _set(self.flavors, name, flavor)
+        self._reindex()
+        self.reopen_all()
+
+    def set_cluster_queue(self, name: str, queue: ClusterQueue | None, *, fault: str | None = None) -> None:
+        """Take in a cluster queue, forget it, or note why it cannot be used as written."""
+        _set(self.cluster_queues, name, queue)
+        _set(self.faulty_queues, name, fault)
+        self._rules_changed()
+
+    def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
+        """Take in a local queue, or forget it."""
+        _set(self.local_queues, key, queue)
+        self._rules_changed()
+
+    def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
+        """Take in a namespace's labels, or forget it."""
+        if self.namespaces.get(name) == labels:
+            return
+        _set(self.namespaces, name, labels)
+        self._rules_changed()
+
+    def _reindex(self) -> None:
+        self._index = None
+        self._recharge_unstamped()
+        self._on_change()
+
+    def _rules_changed(self) -> None:
+        self._recharge_unstamped()
+        self.reopen_all()
+
+    def _recharge_unstamped(self) -> None:
+        for uid in list(self._unstamped):
+            self._refresh(uid)
+
+
+def _set(known: dict[_K, _V], key: _K, value: _V | None) -> None:
+    if value is None:
+        known.pop(key, None)
+    else:
+        known[key] = value
+
+
+def _foreign_gates(pod: Pod) -> Hold | None:
+    foreign = [gate for gate in pod.gates if gate != GATE]
+    if not foreign:
+        return None
+    names = ", ".join(foreign)
+    return Hold(Reason.FOREIGN_GATE, f"waits for the scheduling gates of others to be removed first: {names}")
+
+
+def _is_older(pod: Pod, known: Pod) -> bool:
+    """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
+    new, old = pod.resource_version, known.resource_version
+    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

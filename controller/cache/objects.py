@@ -1,0 +1,68 @@
+"""Our objects as written (`controller.api`) to what the decision reads (`controller.core.queues`)."""
+
+from __future__ import annotations
+
+from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
+from controller.api.flavor import ResourceFlavor
+from controller.api.local_queue import LocalQueue as WrittenLocalQueue
+from controller.api.nodes import LabelSelector as WrittenSelector
+from controller.core.amounts import supply_amount, supply_amounts
+from controller.core.labels import LabelSelector, Operator, Requirement
+from controller.core.queues import (
+    CapacityMode,
+    ClusterQueue,
+    Flavor,
+    FlavorQuota,
+    LocalQueue,
+    QueueingStrategy,
+    StopPolicy,
+)
+from controller.core.taints import Toleration
+
+
+def to_flavor(written: ResourceFlavor) -> Flavor:
+    """Return the flavor as the decision reads it."""
+    spec = written.spec
+    return Flavor(
+        name=written.metadata.name,
+        node_labels=tuple(sorted(spec.node_labels.items())),
+        requirements=tuple(Requirement(r.key, Operator(r.operator), r.values) for r in spec.node_requirements),
+        tolerations=tuple(
+            Toleration(t.key, t.operator, t.value, t.effect, t.toleration_seconds) for t in spec.tolerations
+        ),
+        mode=CapacityMode(spec.capacity.mode),
+        static=supply_amounts(spec.capacity.static or {}),
+    )
+
+
+def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
+    """Return the cluster queue as the decision reads it."""
+    spec = written.spec
+    return ClusterQueue(
+        name=written.metadata.name,
+        flavors=tuple(
+            FlavorQuota(f.name, {r.name: supply_amount(r.name, r.nominal_quota) for r in f.resources})
+            for f in spec.flavors
+        ),
+        namespaces=_selector(spec.namespace_selector),
+        strategy=QueueingStrategy(spec.queueing_strategy),
+        stop=StopPolicy(spec.stop_policy),
+    )
+
+
+def to_local_queue(written: WrittenLocalQueue) -> LocalQueue:
+    """Return the local queue as the decision reads it."""
+    return LocalQueue(
+        namespace=written.metadata.namespace,
+        name=written.metadata.name,
+        cluster_queue=written.spec.cluster_queue,
+        stop=StopPolicy(written.spec.stop_policy),
+    )
+
+
+def _selector(written: WrittenSelector | None) -> LabelSelector | None:
+    if written is None:
+        return None
+    equal = (Requirement(key, Operator.IN, (value,)) for key, value in sorted(written.match_labels.items()))
+    listed = (Requirement(r.key, Operator(r.operator), r.values) for r in written.match_expressions)
+    return LabelSelector((*equal, *listed))

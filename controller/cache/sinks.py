@@ -1,0 +1,134 @@
+"""From what informers hand over to the cache: one sink a kind. No rule lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from controller.api.cluster_queue import ClusterQueue
+from controller.api.flavor import ResourceFlavor
+from controller.api.local_queue import LocalQueue
+from controller.cache.cluster import ClusterCache
+from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
+from controller.cache.written import Entry, Key, Read, Written
+from controller.core.nodes import Node
+from controller.core.pods import Pod
+from controller.kube.wire import Owned
+
+
+class PodSink:
+    """Pods into the cache."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+        self.replace = cache.replace_pods
+        self.upsert = cache.put_pod
+
+    def remove(self, item: Pod) -> None:
+        """One pod is gone."""
+        self._cache.drop_pod(item.uid)
+
+
+class NodeSink:
+    """Nodes into the cache."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+        self.upsert = cache.put_node
+
+    def replace(self, items: Iterable[Node]) -> None:
+        """All nodes there are."""
+        listed = {node.name: node for node in items}
+        for name in [name for name in self._cache.nodes if name not in listed]:
+            self._cache.drop_node(name)
+        for node in listed.values():
+            self._cache.put_node(node)
+
+    def remove(self, item: Node) -> None:
+        """One node is gone."""
+        self._cache.drop_node(item.name)
+
+
+class NamespaceSink:
+    """Namespaces' labels into the cache."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+
+    def replace(self, items: Iterable[Owned]) -> None:
+        """All namespaces there are."""
+        listed = {item.name: item for item in items}
+        for name in [name for name in self._cache.namespaces if name not in listed]:
+            self._cache.set_namespace(name, None)
+        for item in listed.values():
+            self.upsert(item)
+
+    def upsert(self, item: Owned) -> None:
+        """One namespace is new or changed."""
+        self._cache.set_namespace(item.name, item.labels or {})
+
+    def remove(self, item: Owned) -> None:
+        """One namespace is gone."""
+        self._cache.set_namespace(item.name, None)
+
+
+class ObjectSink:
+    """Objects of one of our own kinds: entries for their status, models for the decision."""
+
+    def __init__(self, entries: dict[Key, Entry], put: Callable[[Key, Read | None], None]) -> None:
+        self._entries = entries
+        self._put = put
+
+    def replace(self, items: Iterable[Read]) -> None:
+        """All objects of the kind there are."""
+        listed = {item.entry.key: item for item in items}
+        for key in [key for key in self._entries if key not in listed]:
+            self._forget(key)
+        for item in listed.values():
+            self.upsert(item)
+
+    def upsert(self, item: Read) -> None:
+        """One object is new or changed; a change of its status alone changes nothing for the decision."""
+        key = item.entry.key
+        former = self._entries.get(key)
+        self._entries[key] = item.entry
+        if former is None or (former.uid, former.generation) != (item.entry.uid, item.entry.generation):
+            self._put(key, item)
+
+    def remove(self, item: Read) -> None:
+        """One object is gone."""
+        self._forget(item.entry.key)
+
+    def _forget(self, key: Key) -> None:
+        self._entries.pop(key, None)
+        self._put(key, None)
+
+
+def flavor_sink(cache: ClusterCache, written: Written) -> ObjectSink:
+    """ResourceFlavors into the cache."""
+
+    def put(key: Key, read: Read | None) -> None:
+        model = read.model if read is not None else None
+        cache.set_flavor(key[1], to_flavor(model) if isinstance(model, ResourceFlavor) else None)
+
+    return ObjectSink(written.flavors, put)
+
+
+def cluster_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
+    """ClusterQueues into the cache."""
+
+    def put(key: Key, read: Read | None) -> None:
+        model = read.model if read is not None else None
+        queue = to_cluster_queue(model) if isinstance(model, ClusterQueue) else None
+        cache.set_cluster_queue(key[1], queue, fault=read.entry.fault if read is not None else None)
+
+    return ObjectSink(written.cluster_queues, put)
+
+
+def local_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
+    """LocalQueues into the cache."""
+
+    def put(key: Key, read: Read | None) -> None:
+        model = read.model if read is not None else None
+        cache.set_local_queue(key, to_local_queue(model) if isinstance(model, LocalQueue) else None)
+
+    return ObjectSink(written.local_queues, put)

@@ -1,0 +1,104 @@
+"""What pods use, kept as running sums: by queue and flavor, by flavor, by node, and counts by queue.
+
+Each pod has at most one charge. Replacing it adjusts the sums and says what was given back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TypeVar
+
+from controller.core.amounts import Requests
+from controller.core.pods import Phase
+from controller.core.snapshot import UsageKey
+from controller.core.workloads import QueueKey
+
+_K = TypeVar("_K")
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one pod takes. Without `cluster_queue` it only takes room on its node (a pod that is not ours)."""
+
+    requests: Requests
+    node: str | None = None
+    cluster_queue: str = ""
+    flavor: str = ""
+    local_queue: QueueKey = ("", "")
+    phase: Phase = Phase.OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """What became free: quota of a queue, capacity of a flavor, room on a node. Empty names: nothing."""
+
+    cluster_queue: str = ""
+    flavor: str = ""
+    node: str = ""
+
+
+NOTHING = GivenBack()
+
+
+class Usage:
+    """The sums. Never negative: each charge is taken back exactly as it was made."""
+
+    def __init__(self) -> None:
+        self.by_queue: dict[UsageKey, int] = {}
+        self.by_flavor: dict[tuple[str, str], int] = {}
+        self.by_node: dict[str, dict[str, int]] = {}
+        self.counts: Counter[tuple[str, Phase]] = Counter()
+        self.local_counts: Counter[tuple[QueueKey, Phase]] = Counter()
+        self._charges: dict[str, Charge] = {}
+
+    def charge_of(self, uid: str) -> Charge | None:
+        """Return what the pod is charged with."""
+        return self._charges.get(uid)
+
+    def set(self, uid: str, charge: Charge | None) -> GivenBack:
+        """Make `charge` the pod's only one; say what its former one gave back."""
+        former = self._charges.pop(uid, None)
+        if charge is not None:
+            self._charges[uid] = charge
+        if former == charge:
+            return NOTHING
+        if former is not None:
+            self._apply(former, -1)
+        if charge is not None:
+            self._apply(charge, 1)
+        return _given_back(former, charge)
+
+    def _apply(self, charge: Charge, sign: int) -> None:
+        for resource, amount in charge.requests:
+            if charge.cluster_queue:
+                _shift(self.by_queue, (charge.cluster_queue, charge.flavor, resource), sign * amount)
+                _shift(self.by_flavor, (charge.flavor, resource), sign * amount)
+            if charge.node is not None:
+                _shift(self.by_node.setdefault(charge.node, {}), resource, sign * amount)
+        if charge.node is not None and not self.by_node.get(charge.node, True):
+            del self.by_node[charge.node]
+        if charge.cluster_queue:
+            self.counts[(charge.cluster_queue, charge.phase)] += sign
+            self.local_counts[(charge.local_queue, charge.phase)] += sign
+
+
+def _given_back(former: Charge | None, now: Charge | None) -> GivenBack:
+    if former is None:
+        return NOTHING
+    same = now is not None and now.requests == former.requests
+    same_queue = same and now is not None and (now.cluster_queue, now.flavor) == (former.cluster_queue, former.flavor)
+    same_node = same and now is not None and now.node == former.node
+    return GivenBack(
+        "" if same_queue else former.cluster_queue,
+        "" if same_queue else former.flavor,
+        "" if same_node else former.node or "",
+    )
+
+
+def _shift(sums: dict[_K, int], key: _K, amount: int) -> None:
+    total = sums.get(key, 0) + amount
+    if total:
+        sums[key] = total
+    else:
+        sums.pop(key, None)

@@ -1,0 +1,84 @@
+"""Our own objects as users wrote them, for their status; the decision reads the parsed forms in `cluster`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from msgspec import Raw
+
+from controller.api.base import Resource
+from controller.api.cluster_queue import ClusterQueue
+from controller.api.flavor import ResourceFlavor
+from controller.api.local_queue import LocalQueue
+from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
+from controller.kube.decode import UnreadableObject
+
+Key = tuple[str, str]
+"""(namespace, name); cluster-scoped objects have an empty namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One of our objects: who it is, the spec's generation, its status as it stands, and the fault if it has one."""
+
+    key: Key
+    uid: str
+    generation: int
+    status: dict[str, Any]
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What came off the wire: the entry, and the model unless the object is faulty."""
+
+    entry: Entry
+    model: Resource | None
+
+
+@dataclass(slots=True)
+class Written:
+    """Entries by kind, then by key."""
+
+    flavors: dict[Key, Entry] = field(default_factory=dict)
+    cluster_queues: dict[Key, Entry] = field(default_factory=dict)
+    local_queues: dict[Key, Entry] = field(default_factory=dict)
+
+
+def read_flavor(raw: Raw) -> Read:
+    """Read a ResourceFlavor; a faulty one is an entry without a model."""
+    return _read(raw, parse_resource_flavor)
+
+
+def read_cluster_queue(raw: Raw) -> Read:
+    """Read a ClusterQueue; a faulty one is an entry without a model."""
+    return _read(raw, parse_cluster_queue)
+
+
+def read_local_queue(raw: Raw) -> Read:
+    """Read a LocalQueue; a faulty one is an entry without a model."""
+    return _read(raw, parse_local_queue)
+
+
+def _read(raw: Raw, parse: Callable[[dict[str, Any]], ResourceFlavor | ClusterQueue | LocalQueue]) -> Read:
+    document = orjson.loads(bytes(raw))
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    if not isinstance(metadata, dict) or "name" not in metadata:
+        raise UnreadableObject("an object without metadata.name")
+    model, fault = None, None
+    try:
+        # status is our own report: its faults are put right by writing it anew
+        model = parse({**document, "status": {}})
+    except InvalidObject as error:
+        fault = "; ".join(error.faults)
+    entry = Entry(
+        (metadata.get("namespace", ""), metadata["name"]),
+        metadata.get("uid", ""),
+        metadata.get("generation", 0),
+        document.get("status") or {},
+        fault,
+    )
+    return Read(entry, model)

@@ -1,0 +1,74 @@
+"""The decision loop: wait for a change, decide, remember, hand over. The only caller of `decide` in the controller."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from controller.cache.cluster import ClusterCache
+from controller.core.decide import decide
+from controller.core.decisions import Admit
+from controller.kube.clock import monotonic
+from controller.telemetry import logs
+from controller.telemetry.metrics import ControllerMetrics
+
+_log = logs.get("loop")
+
+_FULL_PASS_SECONDS = 10.0
+
+
+class Executor(Protocol):
+    """Who carries admissions out."""
+
+    def room(self) -> int:
+        """How many more admissions may be handed over now."""
+
+    def submit(self, admit: Admit) -> None:
+        """Carry this out; the workload is assumed already."""
+
+
+class DecisionLoop:
+    """Decides whenever something changed and the executor has room; every 10 s looks at everything anew."""
+
+    def __init__(self, cache: ClusterCache, executor: Executor, metrics: ControllerMetrics) -> None:
+        self._cache = cache
+        self._executor = executor
+        self._metrics = metrics
+        self._changed = asyncio.Event()
+        self._full_pass_at = 0.0
+        self.last_decision: float | None = None
+        """Monotonic time of the latest decision, for the health check."""
+
+    def wake(self) -> None:
+        """Say that something changed."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Decide until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(max(0.01, self._full_pass_at - monotonic())):
+                    await self._changed.wait()
+            except TimeoutError:
+                self._full_pass_at = monotonic() + _FULL_PASS_SECONDS
+                self._cache.reopen_all()
+            self._changed.clear()
+            self.step()
+            # a burst of events is taken in before the next decision, not between two of them
+            await asyncio.sleep(0)
+
+    def step(self) -> None:
+        """Make one decision and hand its admissions over."""
+        room = self._executor.room()
+        self.last_decision = monotonic()
+        if room <= 0:
+            return
+        with self._metrics.decision_seconds.time():
+            plan = decide(self._cache.snapshot(), limit=room)
+            self._cache.absorb(plan)
+        for admit in plan.admits:
+            self._executor.submit(admit)
+        if not plan.is_complete:
+            self.wake()
+        if plan.admits:
+            _log.debug("decided", admitted=len(plan.admits), classes_waiting=len(plan.waits), complete=plan.is_complete)

@@ -1,0 +1,163 @@
+"""Status of our own objects: what each holds and whether it can be used. Written when it changed, a few a second.
+
+What a status should say is worked out here from the cache and nothing else; the clock only dates transitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.written import Entry
+from controller.core.amounts import format_amount
+from controller.core.pods import Phase
+from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue, StopPolicy
+from controller.kube.clock import rfc3339
+
+Status = dict[str, Any]
+Finding = tuple[str, bool, str, str]
+"""(condition type, whether it holds, reason, message)."""
+
+
+def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a ClusterQueue's status should be."""
+    name = entry.key[1]
+    queue = cache.cluster_queues.get(name)
+    pending = sum(cache.backlog.count(key) for key in cache.queues_of(name))
+    return {
+        "pending": pending,
+        "reserved": cache.usage.counts[(name, Phase.RESERVED)],
+        "running": cache.usage.counts[(name, Phase.RUNNING)],
+        "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
+        "conditions": _conditions(entry, [_queue_is_active(cache, entry, queue)], now),
+    }
+
+
+def local_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a LocalQueue's status should be."""
+    local = cache.local_queues.get(entry.key)
+    return {
+        "pending": cache.backlog.count(entry.key),
+        "reserved": cache.usage.local_counts[(entry.key, Phase.RESERVED)],
+        "running": cache.usage.local_counts[(entry.key, Phase.RUNNING)],
+        "conditions": _conditions(entry, [_door_is_open(cache, entry, local)], now),
+    }
+
+
+def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a ResourceFlavor's status should be."""
+    name = entry.key[1]
+    flavor = cache.flavors.get(name)
+    if flavor is None:
+        return {"nodes": 0, "conditions": _conditions(entry, [("Active", False, "Invalid", entry.fault or "")], now)}
+    if flavor.mode is CapacityMode.STATIC:
+        members: Iterable[str] = ()
+        total = dict(flavor.static)
+        used = {resource: cache.usage.by_flavor.get((name, resource), 0) for resource in total}
+    else:
+        members = cache.index.members(name)
+        total = _sum(cache.index.nodes[node].allocatable for node in members)
+        taken = _sum(cache.usage.by_node.get(node, {}) for node in members)
+        used = {resource: taken.get(resource, 0) for resource in total}
+    free = {resource: max(0, amount - used[resource]) for resource, amount in total.items()}
+    return {
+        "nodes": len(list(members)),
+        "allocatable": _quantities(total),
+        "used": _quantities(used),
+        "free": _quantities(free),
+        "conditions": _conditions(entry, _flavor_findings(cache, flavor), now),
+    }
+
+
+def _flavors_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": quota.flavor,
+            "resources": [
+                {
+                    "name": resource,
+                    "total": format_amount(resource, cache.usage.by_queue.get((queue.name, quota.flavor, resource), 0)),
+                    "quota": format_amount(resource, nominal),
+                }
+                for resource, nominal in quota.nominal.items()
+            ],
+        }
+        for quota in queue.flavors
+    ]
+
+
+def _queue_is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) -> Finding:
+    if queue is None:
+        return ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    missing = [quota.flavor for quota in queue.flavors if quota.flavor not in cache.flavors]
+    if missing:
+        text = f"spec.flavors names {', '.join(missing)}, which does not exist or is invalid"
+        return ("Active", False, "FlavorNotFound", text)
+    if queue.stop is not StopPolicy.NONE:
+        return ("Active", False, "Stopped", f"spec.stopPolicy is {queue.stop}: nothing is admitted")
+    if queue.namespaces is None:
+        text = "spec.namespaceSelector is not set, so no namespace may use this queue; {} selects all"
+        return ("Active", False, "NoNamespaceSelected", text)
+    return ("Active", True, "Ready", "Can admit workloads")
+
+
+def _door_is_open(cache: ClusterCache, entry: Entry, local: LocalQueue | None) -> Finding:
+    if local is None:
+        return ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    queue = cache.cluster_queues.get(local.cluster_queue)
+    if queue is None:
+        fault = cache.faulty_queues.get(local.cluster_queue)
+        why = "does not exist" if fault is None else f"is invalid: {fault}"
+        return ("Active", False, "ClusterQueueNotUsable", f"ClusterQueue {local.cluster_queue} {why}")
+    if local.stop is not StopPolicy.NONE:
+        return ("Active", False, "Stopped", f"spec.stopPolicy is {local.stop}: nothing is admitted")
+    if queue.namespaces is None or not queue.namespaces.matches(cache.namespaces.get(local.namespace, {})):
+        text = f"the namespaceSelector of ClusterQueue {queue.name} does not select namespace {local.namespace}"
+        return ("Active", False, "NamespaceNotSelected", text)
+    if queue.stop is not StopPolicy.NONE:
+        return ("Active", False, "ClusterQueueStopped", f"ClusterQueue {queue.name} has stopPolicy {queue.stop}")
+    return ("Active", True, "Ready", "Can submit workloads")
+
+
+def _flavor_findings(cache: ClusterCache, flavor: Flavor) -> list[Finding]:
+    overlaps = cache.index.overlaps.get(flavor.name, set())
+    findings: list[Finding] = [("Active", True, "Ready", "Can be used")]
+    if overlaps:
+        others = ", ".join(sorted(overlaps))
+        text = f"some nodes are also selected by {others}; each such node belongs to the first flavor by name"
+        findings.append(("FlavorsOverlap", True, "SameNodes", text))
+    return findings
+
+
+def _conditions(entry: Entry, findings: list[Finding], now: float) -> list[dict[str, Any]]:
+    """Build the conditions; one whose status stays keeps its time."""
+    standing = {c.get("type"): c for c in entry.status.get("conditions") or () if isinstance(c, dict)}
+    conditions = []
+    for kind, holds, reason, message in findings:
+        status = "True" if holds else "False"
+        former = standing.get(kind, {})
+        since = former.get("lastTransitionTime") if former.get("status") == status else None
+        conditions.append(
+            {
+                "type": kind,
+                "status": status,
+                "reason": reason,
+                "message": message,
+                "observedGeneration": entry.generation,
+                "lastTransitionTime": since or rfc3339(now),
+            }
+        )
+    return conditions
+
+
+def _sum(many: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for amounts in many:
+        for resource, amount in amounts.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
+
+
+def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:
+    return {resource: format_amount(resource, amount) for resource, amount in sorted(amounts.items())}

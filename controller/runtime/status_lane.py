@@ -1,0 +1,86 @@
+"""Writes the statuses of our own objects: those that differ, each at most every two seconds, ten a second in all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.written import Entry, Key, Written
+from controller.core.keys import GROUP, VERSION
+from controller.kube import clock
+from controller.kube.client import MERGE_PATCH, Client
+from controller.kube.errors import KubeError, NotFound
+from controller.runtime.status import Status, cluster_queue_status, flavor_status, local_queue_status
+from controller.telemetry import logs
+from controller.telemetry.metrics import ControllerMetrics
+
+_log = logs.get("status")
+
+_ROUND_SECONDS = 1.0
+_OBJECT_SECONDS = 2.0
+_PER_ROUND = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    plural: str
+    entries: dict[Key, Entry]
+    status: Callable[[ClusterCache, Entry, float], Status]
+
+
+class StatusLane:
+    """Keeps status in step with the cache."""
+
+    def __init__(self, client: Client, cache: ClusterCache, written: Written, metrics: ControllerMetrics) -> None:
+        self._client = client
+        self._cache = cache
+        self._metrics = metrics
+        self._kinds = (
+            _Kind("clusterqueues", written.cluster_queues, cluster_queue_status),
+            _Kind("localqueues", written.local_queues, local_queue_status),
+            _Kind("resourceflavors", written.flavors, flavor_status),
+        )
+        self._written_at: dict[tuple[str, Key], float] = {}
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await asyncio.sleep(_ROUND_SECONDS)
+            for path, status in self._changed(clock.now()):
+                await self._write(path, status)
+
+    def _changed(self, now: float) -> list[tuple[str, Status]]:
+        """Pick the statuses to write in this round, the longest unwritten first."""
+        due = sorted(self._differing(now), key=lambda one: self._written_at.get(one[0], 0.0))
+        self._written_at.update((where, now) for where, _, _ in due[:_PER_ROUND])
+        return [(path, status) for _, path, status in due[:_PER_ROUND]]
+
+    def _differing(self, now: float) -> Iterator[tuple[tuple[str, Key], str, Status]]:
+        for kind in self._kinds:
+            for key, entry in kind.entries.items():
+                where = (kind.plural, key)
+                if now - self._written_at.get(where, 0.0) < _OBJECT_SECONDS:
+                    continue
+                status = kind.status(self._cache, entry, now)
+                if any(entry.status.get(name) != value for name, value in status.items()):
+                    yield where, _path(kind.plural, key), status
+
+    async def _write(self, path: str, status: Status) -> None:
+        params = {"fieldManager": "penstock"}
+        try:
+            await self._client.patch(path, {"status": status}, content_type=MERGE_PATCH, params=params)
+        except NotFound:
+            return
+        except KubeError as error:
+            self._metrics.side_writes.labels("status", "failed").inc()
+            _log.warning("status_unwritten", path=path, error=str(error))
+            return
+        self._metrics.side_writes.labels("status", "written").inc()
+
+
+def _path(plural: str, key: Key) -> str:
+    namespace, name = key
+    scope = f"namespaces/{namespace}/" if namespace else ""
+    return f"/apis/{GROUP}/{VERSION}/{scope}{plural}/{name}/status"

@@ -1,0 +1,1 @@
+"""How both programs are observed: logs, metrics, health endpoints, Events. No decisions."""

@@ -1,0 +1,45 @@
+"""Kubernetes Events, built by one named function each. Publishing is the runtime's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.core.decisions import Admit
+from controller.core.pods import Pod
+from controller.kube.clock import rfc3339, rfc3339_micro
+
+COMPONENT = "penstock.dev/controller"
+_NAME_ROOM = 200
+
+
+def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, Any]:
+    """Say that a pod was released, onto what, and how long it had waited.
+
+    A pod is released at most once, so its uid makes the Event's name: sending it twice makes one Event.
+    """
+    where = f", room planned on node {admit.node}" if admit.node else ""
+    waited = max(0, int(now - pod.created))
+    message = f"Admitted by ClusterQueue {admit.cluster_queue} onto flavor {admit.flavor} after {waited} s{where}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{pod.name[:_NAME_ROOM]}.{pod.uid}", "namespace": pod.namespace},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": pod.namespace,
+            "name": pod.name,
+            "uid": pod.uid,
+        },
+        "type": "Normal",
+        "reason": "Admitted",
+        "action": "Admit",
+        "message": message,
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": instance,
+        "eventTime": rfc3339_micro(now),
+        "firstTimestamp": rfc3339(now),
+        "lastTimestamp": rfc3339(now),
+        "count": 1,
+    }

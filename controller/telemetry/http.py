@@ -1,0 +1,79 @@
+"""The observability endpoints of a program: /healthz, /readyz and /metrics. Read-only."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+Check = Callable[[], str | None]
+"""None when all is well, else one line that says what is not."""
+
+
+class AddressError(Exception):
+    """An address that cannot be listened on; the text says which and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; port 0 takes a free one."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Read `HOST:PORT` or `:PORT` (all interfaces)."""
+        host, colon, port = text.rpartition(":")
+        if not colon or not port.isdecimal() or int(port) > 65535:
+            raise AddressError(f"{text!r} is not an address; write HOST:PORT, such as 127.0.0.1:8080")
+        return cls(host.strip("[]"), int(port))
+
+
+def endpoints(
+    registry: CollectorRegistry, *, ready: Check, healthy: Check, refresh: Callable[[], None] = lambda: None
+) -> web.Application:
+    """Build the app; `refresh` brings gauges up to date just before a scrape."""
+
+    async def metrics(_: web.Request) -> web.Response:
+        refresh()
+        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    def answer(check: Check) -> Callable[[web.Request], object]:
+        async def handler(_: web.Request) -> web.Response:
+            problem = check()
+            return web.Response(text="ok" if problem is None else problem, status=200 if problem is None else 503)
+
+        return handler
+
+    app = web.Application()
+    app.router.add_get("/metrics", metrics)
+    app.router.add_get("/healthz", answer(healthy))  # type: ignore[arg-type] # aiohttp's handler type is not exported
+    app.router.add_get("/readyz", answer(ready))  # type: ignore[arg-type] # as above
+    return app
+
+
+@asynccontextmanager
+async def serving(app: web.Application, address: Address, **options: object) -> AsyncIterator[Address]:
+    """Serve `app` while the block runs; yields the address with its real port.
+
+    Raises AddressError when the address cannot be listened on.
+    """
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, address.host or None, address.port, **options)  # type: ignore[arg-type] # ssl_context
+    try:
+        try:
+            await site.start()
+        except OSError as error:
+            where = f"{address.host or '*'}:{address.port}"
+            raise AddressError(
+                f"cannot listen on {where}: {error.strerror or error}; choose another address"
+            ) from error
+        yield Address(address.host, runner.addresses[0][1])
+    finally:
+        await runner.cleanup()

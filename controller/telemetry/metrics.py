@@ -1,0 +1,95 @@
+"""Every metric of the controller, in one place: prefix, unit, help text, bounded labels (never a pod's name)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_WAIT_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400, 86400)
+_FAST_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+_REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class PatchResult(StrEnum):
+    """How a release patch ended."""
+
+    RELEASED = "released"
+    CONFLICT = "conflict"
+    """The pod had changed; it is decided again."""
+    REJECTED = "rejected"
+    """The apiserver or admission refused it."""
+    GONE = "gone"
+    """The pod was deleted."""
+    UNKNOWN = "unknown"
+    """No answer; a later read decided."""
+
+
+class ControllerMetrics:
+    """The controller's metrics, in a registry of their own so that tests do not share them."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.decision_seconds = Histogram(
+            "penstock_decision_seconds",
+            "Time of one decision, from snapshot to plan.",
+            registry=self.registry,
+            buckets=_FAST_BUCKETS,
+        )
+        self.admitted = Counter(
+            "penstock_admitted_workloads_total",
+            "Workloads released, by cluster queue and flavor.",
+            ["cluster_queue", "flavor"],
+            registry=self.registry,
+        )
+        self.wait_seconds = Histogram(
+            "penstock_admission_wait_seconds",
+            "Time from a pod's creation to its release.",
+            ["cluster_queue"],
+            registry=self.registry,
+            buckets=_WAIT_BUCKETS,
+        )
+        self.patches = Counter(
+            "penstock_release_patches_total",
+            "Release patches, by result.",
+            ["result"],
+            registry=self.registry,
+        )
+        for result in PatchResult:
+            self.patches.labels(result.value)
+        self.patch_seconds = Histogram(
+            "penstock_release_patch_seconds",
+            "Time of one release patch at the apiserver.",
+            registry=self.registry,
+            buckets=_REQUEST_BUCKETS,
+        )
+        self.side_writes = Counter(
+            "penstock_side_writes_total",
+            "Writes beside the release patch, by kind (event, condition, status) and result (written, failed).",
+            ["kind", "result"],
+            registry=self.registry,
+        )
+        self.watch_troubles = Counter(
+            "penstock_watch_troubles_total",
+            "Lists and watches that had to be started again, by resource and cause.",
+            ["resource", "cause"],
+            registry=self.registry,
+        )
+        self.pending = Gauge(
+            "penstock_pending_workloads",
+            "Workloads that wait, by cluster queue and reason.",
+            ["cluster_queue", "reason"],
+            registry=self.registry,
+        )
+        self.used = Gauge(
+            "penstock_quota_used",
+            "Amount charged, by cluster queue, flavor and resource (cpu in cores, memory in bytes).",
+            ["cluster_queue", "flavor", "resource"],
+            registry=self.registry,
+        )
+        self.quota = Gauge(
+            "penstock_quota_nominal",
+            "Nominal quota, by cluster queue, flavor and resource (cpu in cores, memory in bytes).",
+            ["cluster_queue", "flavor", "resource"],
+            registry=self.registry,
+        )
