@@ -1,0 +1,48 @@
+"""`python -m webhook`: the webhook's options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from controller.telemetry.http import Address
+from controller.telemetry.logs import LogFormat, LogLevel
+from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program
+from webhook.app import Settings, run
+from webhook.tls import Certificate, CertificateError
+
+
+@click.command(name="python -m webhook", context_settings=CONTEXT_SETTINGS)
+@connection_options
+@click.option("--address", type=AddressType(), default="0.0.0.0:9443", help="Where reviews are answered, over TLS.")
+@click.option("--http-address", type=AddressType(), default="127.0.0.1:8081", help="Where health and metrics listen.")
+@click.option("--tls-cert", type=click.Path(path_type=Path), required=True, help="Certificate chain, PEM.")
+@click.option("--tls-key", type=click.Path(path_type=Path), required=True, help="Its private key, PEM.")
+@log_options
+def main(
+    *,
+    kubeconfig: str | None,
+    context: str | None,
+    address: Address,
+    http_address: Address,
+    tls_cert: Path,
+    tls_key: Path,
+    log_level: LogLevel,
+    log_format: LogFormat,
+) -> None:
+    """Gate the pods that name a queue when they are created.
+
+    The certificate is read again when its files change. Every option can be given as an environment variable, such
+    as PENSTOCK_TLS_CERT.
+    """
+    try:
+        certificate = Certificate(tls_cert, tls_key)
+    except CertificateError as error:
+        raise click.ClickException(str(error)) from None
+    settings = Settings(kubeconfig=kubeconfig, context=context, address=address, http_address=http_address)
+    run_program(run(settings, certificate), level=log_level, form=log_format)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""The composition root of the webhook: look-ups by list+watch, the admission server, the observability server."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controller.core.keys import GROUP, VERSION
+from controller.kube import config
+from controller.kube.client import Client
+from controller.kube.decode import decode_metadata
+from controller.kube.watch import Informer, Trouble
+from controller.kube.wire import Owned
+from controller.telemetry import http, logs
+from webhook.server import WebhookMetrics, admission
+from webhook.tls import Certificate
+
+_log = logs.get("app")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What can be set from outside."""
+
+    kubeconfig: str | None
+    context: str | None
+    address: http.Address
+    http_address: http.Address
+
+
+class Lookups:
+    """Metadata of one kind by (namespace, name), kept by an informer."""
+
+    def __init__(self) -> None:
+        self._labels: dict[tuple[str, str], Mapping[str, str]] = {}
+
+    def replace(self, items: Iterable[Owned]) -> None:
+        """All objects there are."""
+        self._labels = {(item.namespace, item.name): item.labels or {} for item in items}
+
+    def upsert(self, item: Owned) -> None:
+        """One object is new or changed."""
+        self._labels[(item.namespace, item.name)] = item.labels or {}
+
+    def remove(self, item: Owned) -> None:
+        """One object is gone."""
+        self._labels.pop((item.namespace, item.name), None)
+
+    def get(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        """Return the labels of an object, None when there is none."""
+        return self._labels.get((namespace, name))
+
+
+class ClusterWorld:
+    """The World of a live cluster."""
+
+    def __init__(self) -> None:
+        self.namespaces = Lookups()
+        self.local_queues = Lookups()
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """Labels of a namespace; empty when it is not known."""
+        return self.namespaces.get("", namespace) or {}
+
+    def has_local_queue(self, namespace: str, name: str) -> bool:
+        """Whether this LocalQueue exists."""
+        return self.local_queues.get(namespace, name) is not None
+
+
+async def run(settings: Settings, certificate: Certificate) -> None:
+    """Serve until SIGTERM or SIGINT; raises ConfigError or AddressError when it cannot begin."""
+    configuration = await config.load(settings.kubeconfig, settings.context)
+    async with Client(configuration, user_agent="penstock-webhook") as client:
+        await _serve(client, settings, certificate)
+
+
+async def _serve(client: Client, settings: Settings, certificate: Certificate) -> None:
+    world, metrics = ClusterWorld(), WebhookMetrics()
+    informers = [
+        _informer(client, "/api/v1/namespaces", world.namespaces),
+        _informer(client, f"/apis/{GROUP}/{VERSION}/localqueues", world.local_queues),
+    ]
+
+    def missing() -> str | None:
+        names = [informer.resource for informer in informers if not informer.synced.is_set()]
+        return f"not listed yet: {', '.join(names)}" if names else None
+
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    reviews = admission(world, metrics, ready=lambda: missing() is None)
+    observing = http.endpoints(metrics.registry, ready=missing, healthy=lambda: None)
+    async with (
+        http.serving(observing, settings.http_address) as observed,
+        http.serving(reviews, settings.address, ssl_context=certificate.context) as address,
+        asyncio.TaskGroup() as group,
+    ):
+        _log.info("listening", what="http", host=observed.host, port=observed.port)
+        _log.info("listening", what="reviews", host=address.host, port=address.port)
+        tasks = [group.create_task(informer.run(), name=f"watch-{informer.resource}") for informer in informers]
+        tasks.append(group.create_task(certificate.watch(), name="certificate"))
+        await stop.wait()
+        _log.info("stopping")
+        for task in tasks:
+            task.cancel()
+
+
+def _informer(client: Client, path: str, sink: Lookups) -> Informer[Any]:
+    return Informer(client, path, decode=decode_metadata, sink=sink, report=_report)
+
+
+def _report(trouble: Trouble) -> None:
+    _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text)

@@ -1,0 +1,86 @@
+"""Step: resolve the pod's queue and add the scheduling gate.
+
+The queue is the pod's label, else the namespace's default. A queue that does not exist still gates the pod, with a
+warning: a misspelt queue must not run without quota. Whom the step skips, and why that is no way around: docs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
+from webhook.patching import Operations, escape
+from webhook.review import Answer, Request
+from webhook.world import World
+
+_MIRROR = "kubernetes.io/config.mirror"
+_NODES = "system:nodes"
+_DAEMON_SET_CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
+
+
+def assign_queue(request: Request, world: World) -> Answer:
+    """Add our gate, and the queue label where the namespace's default applies."""
+    if _is_mirror_pod(request) or _is_daemon_set_pod(request):
+        return Answer()
+    labels: Mapping[str, str] = _metadata(request).get("labels") or {}
+    named = labels.get(QUEUE_NAME)
+    queue = named if named is not None else world.namespace_labels(request.namespace).get(DEFAULT_QUEUE)
+    if queue is None:
+        return Answer()
+    spec = request.pod.get("spec") or {}
+    if spec.get("nodeName"):
+        return _bound_already(queue, named, str(spec["nodeName"]))
+    operations: Operations = ()
+    if named is None:
+        operations += _label(labels, queue, request)
+    gates = spec.get("schedulingGates")
+    if not any(gate.get("name") == GATE for gate in gates or ()):
+        operations += _gate(gates)
+    return Answer(operations=operations, warnings=_warnings(request, world, queue), audit=(("queue", queue),))
+
+
+def _bound_already(queue: str, named: str | None, node: str) -> Answer:
+    if named is None:
+        return Answer()
+    return Answer(
+        denial=f"spec.nodeName {node!r} cannot be set on a pod of queue {queue!r}: a pod on a node cannot wait; "
+        f"remove spec.nodeName, or the label {QUEUE_NAME}"
+    )
+
+
+def _label(labels: Mapping[str, str], queue: str, request: Request) -> Operations:
+    if labels or "labels" in _metadata(request):
+        return ({"op": "add", "path": f"/metadata/labels/{escape(QUEUE_NAME)}", "value": queue},)
+    return ({"op": "add", "path": "/metadata/labels", "value": {QUEUE_NAME: queue}},)
+
+
+def _gate(gates: list[dict[str, Any]] | None) -> Operations:
+    if gates is None:
+        return ({"op": "add", "path": "/spec/schedulingGates", "value": [{"name": GATE}]},)
+    return ({"op": "add", "path": "/spec/schedulingGates/-", "value": {"name": GATE}},)
+
+
+def _warnings(request: Request, world: World, queue: str) -> tuple[str, ...]:
+    if world.has_local_queue(request.namespace, queue):
+        return ()
+    return (
+        f"LocalQueue {queue!r} does not exist in namespace {request.namespace!r}: "
+        "the pod stays queued until it does (QueueNotFound)",
+    )
+
+
+def _is_mirror_pod(request: Request) -> bool:
+    """A static pod's image in the API: only a kubelet may make one, and it runs already."""
+    return _NODES in request.groups and _MIRROR in (_metadata(request).get("annotations") or {})
+
+
+def _is_daemon_set_pod(request: Request) -> bool:
+    """By its creator, not by its owner reference alone: anybody can write that."""
+    owners = _metadata(request).get("ownerReferences") or ()
+    is_owned = any(owner.get("kind") == "DaemonSet" and owner.get("controller") for owner in owners)
+    return is_owned and request.user == _DAEMON_SET_CONTROLLER
+
+
+def _metadata(request: Request) -> Mapping[str, Any]:
+    return request.pod.get("metadata") or {}

@@ -1,0 +1,93 @@
+"""AdmissionReview (admission.k8s.io/v1) in and out. Knows the envelope, not what is done to the pod."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+_API_VERSION = "admission.k8s.io/v1"
+_WARNING_ROOM = 250
+_WARNINGS_MOST = 12
+
+
+class BadReview(Exception):
+    """The body is no AdmissionReview that can be answered; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The parts of an AdmissionRequest that steps read. `pod` is the object as it would be stored."""
+
+    uid: str
+    operation: str
+    namespace: str
+    subresource: str
+    user: str
+    groups: tuple[str, ...]
+    pod: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the apiserver is told. With `denial` the request is refused and nothing else matters."""
+
+    operations: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+    audit: tuple[tuple[str, str], ...] = ()
+    denial: str | None = None
+
+
+def read(body: bytes) -> Request:
+    """Read the request of a review of pods.
+
+    Raises BadReview when the body is not JSON, not a v1 AdmissionReview, or not about pods.
+    """
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadReview(f"the body is not JSON: {error}") from None
+    if not isinstance(review, dict) or review.get("kind") != "AdmissionReview":
+        raise BadReview("the body is not an AdmissionReview")
+    if review.get("apiVersion") != _API_VERSION:
+        raise BadReview(f"apiVersion {review.get('apiVersion')!r}: only {_API_VERSION} is spoken here")
+    request = review.get("request")
+    if not isinstance(request, dict) or not isinstance(request.get("uid"), str):
+        raise BadReview("request.uid is missing")
+    resource = request.get("resource")
+    if not isinstance(resource, dict) or (resource.get("group"), resource.get("resource")) != ("", "pods"):
+        raise BadReview("request.resource is not core/v1 pods; correct the rules of the webhook configuration")
+    return _request(request)
+
+
+def _request(request: dict[str, Any]) -> Request:
+    pod = request.get("object")
+    user = request.get("userInfo")
+    user = user if isinstance(user, dict) else {}
+    return Request(
+        uid=request["uid"],
+        operation=str(request.get("operation", "")),
+        namespace=str(request.get("namespace", "")),
+        subresource=str(request.get("subResource") or ""),
+        user=str(user.get("username", "")),
+        groups=tuple(user.get("groups") or ()),
+        pod=pod if isinstance(pod, dict) else {},
+    )
+
+
+def write(uid: str, answer: Answer) -> bytes:
+    """Write the review that answers the request of this uid."""
+    response: dict[str, Any] = {"uid": uid, "allowed": answer.denial is None}
+    if answer.denial is not None:
+        response["status"] = {"code": 403, "reason": "Forbidden", "message": answer.denial}
+    elif answer.operations:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(orjson.dumps(answer.operations)).decode()
+    if answer.warnings:
+        response["warnings"] = [warning[:_WARNING_ROOM] for warning in answer.warnings[:_WARNINGS_MOST]]
+    if answer.audit:
+        response["auditAnnotations"] = dict(answer.audit)
+    return orjson.dumps({"apiVersion": _API_VERSION, "kind": "AdmissionReview", "response": response})

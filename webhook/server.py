@@ -1,0 +1,72 @@
+"""The HTTPS side of admission: one POST a review. Bytes in, bytes out; what is done stands in `steps`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from controller.telemetry import logs
+from webhook.review import Answer, BadReview, Request, read, write
+from webhook.steps import mutate
+from webhook.world import World
+
+_log = logs.get("webhook")
+
+_BODY_LIMIT = 3 * 2**20
+"""The largest object that etcd takes is half of this; the review carries it once."""
+_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
+_RESULTS = ("changed", "unchanged", "denied", "bad")
+
+
+class WebhookMetrics:
+    """The webhook's metrics, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.reviews = Counter(
+            "penstock_webhook_reviews_total",
+            "Admission reviews, by result (changed, unchanged, denied, bad).",
+            ["result"],
+            registry=self.registry,
+        )
+        for result in _RESULTS:
+            self.reviews.labels(result)
+        self.seconds = Histogram(
+            "penstock_webhook_review_seconds",
+            "Time from a review's body to its answer.",
+            registry=self.registry,
+            buckets=_BUCKETS,
+        )
+
+
+def admission(world: World, metrics: WebhookMetrics, *, ready: Callable[[], bool]) -> web.Application:
+    """Build the admission app. Until `ready` it answers 503: the failure policy decides, not an empty world."""
+
+    async def handle(request: web.Request) -> web.Response:
+        if not ready():
+            return web.Response(status=503, text="not ready: queues and namespaces are not listed yet")
+        began = time.perf_counter()
+        try:
+            review = read(await request.read())
+        except BadReview as error:
+            metrics.reviews.labels("bad").inc()
+            return web.Response(status=400, text=str(error))
+        answer = mutate(review, world)
+        metrics.reviews.labels(_result(review, answer)).inc()
+        body = write(review.uid, answer)
+        metrics.seconds.observe(time.perf_counter() - began)
+        return web.Response(body=body, content_type="application/json")
+
+    app = web.Application(client_max_size=_BODY_LIMIT)
+    app.router.add_post("/mutate/pods", handle)
+    return app
+
+
+def _result(request: Request, answer: Answer) -> str:
+    if answer.denial is not None:
+        _log.info("pod_denied", namespace=request.namespace, user=request.user, why=answer.denial)
+        return "denied"
+    return "changed" if answer.operations else "unchanged"

@@ -1,0 +1,32 @@
+"""Step: take away what only Penstock may write. Users' templates carry our stamps when they are copied from a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.core.keys import STAMPED_ANNOTATIONS, STAMPED_LABELS
+from webhook.patching import escape
+from webhook.review import Answer, Request
+from webhook.world import World
+
+
+def strip_stamps(request: Request, _: World) -> Answer:
+    """Remove our stamped labels and annotations from a pod that is being created, with a warning that names them."""
+    metadata = request.pod.get("metadata") or {}
+    found = [
+        (kind, key)
+        for kind, keys in (("labels", STAMPED_LABELS), ("annotations", STAMPED_ANNOTATIONS))
+        for key in keys
+        if key in (metadata.get(kind) or {})
+    ]
+    if not found:
+        return Answer()
+    operations: tuple[dict[str, Any], ...] = tuple(
+        {"op": "remove", "path": f"/metadata/{kind}/{escape(key)}"} for kind, key in found
+    )
+    names = ", ".join(key for _, key in found)
+    return Answer(
+        operations=operations,
+        warnings=(f"removed {names}: only Penstock writes these, when it admits the pod",),
+        audit=(("stripped", names),),
+    )

@@ -1,0 +1,40 @@
+"""The chain of steps at CREATE: each a pure function from a pod to a patch, warnings and audit annotations.
+
+Every step sees the pod as the steps before it left it. Each is idempotent: on its own result it changes nothing, so
+that reinvocation does no harm. The first denial ends the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from webhook.patching import applied
+from webhook.queue_step import assign_queue
+from webhook.review import Answer, Request
+from webhook.stamps_step import strip_stamps
+from webhook.world import World
+
+Step = Callable[[Request, World], Answer]
+
+CHAIN: tuple[Step, ...] = (strip_stamps, assign_queue)
+"""In the order of their effect; RuntimeClass and the static policies come between these two."""
+
+
+def mutate(request: Request, world: World) -> Answer:
+    """Send a pod that is being created through the chain; anything else passes unchanged."""
+    if request.operation != "CREATE" or request.subresource:
+        return Answer()
+    total = Answer()
+    for step in CHAIN:
+        answer = step(request, world)
+        if answer.denial is not None:
+            return answer
+        if answer.operations:
+            request = replace(request, pod=applied(request.pod, answer.operations))
+        total = Answer(
+            operations=(*total.operations, *answer.operations),
+            warnings=(*total.warnings, *answer.warnings),
+            audit=(*total.audit, *answer.audit),
+        )
+    return total
