@@ -1,0 +1,312 @@
+"""`penstock sandbox`: reads the command line and prints; what a sandbox is and does stands in `controller.sandbox`."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from controller.cli.sandbox_status import gather, show_json, show_table
+from controller.kube import clock
+from controller.sandbox import NodeShape, Sandbox, SandboxError, binaries
+from controller.sandbox import launch as life
+from controller.sandbox.layout import Layout
+from controller.sandbox.nodes import check_shape
+from controller.sandbox.spec import Phase, Spec, check_name, check_spec, load_spec, load_state, names
+
+_DEFAULT_NAME = "default"
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _name_option(command: F) -> F:
+    text = "Which sandbox; several can run at once."
+    return click.option("--name", default=_DEFAULT_NAME, show_default=True, metavar="NAME", help=text)(command)
+
+
+def _shape_options(command: F) -> F:
+    """The options that describe one shape of node."""
+    for option in (
+        click.option("--taint", "taints", multiple=True, metavar="KEY=VALUE:EFFECT", help="Taint; repeatable."),
+        click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Label; repeatable."),
+        click.option(
+            "--resource",
+            "resources",
+            multiple=True,
+            metavar="NAME=QUANTITY",
+            help="Further resource, such as nvidia.com/gpu=8; repeatable.",
+        ),
+        click.option("--pods", type=click.IntRange(0), default=110, show_default=True, help="Pods of each node."),
+        click.option("--memory", default="256Gi", show_default=True, help="Memory of each node."),
+        click.option("--cpu", default="32", show_default=True, help="Cores of each node."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def sandbox() -> None:
+    """Run a real local control plane without Docker.
+
+    etcd, kube-apiserver, kube-controller-manager and kube-scheduler, with kwok playing the nodes. The first start
+    builds the programs with Go, which takes minutes; later ones take seconds.
+
+    \b
+    Example:
+      penstock sandbox up --nodes 20 --cpu 32 --memory 256Gi
+      eval "$(penstock sandbox env)"
+      kubectl get nodes
+      penstock sandbox down
+    """
+
+
+@sandbox.command()
+def build() -> None:
+    """Get or build the control plane's programs, so that the next `up` takes seconds.
+
+    From KUBEBUILDER_ASSETS, else the cache, else with Go from source: minutes, once.
+    """
+    found = binaries.ensure()
+    click.echo(f"the programs of the sandbox are in {Path(found['kube-apiserver']).parent}")
+
+
+@sandbox.command()
+@_name_option
+@click.option("--nodes", type=click.IntRange(0), default=3, show_default=True, help="How many fake nodes.")
+@_shape_options
+@click.option("--audit", is_flag=True, help="Keep an audit log of all writes to pods.")
+@click.option("--feature-gates", "gates", multiple=True, metavar="GATE=BOOL[,...]", help="For all components.")
+@click.option("--runtime-config", "runtime", multiple=True, metavar="API=BOOL[,...]", help="APIs of the apiserver.")
+@click.option("--apiserver-flag", "flags", multiple=True, metavar="FLAG=VALUE", help="Further flag of the apiserver.")
+@click.option("--foreground", is_flag=True, help="Stay, and end the sandbox on Ctrl-C.")
+def up(
+    name: str,
+    nodes: int,
+    gates: tuple[str, ...],
+    runtime: tuple[str, ...],
+    flags: tuple[str, ...],
+    audit: bool,
+    foreground: bool,
+    **shape: Any,
+) -> int:
+    """Start a sandbox with fake nodes, and wait until pods can run.
+
+    Doing it again with the same options changes nothing. More shapes of nodes come with `penstock sandbox nodes add`.
+
+    \b
+    Example:
+      penstock sandbox up --nodes 20 --cpu 32 --memory 256Gi --label tier=spot --taint spot=true:NoSchedule
+      penstock sandbox up --name gang --feature-gates GenericWorkload=true,GangScheduling=true \\
+          --runtime-config scheduling.k8s.io/v1alpha2=true
+    """
+    spec = Spec(
+        name=name,
+        audit=audit,
+        feature_gates=_pairs("--feature-gates", _split(gates)),
+        runtime_config=_pairs("--runtime-config", _split(runtime)),
+        apiserver_flags=_pairs("--apiserver-flag", flags),
+    )
+    check_spec(spec)
+    shapes = [check_shape(_shape("node", nodes, **shape))] if nodes else []
+    if _is_up(spec):
+        return 0
+    # before any event loop runs, so that Ctrl-C ends a build at once
+    binaries.ensure()
+    return asyncio.run(_run_up(spec, shapes, foreground=foreground))
+
+
+async def _run_up(spec: Spec, shapes: list[NodeShape], *, foreground: bool) -> int:
+    # a terminal that closes or a service that stops ends us as Ctrl-C does, so that nothing stays half started
+    task = asyncio.current_task()
+    loop = asyncio.get_running_loop()
+    if task is not None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, task.cancel)
+    started = clock.monotonic()
+    try:
+        made = await Sandbox.create(spec, shapes, tied=foreground)
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    count = sum(shape.count for shape in shapes)
+    click.echo(
+        f"sandbox {spec.name!r} is up with {count} nodes at {made.url} after {clock.monotonic() - started:.1f} s"
+    )
+    if not foreground:
+        click.echo(f'  use it:  eval "$(penstock sandbox env{_option(spec.name)})"')
+        click.echo(f"  end it:  penstock sandbox down{_option(spec.name)}")
+        return 0
+    click.echo(f"  use it:  export KUBECONFIG={shlex.quote(str(made.kubeconfig))}")
+    click.echo("  end it:  Ctrl-C")
+    return await _stay(made)
+
+
+async def _stay(made: Sandbox) -> int:
+    """Wait for Ctrl-C, or for the sandbox to end by itself."""
+    try:
+        while (state := load_state(Layout(made.folder))) is not None and life.is_up(state):  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
+    except asyncio.CancelledError:
+        click.echo("ending the sandbox", err=True)
+        return 0
+    finally:
+        await asyncio.shield(made.stop())
+    if state is None or state.phase is Phase.STOPPING:
+        click.echo(f"sandbox {made.name!r} was ended from elsewhere", err=True)
+        return 0
+    raise SandboxError(f"sandbox {made.name!r} ended: {life.first_line(state) or 'its supervisor died'}")
+
+
+def _is_up(spec: Spec) -> bool:
+    """Say so when it is up already; refuse when it is up with other settings."""
+    layout = Layout.of(spec.name)
+    state = load_state(layout)
+    if state is None or not life.is_up(state):
+        return False
+    running = load_spec(layout)
+    asked = (spec.audit, spec.feature_gates, spec.runtime_config, spec.apiserver_flags)
+    if asked != (running.audit, running.feature_gates, running.runtime_config, running.apiserver_flags):
+        again = f"run `penstock sandbox down{_option(spec.name)}` first, or choose another --name"
+        raise SandboxError(f"sandbox {spec.name!r} is up with other settings; {again}")
+    click.echo(f"sandbox {spec.name!r} is already up at {state.url}; nothing changed")
+    return True
+
+
+@sandbox.command()
+@_name_option
+@click.option("--all", "everything", is_flag=True, help="End all sandboxes.")
+def down(name: str, everything: bool) -> None:
+    """End a sandbox and delete what it kept.
+
+    \b
+    Example:
+      penstock sandbox down
+      penstock sandbox down --all
+    """
+    chosen = names() if everything else [check_name(name)]
+    for one in chosen:
+        done = asyncio.run(life.remove(one))
+        click.echo(f"sandbox {one!r} is gone" if done else f"there is no sandbox {one!r}; nothing to do")
+    if not chosen:
+        click.echo("there are no sandboxes; nothing to do")
+
+
+@sandbox.command()
+@click.option("--output", "-o", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def status(output: str) -> None:
+    """Show all sandboxes, and how their components are.
+
+    \b
+    Example:
+      penstock sandbox status
+      penstock sandbox status --output json
+    """
+    reports = asyncio.run(gather())
+    if output == "json":
+        show_json(reports)
+    else:
+        show_table(reports)
+
+
+@sandbox.command()
+@_name_option
+def env(name: str) -> None:
+    """Print what a shell needs in order to use a sandbox.
+
+    \b
+    Example:
+      eval "$(penstock sandbox env)"
+    """
+    made = Sandbox.attach(check_name(name))
+    click.echo(f"export KUBECONFIG={shlex.quote(str(made.kubeconfig))}")
+    if sys.stdout.isatty():
+        click.echo(f'# for your shell:  eval "$(penstock sandbox env{_option(name)})"', err=True)
+
+
+@sandbox.group()
+def nodes() -> None:
+    """Add fake nodes to a running sandbox, or remove them.
+
+    \b
+    Example:
+      penstock sandbox nodes add --shape spot --count 10 --cpu 8 --memory 32Gi --label tier=spot
+      penstock sandbox nodes remove --shape spot --count 2
+    """
+
+
+@nodes.command()
+@_name_option
+@click.option("--shape", "shape_name", default="node", show_default=True, help="Nodes are named SHAPE-0, SHAPE-1, ...")
+@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many.")
+@_shape_options
+def add(name: str, shape_name: str, count: int, **shape: Any) -> None:
+    """Add nodes of one shape, and wait until pods can run on them.
+
+    \b
+    Example:
+      penstock sandbox nodes add --shape gpu --count 4 --cpu 96 --resource nvidia.com/gpu=8
+    """
+    wanted = check_shape(_shape(shape_name, count, **shape))
+    added = asyncio.run(Sandbox.attach(check_name(name)).add_nodes(wanted))
+    click.echo(f"added {len(added)} nodes: {added[0]} to {added[-1]}" if len(added) > 1 else f"added node {added[0]}")
+
+
+@nodes.command()
+@_name_option
+@click.option("--shape", "shape_name", required=True, help="Which nodes.")
+@click.option("--count", type=click.IntRange(1), help="How many, from the highest number down; all if not given.")
+def remove(name: str, shape_name: str, count: int | None) -> None:
+    """Delete nodes of one shape, with the pods on them.
+
+    \b
+    Example:
+      penstock sandbox nodes remove --shape spot --count 2
+    """
+    removed = asyncio.run(Sandbox.attach(check_name(name)).remove_nodes(shape_name, count))
+    click.echo(f"removed from shape {shape_name!r}: {len(removed)}")
+
+
+def _shape(
+    name: str,
+    count: int,
+    *,
+    cpu: str,
+    memory: str,
+    pods: int,
+    resources: tuple[str, ...],
+    labels: tuple[str, ...],
+    taints: tuple[str, ...],
+) -> NodeShape:
+    return NodeShape(
+        name=name,
+        count=count,
+        cpu=cpu,
+        memory=memory,
+        pods=pods,
+        resources=_pairs("--resource", resources),
+        labels=_pairs("--label", labels),
+        taints=taints,
+    )
+
+
+def _split(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for value in values for part in value.split(",") if part)
+
+
+def _pairs(option: str, values: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in values:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise click.UsageError(f"{option} {text!r}: write NAME=VALUE")
+        pairs[key] = value
+    return pairs
+
+
+def _option(name: str) -> str:
+    return "" if name == _DEFAULT_NAME else f" --name {name}"

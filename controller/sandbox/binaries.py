@@ -1,0 +1,154 @@
+"""Where the programs of the control plane come from: KUBEBUILDER_ASSETS, the user's cache, or a build with Go.
+
+Finds and builds; starts none of them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.sandbox import toolchain
+from controller.sandbox.errors import SandboxError
+from controller.sandbox.layout import cache_folder
+from controller.sandbox.progress import Progress
+
+KUBERNETES = "v1.36.3"
+KWOK = "v0.8.0"
+ASSETS = "KUBEBUILDER_ASSETS"
+
+_MODULES = Path(__file__).parent / "gomod"
+_VERSION_PACKAGE = "k8s.io/component-base/version"
+_STAMP = {
+    "gitVersion": KUBERNETES,
+    "gitMajor": KUBERNETES[1:].split(".")[0],
+    "gitMinor": KUBERNETES[1:].split(".")[1],
+    "gitTreeState": "clean",
+    "gitCommit": KUBERNETES,
+}
+_NEEDED_OF_ASSETS = ("etcd", "kube-apiserver")
+"""What setup-envtest installs; a folder without these is not what the variable is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    name: str
+    module: str
+    package: str
+    stamped: bool = False
+
+
+_PROGRAMS = (
+    _Program("etcd", "controlplane", "go.etcd.io/etcd/server/v3"),
+    _Program("kube-apiserver", "controlplane", "k8s.io/kubernetes/cmd/kube-apiserver", stamped=True),
+    _Program("kube-controller-manager", "controlplane", "k8s.io/kubernetes/cmd/kube-controller-manager", stamped=True),
+    _Program("kube-scheduler", "controlplane", "k8s.io/kubernetes/cmd/kube-scheduler", stamped=True),
+    _Program("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok"),
+)
+
+
+def ensure(progress: Progress | None = None) -> dict[str, str]:
+    """Return the path of every program, building what is missing; a full build takes minutes.
+
+    Raises SandboxError when something is missing and cannot be built.
+    """
+    found = _from_assets(os.environ.get(ASSETS, ""))
+    cache = cache_folder() / _version_key()
+    wanted = [program for program in _PROGRAMS if program.name not in found]
+    if _missing(cache, wanted):
+        _build(cache, wanted, progress or Progress())
+    return {program.name: found.get(program.name) or str(cache / program.name) for program in _PROGRAMS}
+
+
+def _from_assets(named: str) -> dict[str, str]:
+    if not named:
+        return {}
+    folder = Path(named)
+    found = {program.name: str(folder / program.name) for program in _PROGRAMS if _runnable(folder / program.name)}
+    missing = [name for name in _NEEDED_OF_ASSETS if name not in found]
+    if missing:
+        raise SandboxError(
+            f"{ASSETS}={named} has no {' and no '.join(missing)} that can be run; unset it to build them here"
+        )
+    return found
+
+
+def _runnable(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _version_key() -> str:
+    """A new key for every change of what would be built."""
+    digest = hashlib.sha256(repr((_PROGRAMS, sorted(_STAMP.items()))).encode())
+    for path in sorted(_MODULES.glob("*/go.*")):
+        digest.update(path.read_bytes())
+    system = f"{platform.system()}-{platform.machine()}".lower()
+    return f"kubernetes-{KUBERNETES}-kwok-{KWOK}-{system}-{digest.hexdigest()[:8]}"
+
+
+def _missing(cache: Path, wanted: list[_Program]) -> list[_Program]:
+    return [program for program in wanted if not _runnable(cache / program.name)]
+
+
+def _build(cache: Path, wanted: list[_Program], progress: Progress) -> None:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with _one_builder(cache, progress):
+            # another builder may have finished while we waited for the lock
+            missing = _missing(cache, wanted)
+            go = toolchain.go(cache.parent, progress) if missing else Path()
+            for number, program in enumerate(missing, start=1):
+                _build_one(go, cache, program, f"building {program.name} ({number} of {len(missing)})", progress)
+    except OSError as error:
+        where = error.filename or cache
+        raise SandboxError(f"{where}: {error.strerror}; set XDG_CACHE_HOME to a folder you can write to") from error
+
+
+@contextmanager
+def _one_builder(cache: Path, progress: Progress) -> Iterator[None]:
+    handle = os.open(cache / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.say("another process builds the sandbox's programs; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        for remains in cache.glob(".building-*"):
+            shutil.rmtree(remains, ignore_errors=True)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _build_one(go: Path, cache: Path, program: _Program, label: str, progress: Progress) -> None:
+    """Build into a folder beside the place and move the program there when it is whole."""
+    draft = cache / f".building-{program.name}"
+    draft.mkdir()
+    log = cache / f"{program.name}.build.log"
+    stamp = [f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in _STAMP.items()] if program.stamped else []
+    arguments = [str(go), "build", "-trimpath", "-ldflags", " ".join(["-s", "-w", *stamp])]
+    arguments += ["-o", str(draft / program.name), program.package]
+    # CGO off: no C compiler is needed, and the programs run on any machine of this system
+    settings = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
+    try:
+        code = progress.run(
+            label, arguments, log=log, environment={**os.environ, **settings}, folder=_MODULES / program.module
+        )
+        if code != 0:
+            raise SandboxError(_why(program, log))
+        (draft / program.name).rename(cache / program.name)
+        log.unlink()
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _why(program: _Program, log: Path) -> str:
+    remedy = "check the network and GOPROXY, or set KUBEBUILDER_ASSETS to a folder with all programs"
+    return f"{program.name} cannot be built: {toolchain.last_line(log)}; {remedy} (log: {log})"

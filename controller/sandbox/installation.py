@@ -1,0 +1,98 @@
+"""Penstock installed into a sandbox: CRDs, RBAC, webhook registration, and the two programs as real processes.
+
+They act as the ServiceAccounts of `config/rbac`, never as an administrator. For the demo, the tests, and users who
+try their queues and policies; a real cluster is installed otherwise.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from controller.kube.apply import apply
+from controller.kube.manifests import load_documents
+from controller.sandbox.errors import SandboxError
+from controller.sandbox.files import write_private
+from controller.sandbox.programs import Program
+from controller.sandbox.session import Sandbox
+from controller.sandbox.shipped import manifests
+
+NAMESPACE = "penstock-system"
+CONTROLLER_ACCOUNT = "penstock-controller"
+"""ServiceAccount of the controller in NAMESPACE, as `config/rbac` has it."""
+
+_ANY_PORT = "127.0.0.1:0"
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The two programs as they run."""
+
+    controller: Program
+    webhook: Program
+
+
+@asynccontextmanager
+async def installed(sandbox: Sandbox) -> AsyncIterator[Installation]:
+    """Install Penstock into the sandbox and run it for as long as the block runs.
+
+    Raises SandboxError when a program does not come up, ApplyError when a manifest is refused.
+    """
+    async with sandbox.client() as client:
+        await apply(client, [*load_documents(manifests("crd")), *load_documents(manifests("rbac"))])
+    webhook = await _webhook(sandbox)
+    controller = await _controller(sandbox)
+    try:
+        webhook.start()
+        controller.start()
+        await webhook.wait_ready()
+        await _register(sandbox, webhook)
+        await controller.wait_ready()
+        yield Installation(controller, webhook)
+    finally:
+        await controller.stop()
+        await webhook.stop()
+
+
+def controller_program(kubeconfig: Path, log: Path) -> Program:
+    """The controller, not yet started, for the cluster and the account of `kubeconfig`."""
+    return Program("controller", ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT], log)
+
+
+async def _controller(sandbox: Sandbox) -> Program:
+    kubeconfig = await sandbox.service_account_kubeconfig(NAMESPACE, CONTROLLER_ACCOUNT)
+    return controller_program(kubeconfig, sandbox.folder / "penstock-controller.log")
+
+
+async def _webhook(sandbox: Sandbox) -> Program:
+    kubeconfig = await sandbox.service_account_kubeconfig(NAMESPACE, "penstock-webhook")
+    pair = sandbox.serving_certificate()
+    certificate = write_private(sandbox.folder / "webhook.crt", pair.certificate_pem)
+    key = write_private(sandbox.folder / "webhook.key", pair.key_pem)
+    arguments = ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT, "--address", _ANY_PORT]
+    arguments += ["--tls-cert", str(certificate), "--tls-key", str(key)]
+    return Program("webhook", arguments, sandbox.folder / "penstock-webhook.log")
+
+
+async def _register(sandbox: Sandbox, webhook: Program) -> None:
+    port = webhook.port("reviews")
+    if port is None:
+        raise SandboxError(f"the webhook is ready but has not said where it answers:\n{webhook.tail()}")
+    documents = [_by_url(document, port, sandbox.ca_pem) for document in load_documents(manifests("webhook"))]
+    async with sandbox.client() as client:
+        await apply(client, [document for document in documents if document["kind"] != "Service"])
+
+
+def _by_url(document: dict[str, Any], port: int, ca_pem: bytes) -> dict[str, Any]:
+    """Let the apiserver reach the webhook on loopback: in the sandbox no Service leads anywhere."""
+    for entry in document.get("webhooks", ()):
+        path = entry["clientConfig"]["service"]["path"]
+        entry["clientConfig"] = {
+            "url": f"https://127.0.0.1:{port}{path}",
+            "caBundle": base64.b64encode(ca_pem).decode(),
+        }
+    return document
