@@ -1,0 +1,49 @@
+"""A real control plane for the tests in this folder: one sandbox per pytest session, one namespace per test."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from controller.kube.client import Client
+from controller.kube.errors import NotFound
+from controller.sandbox import Sandbox
+from tests.support.eventually import eventually
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """The session's control plane, with an audit log and no nodes.
+
+    Started outside any test's event loop, since it outlives them all.
+    """
+    started = asyncio.run(Sandbox.launch(audit=True))
+    yield started
+    asyncio.run(started.stop())
+
+
+@pytest.fixture
+async def admin(sandbox: Sandbox) -> AsyncIterator[Client]:
+    """A client with all rights."""
+    async with sandbox.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def namespace(admin: Client) -> AsyncIterator[str]:
+    """Name of a new namespace that takes pods; deleted at the end of the test, without waiting for that."""
+    name = f"test-{secrets.token_hex(4)}"
+    await admin.post("/api/v1/namespaces", {"metadata": {"name": name}})
+
+    async def has_default_account() -> bool:
+        try:
+            return bool(await admin.get(f"/api/v1/namespaces/{name}/serviceaccounts/default"))
+        except NotFound:
+            return False
+
+    await eventually(has_default_account, message=f"namespace {name} has no default ServiceAccount")
+    yield name
+    await admin.delete(f"/api/v1/namespaces/{name}")

@@ -1,0 +1,216 @@
+"""Edits between read and patch: the release patch must not lose what a user changed meanwhile."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import orjson
+import pytest
+from msgspec import Raw
+
+from controller.api.parse import parse_cluster_queue, parse_local_queue, parse_resource_flavor
+from controller.cache.cluster import ClusterCache
+from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
+from controller.core.decide import decide
+from controller.kube.client import Client
+from controller.kube.decode import PodDecoder, decode_node
+from controller.runtime.executor import Executor, Released
+from controller.telemetry.metrics import ControllerMetrics, PatchResult
+from tests.integration.queueing.conftest import Cluster
+from tests.support.eventually import eventually
+from tests.support.team import OURS, TEAM_LABEL, Json, Team, is_gated
+
+pytestmark = pytest.mark.integration
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def affinity(*expressions: Json) -> Json:
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}}}
+
+
+OWN = {"key": "shape", "operator": "Exists"}
+EDIT = {"key": "kubernetes.io/hostname", "operator": "Exists"}
+APPEND = {
+    "op": "add",
+    "path": f"/spec/affinity/nodeAffinity/{REQUIRED}/nodeSelectorTerms/0/matchExpressions/-",
+    "value": EDIT,
+}
+
+
+async def held_team(team: Team) -> None:
+    await team.nodes("spot", cpu="8", memory="32Gi")
+    await team.flavor("spot", nodeRequirements=[{"key": TEAM_LABEL, "operator": "In", "values": [team.id]}])
+    await team.cluster_queue({"spot": {"cpu": 8}})
+    await team.local_queue(stopPolicy="Hold")
+    await team.pod("one", spec={"affinity": affinity(OWN)})
+
+
+class Stale:
+    """A controller's cache and executor, as they were at one moment, on the real apiserver."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._decode = PodDecoder()
+        self.metrics = ControllerMetrics()
+        self.cache = ClusterCache(lambda: None)
+        self.released: list[Released] = []
+        self.executor = Executor(
+            client,
+            self.cache,
+            self.metrics,
+            decode=self._decode,
+            on_released=self.released.append,
+            on_room=lambda: None,
+            workers=1,
+        )
+
+    async def read(self, team: Team) -> None:
+        """Take in the team's world as it is now, with the queue open."""
+        for name in await self._items("/api/v1/nodes"):
+            self.cache.put_node(decode_node(Raw(orjson.dumps(name))))
+        self.cache.set_namespace(team.namespace, {})
+        flavor = orjson.loads(await self._client.get(f"{OURS}/resourceflavors/{team.full('spot')}"))
+        queue = orjson.loads(await self._client.get(f"{OURS}/clusterqueues/{team.full('cq')}"))
+        local = orjson.loads(await self._client.get(f"{OURS}/namespaces/{team.namespace}/localqueues/main"))
+        local["spec"]["stopPolicy"] = "None"
+        self.cache.set_flavor(team.full("spot"), to_flavor(parse_resource_flavor(flavor)))
+        self.cache.set_cluster_queue(team.full("cq"), to_cluster_queue(parse_cluster_queue(queue)))
+        self.cache.set_local_queue((team.namespace, "main"), to_local_queue(parse_local_queue(local)))
+        for pod in await self._items(team.pods_path):
+            self.cache.put_pod(self._decode(Raw(orjson.dumps(pod))))
+
+    async def _items(self, path: str) -> list[Any]:
+        return list(orjson.loads(await self._client.get(path))["items"])
+
+    async def decide_and_release(self) -> int:
+        """Decide on what is known and carry it out; return how many were admitted."""
+        plan = decide(self.cache.snapshot(), limit=10)
+        self.cache.absorb(plan)
+        for admit in plan.admits:
+            await self.executor.release(admit)
+        return len(plan.admits)
+
+    def count(self, result: PatchResult) -> float:
+        return self.metrics.registry.get_sample_value("penstock_release_patches_total", {"result": result}) or 0.0
+
+
+async def test_an_affinity_edited_after_the_read_is_not_lost(team: Team, client: Client) -> None:
+    await held_team(team)
+    stale = Stale(client)
+    await stale.read(team)
+    await team.patch("one", [APPEND])
+    assert await stale.decide_and_release() == 1
+    assert stale.count(PatchResult.CONFLICT) == 1
+    pod = await team.get("one")
+    assert is_gated(pod)
+    assert await stale.decide_and_release() == 1
+    assert stale.count(PatchResult.RELEASED) == 1
+    pod = await team.get("one")
+    flavor = {"key": TEAM_LABEL, "operator": "In", "values": [team.id]}
+    assert not is_gated(pod)
+    assert pod["spec"]["affinity"]["nodeAffinity"][REQUIRED] == affinity(OWN, EDIT, flavor)["nodeAffinity"][REQUIRED]
+
+
+async def test_an_annotation_added_after_the_read_is_not_lost(team: Team, client: Client) -> None:
+    await held_team(team)
+    stale = Stale(client)
+    await stale.read(team)
+    await team.patch("one", [{"op": "add", "path": "/metadata/annotations", "value": {"note": "mine"}}])
+    assert await stale.decide_and_release() == 1
+    assert stale.count(PatchResult.CONFLICT) == 1
+    assert await stale.decide_and_release() == 1
+    annotations = (await team.get("one"))["metadata"]["annotations"]
+    assert annotations["note"] == "mine"
+
+
+async def test_a_pod_recreated_under_the_same_name_is_not_released_for_the_old_one(team: Team, client: Client) -> None:
+    await held_team(team)
+    stale = Stale(client)
+    await stale.read(team)
+    await team.delete("one")
+    await team.pod("one", "2", spec={"affinity": affinity(OWN)})
+    assert await stale.decide_and_release() == 1
+    assert stale.count(PatchResult.RELEASED) == 0
+    assert is_gated(await team.get("one"))
+    assert not stale.cache.usage.by_queue
+
+
+async def test_edits_while_the_controller_is_paused_are_kept(team: Team, cluster: Cluster) -> None:
+    await held_team(team)
+    await team.looked_at()
+    controller = cluster.programs.controller
+    controller.send(signal.SIGSTOP)
+    try:
+        await team.change("localqueues", "main", {"stopPolicy": "None"})
+        await team.patch("one", [APPEND])
+    finally:
+        controller.send(signal.SIGCONT)
+    pod = (await team.until_bound("one"))["one"]
+    expressions = pod["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"][0]["matchExpressions"]
+    assert expressions[:2] == [OWN, EDIT]
+
+
+async def test_a_patch_that_admission_refuses_is_reported_and_its_quota_returned(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 1}}, stopPolicy="Hold")
+    policy = refusal(team)
+    for path, body in policy:
+        await team.client.post(path, body)
+    try:
+        await eventually_refused(team)
+        await team.pod("refused", labels={"refuse": "true"})
+        await team.pod("second")
+        await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
+        pods = await team.until_bound("second")
+        assert is_gated(pods["refused"])
+        await team.end("second")
+        message = await team.until_waiting("refused", "PatchRejected")
+        assert "no release today" in message
+    finally:
+        for path, body in reversed(policy):
+            await team.client.delete(f"{path}/{body['metadata']['name']}")
+    await team.until_bound("refused", seconds=30)
+
+
+def refusal(team: Team) -> list[tuple[str, Json]]:
+    """A ValidatingAdmissionPolicy of somebody else's that refuses our patch of one pod, as OpenShift's SCC may."""
+    root, name = "/apis/admissionregistration.k8s.io/v1", team.full("refuse")
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}]
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": team.namespace}}
+    spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": rules, "namespaceSelector": selector},
+        "validations": [
+            {
+                "expression": "!has(object.metadata.labels.refuse) || has(object.spec.schedulingGates)",
+                "message": "no release today",
+            }
+        ],
+    }
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    return [
+        (f"{root}/validatingadmissionpolicies", {"metadata": {"name": name}, "spec": spec}),
+        (f"{root}/validatingadmissionpolicybindings", {"metadata": {"name": name}, "spec": binding}),
+    ]
+
+
+async def eventually_refused(team: Team) -> None:
+    """A policy takes effect a moment after it was made: wait until it refuses an ungating by hand, tried dry."""
+    await team.pod("trial", labels={"refuse": "true"})
+    remove = [{"op": "remove", "path": "/spec/schedulingGates"}]
+
+    async def refused() -> bool:
+        try:
+            await team.client.patch(
+                f"{team.pods_path}/trial",
+                remove,
+                content_type="application/json-patch+json",
+                params={"dryRun": "All"},
+            )
+        except Exception as error:  # noqa: BLE001 - whichever of our errors, it must be the policy speaking
+            return "no release today" in str(error)
+        return False
+
+    await eventually(refused, message="the policy does not refuse")
+    await team.delete("trial")

@@ -1,0 +1,154 @@
+"""Who goes first, and what that costs at the apiserver."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import orjson
+import pytest
+
+from tests.integration.queueing.conftest import Cluster
+from tests.support.eventually import eventually
+from tests.support.team import Json, Team, is_gated
+
+pytestmark = pytest.mark.integration
+
+CONTROLLER = "system:serviceaccount:penstock-system:penstock-controller"
+
+
+async def test_the_higher_priority_goes_first(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 1}})
+    await team.pod("running")
+    await team.until_bound("running")
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    body = {"metadata": {"name": team.full("high")}, "value": 1000, "preemptionPolicy": "Never"}
+    await team.client.post(path, body)
+    try:
+        await team.pod("low")
+        await team.pod("high", spec={"priorityClassName": team.full("high")})
+        await team.looked_at()
+        await team.end("running")
+        pods = await team.until_bound("high")
+        assert is_gated(pods["low"])
+    finally:
+        await team.client.delete(f"{path}/{team.full('high')}")
+
+
+async def test_strict_fifo_holds_up_what_is_behind_and_best_effort_lets_it_pass(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 4}}, queueingStrategy="StrictFIFO")
+    await team.cluster_queue({"spot": {"cpu": 4}}, "loose")
+    await team.local_queue("loose", "loose")
+    for queue in ("main", "loose"):
+        await team.pod(f"{queue}-first", "2", queue=queue)
+        await team.until_bound(f"{queue}-first")
+        await team.pod(f"{queue}-large", "3", queue=queue)
+    # creation times have a resolution of one second; the name decides within it
+    for queue in ("main", "loose"):
+        await team.pod(f"{queue}-small", "1", queue=queue)
+    pods = await team.until_bound("loose-small")
+    await team.looked_at()
+    assert is_gated(pods["loose-large"])
+    assert is_gated(await team.get("main-small"))
+    message = await team.until_waiting("main-small", "Priority")
+    assert message == f"behind {team.namespace}/main-large in the StrictFIFO queue {team.full('cq')}"
+
+
+async def test_a_burst_of_mixed_sizes_on_tight_nodes_leaves_nothing_pending(team: Team) -> None:
+    await team.nodes("spot", 6, cpu="8", memory="32Gi")
+    await team.flavor("spot")
+    await team.cluster_queue({"spot": {"cpu": 1000}})
+    await team.local_queue()
+    sizes = ["4", "3", "2", "1"] * 12
+    annotations = {"run-for": "2s"}
+    await asyncio.gather(*(team.pod(f"pod-{n}", cpu, annotations=annotations) for n, cpu in enumerate(sizes)))
+
+    async def done() -> bool:
+        phases = Counter(pod["status"]["phase"] for pod in (await team.all()).values())
+        assert phases == {"Succeeded": len(sizes)}, phases
+        return True
+
+    await eventually(done, seconds=90, message="not every pod ran to its end")
+
+
+async def test_each_released_pod_costs_exactly_one_patch_of_ours(team: Team, cluster: Cluster) -> None:
+    await team.ready({"spot": {"cpu": 100, "pods": 200}})
+    names = await team.pods(60, "100m")
+    await team.until_bound(*names)
+
+    def patches() -> Counter[str]:
+        return Counter(
+            entry["objectRef"]["name"]
+            for entry in audit(cluster)
+            if entry["user"]["username"] == CONTROLLER
+            and entry["verb"] in ("patch", "update")
+            and entry["objectRef"].get("namespace") == team.namespace
+            and not entry["objectRef"].get("subresource")
+        )
+
+    await eventually(lambda: len(patches()) == len(names), message="the audit log is not written yet")
+    assert patches() == Counter(names)
+
+
+async def test_a_killed_controller_loses_nothing_and_releases_nothing_twice(team: Team, cluster: Cluster) -> None:
+    await team.nodes("spot", 4, cpu="8", memory="32Gi")
+    await team.flavor("spot")
+    await team.cluster_queue({"spot": {"cpu": 10}})
+    await team.local_queue()
+    controller = cluster.programs.controller
+    creating = asyncio.gather(*(team.pod(f"pod-{n}", annotations={"run-for": "3s"}) for n in range(60)))
+    try:
+        for _ in range(3):
+            await _more_is_released(team)
+            controller.kill()
+            assert await _running_cpu(team) <= 10
+            controller.start()
+            await controller.wait_ready()
+    finally:
+        await creating
+
+    async def done() -> bool:
+        pods = await team.all()
+        assert await _running_cpu(team) <= 10
+        phases = Counter(pod["status"]["phase"] for pod in pods.values())
+        assert phases == {"Succeeded": 60}, phases
+        return True
+
+    await eventually(done, seconds=90, message="not every pod ran to its end")
+    succeeded = Counter(
+        entry["objectRef"]["name"]
+        for entry in audit(cluster)
+        if entry["user"]["username"] == CONTROLLER
+        and entry["verb"] == "patch"
+        and entry["objectRef"].get("namespace") == team.namespace
+        and not entry["objectRef"].get("subresource")
+        and entry["responseStatus"]["code"] == 200
+    )
+    assert set(succeeded.values()) == {1}
+    assert len(succeeded) == 60
+
+
+def audit(cluster: Cluster) -> list[Json]:
+    """The finished requests of the audit log."""
+    lines = cluster.sandbox.audit_log.read_bytes().splitlines()
+    entries = [orjson.loads(line) for line in lines if line.endswith(b"}")]
+    return [entry for entry in entries if entry["stage"] == "ResponseComplete"]
+
+
+async def _count_released(team: Team) -> int:
+    return sum(not is_gated(pod) for pod in (await team.all()).values())
+
+
+async def _more_is_released(team: Team) -> None:
+    before = await _count_released(team)
+
+    async def more() -> bool:
+        return await _count_released(team) > before
+
+    await eventually(more, message="nothing more is released")
+
+
+async def _running_cpu(team: Team) -> int:
+    """Whole cpus of released pods that have not ended: what the quota of 10 must cover."""
+    pods = (await team.all()).values()
+    return sum(1 for pod in pods if not is_gated(pod) and pod["status"]["phase"] not in ("Succeeded", "Failed"))

@@ -1,0 +1,130 @@
+"""The webhook as the apiserver calls it: what a created pod looks like, and what it says to who creates it."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
+from controller.kube.errors import Forbidden
+from tests.integration.queueing.conftest import Cluster
+from tests.support import plain_http
+from tests.support.eventually import eventually
+from tests.support.team import Json, Team, flavor_of, is_gated
+
+pytestmark = pytest.mark.integration
+
+
+def pod(name: str, **metadata: Json) -> Json:
+    requests = {"cpu": "1"}
+    container = {"name": "main", "image": "none", "resources": {"requests": requests}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, **metadata},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+
+
+async def test_a_queue_that_does_not_exist_is_warned_of_at_once(team: Team, cluster: Cluster) -> None:
+    body = pod("one", labels={QUEUE_NAME: "absent"})
+    created, warnings = await plain_http.create(cluster.sandbox, team.pods_path, body)
+    assert is_gated(created)
+    assert len(warnings) == 1
+    assert f"LocalQueue 'absent' does not exist in namespace '{team.namespace}'" in warnings[0]
+
+
+async def test_stamps_that_a_user_copied_are_removed_with_a_warning(team: Team, cluster: Cluster) -> None:
+    await team.ready(stopPolicy="Hold")
+    body = pod(
+        "one",
+        labels={QUEUE_NAME: "main", CLUSTER_QUEUE: "other", FLAVOR: "other", "mine": "stays"},
+        annotations={ADMITTED_AT: "2020-01-01T00:00:00Z"},
+    )
+
+    async def known() -> bool:
+        # without a warning of an unknown queue only the stamps are warned of
+        _, warnings = await plain_http.create(cluster.sandbox, team.pods_path + "?dryRun=All", body)
+        return len(warnings) == 1
+
+    await eventually(known, message="the webhook does not know the queue yet")
+    created, warnings = await plain_http.create(cluster.sandbox, team.pods_path, body)
+    assert created["metadata"]["labels"] == {QUEUE_NAME: "main", "mine": "stays"}
+    assert not created["metadata"].get("annotations")
+    assert warnings == [
+        f'removed {CLUSTER_QUEUE}, {FLAVOR}, {ADMITTED_AT}: only Penstock writes these, when it admits the pod"'
+    ]
+
+
+async def test_a_dry_run_is_gated_and_leaves_nothing(team: Team) -> None:
+    await team.ready()
+    assert is_gated(await team.pod("one", params={"dryRun": "All"}))
+    assert await team.all() == {}
+
+
+async def test_a_pod_without_a_queue_is_none_of_our_business(team: Team) -> None:
+    created = await team.pod("one", queue=None)
+    assert not is_gated(created)
+    assert "annotations" not in created["metadata"] or ADMITTED_AT not in created["metadata"]["annotations"]
+
+
+async def test_a_queued_pod_cannot_name_its_node(team: Team) -> None:
+    with pytest.raises(Forbidden, match=r"spec.nodeName 'somewhere' cannot be set on a pod of queue 'main'"):
+        await team.pod("one", spec={"nodeName": "somewhere"})
+
+
+async def test_a_gate_that_is_there_already_is_not_added_again(team: Team) -> None:
+    await team.ready(stopPolicy="Hold")
+    created = await team.pod("one", spec={"schedulingGates": [{"name": GATE}]})
+    assert created["spec"]["schedulingGates"] == [{"name": GATE}]
+
+
+async def test_pods_of_a_job_are_queued_by_their_template(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 2}})
+    template = pod("unused")
+    template["metadata"] = {"labels": {QUEUE_NAME: "main", CLUSTER_QUEUE: "copied"}, "annotations": {"run-for": "1s"}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "work"},
+        "spec": {"parallelism": 3, "completions": 5, "template": template},
+    }
+    path = f"/apis/batch/v1/namespaces/{team.namespace}/jobs"
+    await team.client.post(path, job)
+
+    async def complete() -> bool:
+        pods = [p for p in (await team.all()).values() if p["status"]["phase"] == "Succeeded"]
+        assert len(pods) == 5, [p["status"]["phase"] for p in pods]
+        assert {flavor_of(p) for p in pods} == {team.full("spot")}
+        return True
+
+    await eventually(complete, seconds=60, message="the Job did not complete")
+
+
+async def test_pods_of_a_daemon_set_pass_by_the_queue(team: Team) -> None:
+    await team.ready()
+    template = pod("unused")
+    template["metadata"] = {"labels": {QUEUE_NAME: "main"}}
+    template["spec"]["restartPolicy"] = "Always"
+    template["spec"]["nodeSelector"] = {"shape": "spot", "test.penstock.dev/team": team.id}
+    daemon_set = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent"},
+        "spec": {"selector": {"matchLabels": {QUEUE_NAME: "main"}}, "template": template},
+    }
+    await team.client.post(f"/apis/apps/v1/namespaces/{team.namespace}/daemonsets", daemon_set)
+
+    async def bound() -> bool:
+        pods = list((await team.all()).values())
+        assert [bool(p["spec"].get("nodeName")) for p in pods] == [True]
+        assert flavor_of(pods[0]) is None
+        return True
+
+    await eventually(bound, message="the daemon set's pod did not reach its node")
+
+
+async def test_system_namespaces_are_left_alone(team: Team, cluster: Cluster) -> None:
+    body = pod("queued-by-mistake", labels={QUEUE_NAME: "main"})
+    created, _ = await plain_http.create(cluster.sandbox, "/api/v1/namespaces/kube-system/pods?dryRun=All", body)
+    assert created["kind"] == "Pod", created
+    assert not is_gated(created)

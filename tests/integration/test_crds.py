@@ -1,0 +1,153 @@
+"""config/crd and config/samples on a real apiserver: what it refuses, what it accepts and what it fills in."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from controller.api.parse import parse_cluster_queue, parse_local_queue, parse_resource_flavor
+from controller.kube.apply import apply, delete
+from controller.kube.client import MERGE_PATCH, Client
+from controller.kube.errors import ApiError, Invalid, NotFound
+from controller.kube.manifests import load_documents
+from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
+from tests.support.eventually import eventually
+from tests.support.faulty_objects import FAULTY, Faulty
+
+pytestmark = pytest.mark.integration
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+ROOT = "/apis/penstock.dev/v1alpha1"
+PATHS = {
+    "ResourceFlavor": f"{ROOT}/resourceflavors",
+    "ClusterQueue": f"{ROOT}/clusterqueues",
+    "LocalQueue": f"{ROOT}/namespaces/default/localqueues",
+}
+STRICT_DRY_RUN = {"fieldValidation": "Strict", "dryRun": "All"}
+
+
+@pytest.fixture
+async def served(admin: Client) -> Client:
+    """An apiserver that serves our kinds. They stay: other tests of the session use them too."""
+    await apply(admin, load_documents(CONFIG / "crd"))
+    return admin
+
+
+async def create(client: Client, obj: Json) -> Json:
+    created: Json = orjson.loads(await client.post(PATHS[obj["kind"]], obj, params=STRICT_DRY_RUN))
+    return created
+
+
+async def is_gone(client: Client, path: str) -> bool:
+    try:
+        await client.get(path)
+    except NotFound:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("faulty", FAULTY, ids=lambda faulty: faulty.name)
+async def test_a_fault_is_refused_with_path_and_value(served: Client, faulty: Faulty) -> None:
+    with pytest.raises(ApiError) as caught:
+        await create(served, faulty.obj)
+
+    assert caught.value.status in (400, 422)
+    assert faulty.refusal in caught.value.message
+
+
+async def test_what_is_left_out_is_filled_with_the_defaults(served: Client) -> None:
+    flavor = await create(served, resource_flavor(tolerations=[{"key": "spot"}]))
+    queue = await create(served, cluster_queue())
+    door = await create(served, local_queue())
+
+    assert flavor["spec"] == {"capacity": {"mode": "Nodes"}, "tolerations": [{"key": "spot", "operator": "Equal"}]}
+    assert (queue["spec"]["queueingStrategy"], queue["spec"]["stopPolicy"]) == ("BestEffortFIFO", "None")
+    assert door["spec"] == {"clusterQueue": "team-a", "stopPolicy": "None"}
+
+
+async def test_what_the_apiserver_gives_back_can_be_parsed(served: Client) -> None:
+    parse_resource_flavor(await create(served, resource_flavor(nodeRequirements=[requirement("Lt", "9")])))
+    parse_cluster_queue(await create(served, cluster_queue(namespaceSelector={"matchLabels": {"team": "a"}})))
+    parse_local_queue(await create(served, local_queue()))
+
+
+@pytest.mark.parametrize(("selector", "kept"), [(None, None), ({}, {})])
+async def test_no_namespace_selector_and_an_empty_one_stay_apart(served: Client, selector: Any, kept: Any) -> None:
+    created = await create(served, cluster_queue(namespaceSelector=selector))
+
+    assert created["spec"]["namespaceSelector"] == kept
+
+
+@pytest.mark.parametrize("amount", [0, 8, 2**63 - 1, "500m", "64Gi", "1.5Gi", "1e3", "+5", "-0", "9223372036854775807"])
+async def test_every_way_to_write_a_quantity_is_accepted(served: Client, amount: Any) -> None:
+    created = await create(served, cluster_queue(flavors=[quotas(cpu=amount)]))
+
+    assert created["spec"]["flavors"][0]["resources"][0]["nominalQuota"] == amount
+
+
+async def test_the_largest_objects_are_accepted_within_the_cost_of_their_rules(served: Client) -> None:
+    long_key = f"{'a' * 63}.example.com/{'b' * 60}"
+    resources = [{"name": f"{long_key}{i:02}", "nominalQuota": "9" * 18} for i in range(64)]
+    queue = cluster_queue(flavors=[{"name": f"{'f' * 60}-{i}", "resources": resources} for i in range(16)])
+    flavor = resource_flavor(
+        nodeLabels={f"{long_key}{i:02}": "v" * 63 for i in range(32)},
+        nodeRequirements=[
+            {"key": long_key, "operator": "In", "values": [f"{'v' * 60}{i}" for i in range(128)]} for _ in range(32)
+        ],
+        tolerations=[{"key": long_key, "value": "v" * 63} for _ in range(32)],
+        capacity={"mode": "Static", "static": {f"{long_key}{i:02}": "1" for i in range(64)}},
+    )
+
+    assert await create(served, queue)
+    assert await create(served, flavor)
+
+
+async def test_the_cluster_queue_of_a_local_queue_cannot_be_changed(served: Client, namespace: str) -> None:
+    await apply(served, [local_queue(namespace=namespace)])
+    path = f"{ROOT}/namespaces/{namespace}/localqueues/main"
+
+    await served.patch(path, {"spec": {"stopPolicy": "Hold"}}, content_type=MERGE_PATCH)
+    with pytest.raises(Invalid, match=r'spec\.clusterQueue: Invalid value: .*it stays \\?"team-a'):
+        await served.patch(path, {"spec": {"clusterQueue": "team-b"}}, content_type=MERGE_PATCH)
+
+
+async def test_the_status_is_written_by_its_own_door(served: Client, namespace: str) -> None:
+    await apply(served, [local_queue(namespace=namespace)])
+    path = f"{ROOT}/namespaces/{namespace}/localqueues/main"
+    body = {"status": {"pending": 2}, "spec": {"stopPolicy": "Hold"}}
+
+    seen = parse_local_queue(await served.patch(f"{path}/status", body, content_type=MERGE_PATCH))
+
+    assert (seen.status.pending, seen.spec.stop_policy) == (2, "None")
+
+
+async def test_every_manifest_of_config_applies_twice_and_goes_again(served: Client) -> None:
+    documents = [document for part in ("rbac", "webhook", "samples") for document in load_documents(CONFIG / part)]
+
+    first = await apply(served, documents)
+    second = await apply(served, documents)
+    gone = await delete(served, documents)
+
+    assert len(first) == len(documents)
+    assert first == second
+    assert gone == first[::-1]
+    for name in (document["metadata"]["name"] for document in documents if document["kind"] == "Namespace"):
+        # Else the next test that applies them would find them on their way out.
+        await eventually(partial(is_gone, served, f"/api/v1/namespaces/{name}"))
+
+
+async def test_the_samples_are_legal_for_the_models_as_well(served: Client) -> None:
+    parsers = {
+        "ResourceFlavor": parse_resource_flavor,
+        "ClusterQueue": parse_cluster_queue,
+        "LocalQueue": parse_local_queue,
+    }
+    ours = [document for document in load_documents(CONFIG / "samples") if document["kind"] in parsers]
+
+    assert ours
+    for document in ours:
+        parsers[document["kind"]](document)

@@ -1,0 +1,123 @@
+"""config/rbac on a real apiserver: each account may do what it is for, and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from controller.kube.apply import apply
+from controller.kube.client import Client
+from controller.kube.manifests import load_documents
+from tests.support.eventually import eventually
+
+pytestmark = pytest.mark.integration
+
+RBAC = Path(__file__).resolve().parents[2] / "config" / "rbac"
+CONTROLLER = "system:serviceaccount:penstock-system:penstock-controller"
+WEBHOOK = "system:serviceaccount:penstock-system:penstock-webhook"
+OURS = "penstock.dev"
+
+
+@pytest.fixture
+async def granted(admin: Client) -> Client:
+    await apply(admin, load_documents(RBAC))
+    return admin
+
+
+async def may(client: Client, user: str, action: str, *, group: str = "", namespace: str = "", name: str = "") -> bool:
+    verb, _, resource = action.partition(" ")
+    resource, _, subresource = resource.partition("/")
+    attributes = {
+        "verb": verb,
+        "group": group,
+        "resource": resource,
+        "subresource": subresource,
+        "namespace": namespace,
+        "name": name,
+    }
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": user, "resourceAttributes": attributes},
+    }
+    answer = orjson.loads(await client.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review))
+    return bool(answer["status"]["allowed"])
+
+
+@pytest.mark.parametrize(
+    ("user", "action", "group"),
+    [
+        (CONTROLLER, "patch pods", ""),
+        (CONTROLLER, "patch pods/status", ""),
+        (CONTROLLER, "watch nodes", ""),
+        (CONTROLLER, "create events", "events.k8s.io"),
+        (CONTROLLER, "list clusterqueues", OURS),
+        (CONTROLLER, "patch resourceflavors/status", OURS),
+        (WEBHOOK, "watch localqueues", OURS),
+        (WEBHOOK, "list namespaces", ""),
+    ],
+)
+async def test_an_account_may_do_its_work(granted: Client, user: str, action: str, group: str) -> None:
+    # The authorizer reads roles from a cache of its own, which follows in a moment.
+    await eventually(lambda: may(granted, user, action, group=group), message=f"{user} may not {action}")
+
+
+@pytest.mark.parametrize(
+    ("user", "action", "group"),
+    [
+        (CONTROLLER, "delete pods", ""),
+        (CONTROLLER, "update pods", ""),
+        (CONTROLLER, "create pods/binding", ""),
+        (CONTROLLER, "get secrets", ""),
+        (CONTROLLER, "patch nodes", ""),
+        (CONTROLLER, "patch clusterqueues", OURS),
+        (CONTROLLER, "get leases", "coordination.k8s.io"),
+        (WEBHOOK, "list pods", ""),
+        (WEBHOOK, "patch pods", ""),
+        (WEBHOOK, "patch localqueues", OURS),
+    ],
+)
+async def test_an_account_may_do_no_more(granted: Client, user: str, action: str, group: str) -> None:
+    assert not await may(granted, user, action, group=group, namespace="default")
+
+
+async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -> None:
+    lease, home = "coordination.k8s.io", "penstock-system"
+
+    await eventually(
+        lambda: may(granted, CONTROLLER, "update leases", group=lease, namespace=home, name="penstock-controller")
+    )
+    assert not await may(granted, CONTROLLER, "update leases", group=lease, namespace=home, name="other")
+
+
+@pytest.mark.parametrize(
+    ("role", "action", "allowed"),
+    [
+        ("view", "list localqueues", True),
+        ("view", "create localqueues", False),
+        ("edit", "create localqueues", True),
+        ("edit", "patch localqueues/status", False),
+        ("edit", "create clusterqueues", False),
+    ],
+)
+async def test_people_get_their_queues_with_the_roles_they_have(
+    granted: Client, namespace: str, role: str, action: str, allowed: bool
+) -> None:
+    user = f"{role}-of-{namespace}"
+    subject = {"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": role, "namespace": namespace},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [subject],
+    }
+    await apply(granted, [binding])
+
+    await eventually(lambda: may(granted, user, "list localqueues", group=OURS, namespace=namespace))
+    if allowed:
+        await eventually(lambda: may(granted, user, action, group=OURS, namespace=namespace))
+    else:
+        assert not await may(granted, user, action, group=OURS, namespace=namespace)

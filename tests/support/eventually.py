@@ -1,0 +1,39 @@
+"""Waiting in tests: polls until something holds. The only place in tests that sleeps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, overload
+
+from controller.kube import clock
+
+_POLL_SECONDS = 0.05
+
+T = TypeVar("T")
+
+
+@overload
+async def eventually(check: Callable[[], Awaitable[T]], *, seconds: float = ..., message: str = ...) -> T: ...
+@overload
+async def eventually(check: Callable[[], T], *, seconds: float = ..., message: str = ...) -> T: ...
+async def eventually(
+    check: Callable[[], Awaitable[T] | T], *, seconds: float = 20, message: str = "it did not come true"
+) -> T:
+    """Call `check` until what it returns is true, and return that; an AssertionError in it counts as not yet.
+
+    Fails after `seconds` with `message` and what was seen last.
+    """
+    deadline = clock.monotonic() + seconds
+    while True:
+        try:
+            result = check()
+            value = await result if isinstance(result, Awaitable) else result
+            if value:
+                return value
+            seen = repr(value)
+        except AssertionError as error:
+            seen = f"AssertionError: {error}"
+        if clock.monotonic() > deadline:
+            raise AssertionError(f"{message}; last seen after {seconds:g} s: {seen}")
+        await asyncio.sleep(_POLL_SECONDS)

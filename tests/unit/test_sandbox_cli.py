@@ -1,0 +1,116 @@
+"""The command line of the sandbox: help, usage and errors, without starting one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import orjson
+import pytest
+
+from controller.cli import main
+from controller.cli.main import run
+from controller.cli.sandbox import sandbox
+
+
+@pytest.fixture(autouse=True)
+def empty_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path / "penstock" / "sandboxes"
+
+
+def every_command(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    yield path
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from every_command(below, (*path, name))
+
+
+@pytest.mark.parametrize("path", [(), *every_command(sandbox, ("sandbox",))], ids=" ".join)
+def test_every_command_has_help_with_an_example(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*path, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "Example:" in shown
+    assert f"penstock {' '.join(path)}".strip() in shown
+
+
+def test_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("penstock")
+
+
+def test_status_without_sandboxes_is_friendly(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sandbox", "status"]) == 0
+    assert capsys.readouterr().out == "No sandboxes. Start one with `penstock sandbox up`.\n"
+    assert run(["sandbox", "status", "--output", "json"]) == 0
+    assert orjson.loads(capsys.readouterr().out) == []
+
+
+def test_down_without_sandboxes_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sandbox", "down"]) == run(["sandbox", "down", "--all"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_remains_without_a_state_are_shown_and_removed(empty_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (empty_state / "old" / "logs").mkdir(parents=True)
+    assert run(["sandbox", "status"]) == 0
+    assert "Crashed" in capsys.readouterr().out
+    assert run(["sandbox", "down", "--name", "old"]) == 0
+    assert not (empty_state / "old").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["env", "--name", "x"], 1, "no sandbox named 'x' (there are: none)"),
+        (["env", "--name", "../x"], 1, "sandbox name '../x'"),
+        (["up", "--name", "X"], 1, "sandbox name 'X'"),
+        (["up", "--label", "x"], 2, "--label 'x': write NAME=VALUE"),
+        (["up", "--feature-gates", "X"], 2, "--feature-gates 'X': write NAME=VALUE"),
+        (["up", "--cpu", "many"], 1, "'many' is not a quantity"),
+        (["up", "--nodes", "-1"], 2, "-1 is not in the range"),
+        (["nodes", "remove"], 2, "Missing option '--shape'"),
+        (["nodes", "add", "--count", "0"], 2, "0 is not in the range"),
+        (["nodes", "add", "--name", "x"], 1, "no sandbox named 'x'"),
+        (["nonsense"], 2, "No such command 'nonsense'"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    arguments: list[str], code: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["sandbox", *arguments]) == code
+    shown = capsys.readouterr()
+    assert text in shown.err
+    assert shown.out == ""
+
+
+def test_a_state_folder_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert run(["sandbox", "status"]) in (0, 1)
+    assert run(["sandbox", "env"]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_with_130_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main.root, "main", interrupted)
+    assert run([]) == 130
+    assert capsys.readouterr().err.strip() == "interrupted"
+
+
+def test_help_is_quick_since_subcommands_are_not_imported() -> None:
+    program = "import sys; from controller.cli.main import run; run(['--help']); print(sorted(sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "'controller.cli.main'" in shown
+    for heavy in ("controller.sandbox", "kubernetes_asyncio", "aiohttp", "cryptography", "rich"):
+        assert f"'{heavy}'" not in shown
