@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import platform
+
 import click
 
+from controller.kube.lease import Election
 from controller.runtime.app import Settings, run
 from controller.telemetry.http import Address
 from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program
+
+_LEASE = "penstock-controller"
+
+
+def _identity() -> str:
+    return f"{platform.node()}-{os.getpid()}"
 
 
 @click.command(name="python -m controller", context_settings=CONTEXT_SETTINGS)
 @connection_options
 @click.option("--http-address", type=AddressType(), default="127.0.0.1:8080", help="Where health and metrics listen.")
 @click.option("--workers", type=click.IntRange(1, 512), default=32, help="Release patches under way at most.")
+@click.option("--identity", default=_identity, show_default="host and process", help="Who we are in the Lease.")
+@click.option("--lease-namespace", default="penstock-system", help="Namespace of the Lease penstock-controller.")
+@click.option("--lease-seconds", type=click.FloatRange(1, 300), default=15.0, help="How long a Lease holds.")
 @log_options
 def main(
     *,
@@ -21,14 +34,22 @@ def main(
     context: str | None,
     http_address: Address,
     workers: int,
+    identity: str,
+    lease_namespace: str,
+    lease_seconds: float,
     log_level: LogLevel,
     log_format: LogFormat,
 ) -> None:
     """Release queued pods as quota and capacity allow.
 
+    Any number may run: the one that holds the Lease works, the others stand by.
+
     Every option can be given as an environment variable, such as PENSTOCK_WORKERS.
     """
-    settings = Settings(kubeconfig=kubeconfig, context=context, address=http_address, workers=workers)
+    election = Election(namespace=lease_namespace, name=_LEASE, identity=identity, seconds=lease_seconds)
+    settings = Settings(
+        kubeconfig=kubeconfig, context=context, address=http_address, workers=workers, election=election
+    )
     run_program(run(settings), level=log_level, form=log_format)
 
 

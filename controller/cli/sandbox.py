@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from controller.cli.sandbox_run import run
 from controller.cli.sandbox_status import gather, show_json, show_table
 from controller.kube import clock
 from controller.sandbox import NodeShape, Sandbox, SandboxError, binaries
@@ -64,6 +65,9 @@ def sandbox() -> None:
       kubectl get nodes
       penstock sandbox down
     """
+
+
+sandbox.add_command(run)
 
 
 @sandbox.command()

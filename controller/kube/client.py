@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import orjson
@@ -47,7 +49,8 @@ class Client:
             # identity: compressing costs the apiserver and us more than loopback or a pod network does
             headers={"User-Agent": self._user_agent, "Accept": JSON, "Accept-Encoding": "identity"},
             read_bufsize=_READ_BUFFER,
-            trust_env=True,
+            # not trust_env: aiohttp would ask the environment and netrc in a thread at every request
+            proxy=self._configuration.proxy or _proxy_of_environment(self.url),
         )
         return self
 
@@ -163,6 +166,14 @@ def _tls(configuration: Configuration) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def _proxy_of_environment(url: str) -> str | None:
+    """Return the proxy that HTTPS_PROXY and NO_PROXY name for this apiserver."""
+    parts = urlsplit(url)
+    if parts.hostname is None or proxy_bypass(parts.hostname):
+        return None
+    return getproxies().get(parts.scheme)
 
 
 def _unreachable(url: str, error: BaseException) -> Unreachable:

@@ -241,6 +241,7 @@ def _pin(preferred: list[wire.PreferredTerm]) -> str | None:
     """Return the node that our soft pin names: the release patch puts it last."""
     for term in reversed(preferred):
         fields = term.preference.match_fields or []
-        if term.weight == _PIN_WEIGHT and len(fields) == 1 and fields[0].key == "metadata.name" and fields[0].values:
-            return fields[0].values[0]
+        named = [f.values for f in fields if (f.key, f.operator) == ("metadata.name", "In")]
+        if term.weight == _PIN_WEIGHT and len(fields) == len(named) == 1 and named[0]:
+            return named[0][0]
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -146,7 +147,8 @@ class Informer(Generic[T]):
             item = self._read(event.object)
             if item is not None:
                 (self._sink.remove if event.type == "DELETED" else self._sink.upsert)(item)
-        self._version = decode_metadata(event.object).resource_version
+        with suppress(UnreadableObject):  # reported above; the next event or bookmark moves the version on
+            self._version = decode_metadata(event.object).resource_version
 
     def _read(self, raw: Raw) -> T | None:
         try:

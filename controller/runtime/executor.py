@@ -36,7 +36,7 @@ _log = logs.get("executor")
 
 _SERVER_SECONDS = 10
 """The apiserver gives a patch up after this long (`?timeout=`)."""
-_ANSWER_SECONDS = 12.0
+ANSWER_SECONDS = 12.0
 """We stop waiting for its answer a little later; after that it can no longer take effect."""
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
@@ -112,7 +112,9 @@ class Executor:
         uid = admit.workload.uid
         pod = self._cache.pods.get(uid)
         flavor = self._cache.flavors.get(admit.flavor)
-        if pod is None or flavor is None or pod.phase is not Phase.QUEUED:
+        kind = admit.workload.kind
+        is_as_decided = pod is not None and (pod.shape, pod.queue or "") == (kind.shape, kind.queue[1])
+        if pod is None or flavor is None or pod.phase is not Phase.QUEUED or not is_as_decided:
             self._cache.settle(uid)
             return
         stamp = clock.rfc3339(clock.now())
@@ -124,7 +126,7 @@ class Executor:
                 patch,
                 content_type=JSON_PATCH,
                 params={"timeout": f"{_SERVER_SECONDS}s", "fieldManager": "penstock"},
-                seconds=_ANSWER_SECONDS,
+                seconds=ANSWER_SECONDS,
             )
         except KubeError as error:
             await self._failed(pod, admit, error, began)
@@ -155,7 +157,7 @@ class Executor:
             case Unreachable() | ServerError():
                 self._count(PatchResult.UNKNOWN)
                 _log.warning("release_unanswered", pod=pod.key, error=str(error))
-                await self._find_out(pod, admit, deadline=began + _ANSWER_SECONDS)
+                await self._find_out(pod, admit, deadline=began + ANSWER_SECONDS)
             case Conflict() | Invalid():
                 await self._refused_or_changed(pod, admit, error)
             case _:

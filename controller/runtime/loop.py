@@ -46,16 +46,23 @@ class DecisionLoop:
     async def run(self) -> None:
         """Decide until cancelled."""
         while True:
-            try:
-                async with asyncio.timeout(max(0.01, self._full_pass_at - monotonic())):
-                    await self._changed.wait()
-            except TimeoutError:
+            await self._wait()
+            # by the clock, not by the quiet: a stream of events must not keep the full pass away
+            if monotonic() >= self._full_pass_at:
                 self._full_pass_at = monotonic() + _FULL_PASS_SECONDS
                 self._cache.reopen_all()
             self._changed.clear()
             self.step()
             # a burst of events is taken in before the next decision, not between two of them
             await asyncio.sleep(0)
+
+    async def _wait(self) -> None:
+        """Wait for a change, or until the next full pass is due."""
+        try:
+            async with asyncio.timeout(max(0.0, self._full_pass_at - monotonic())):
+                await self._changed.wait()
+        except TimeoutError:
+            return
 
     def step(self) -> None:
         """Make one decision and hand its admissions over."""

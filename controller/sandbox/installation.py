@@ -6,14 +6,16 @@ try their queues and policies; a real cluster is installed otherwise.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.kube.apply import apply
+from controller.kube.apply import apply, delete
+from controller.kube.errors import KubeError
 from controller.kube.manifests import load_documents
 from controller.sandbox.errors import SandboxError
 from controller.sandbox.files import write_private
@@ -54,13 +56,23 @@ async def installed(sandbox: Sandbox) -> AsyncIterator[Installation]:
         await controller.wait_ready()
         yield Installation(controller, webhook)
     finally:
-        await controller.stop()
-        await webhook.stop()
+        await asyncio.shield(_stop(sandbox, controller, webhook))
 
 
 def controller_program(kubeconfig: Path, log: Path) -> Program:
     """The controller, not yet started, for the cluster and the account of `kubeconfig`."""
-    return Program("controller", ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT], log)
+    # always the same identity: one that was killed takes its Lease up again at once
+    arguments = ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT, "--identity", "sandbox"]
+    return Program("controller", arguments, log)
+
+
+async def _stop(sandbox: Sandbox, controller: Program, webhook: Program) -> None:
+    """Stop in the order in which nothing is left behind: nobody asks a webhook that is gone."""
+    with suppress(KubeError, OSError):  # the sandbox may be down already: then nobody asks the webhook any more
+        async with sandbox.client() as client:
+            await delete(client, _registration())
+    for program in (controller, webhook):
+        await program.stop()
 
 
 async def _controller(sandbox: Sandbox) -> Program:
@@ -82,9 +94,14 @@ async def _register(sandbox: Sandbox, webhook: Program) -> None:
     port = webhook.port("reviews")
     if port is None:
         raise SandboxError(f"the webhook is ready but has not said where it answers:\n{webhook.tail()}")
-    documents = [_by_url(document, port, sandbox.ca_pem) for document in load_documents(manifests("webhook"))]
+    documents = [_by_url(document, port, sandbox.ca_pem) for document in _registration()]
     async with sandbox.client() as client:
-        await apply(client, [document for document in documents if document["kind"] != "Service"])
+        await apply(client, documents)
+
+
+def _registration() -> list[dict[str, Any]]:
+    """What registers the webhook, without the Service that a sandbox has no use for."""
+    return [document for document in load_documents(manifests("webhook")) if document["kind"] != "Service"]
 
 
 def _by_url(document: dict[str, Any], port: int, ca_pem: bytes) -> dict[str, Any]:

@@ -40,6 +40,11 @@ class Program:
         """Its process id."""
         return self._running().pid
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
         """Start it; its log goes on where an earlier run ended."""
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
@@ -83,8 +88,10 @@ class Program:
         self._running().wait()
 
     async def stop(self) -> int:
-        """Ask it to end, insist after a while; return its exit code."""
-        running = self._running()
+        """Ask it to end, insist after a while; return its exit code (0 when it was never started)."""
+        if self._process is None:
+            return 0
+        running = self._process
         if running.poll() is None:
             running.send_signal(signal.SIGTERM)
             try:

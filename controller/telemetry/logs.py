@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import sys
 from enum import StrEnum
+from typing import Any
 
+import orjson
 import structlog
 
 
@@ -30,7 +32,7 @@ def configure(level: LogLevel = LogLevel.INFO, form: LogFormat = LogFormat.AUTO)
     """Set up structlog for the process; logs go to standard error."""
     as_text = form is LogFormat.TEXT or (form is LogFormat.AUTO and sys.stderr.isatty())
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer(serializer=_to_json)
     )
     structlog.configure(
         processors=[
@@ -44,6 +46,10 @@ def configure(level: LogLevel = LogLevel.INFO, form: LogFormat = LogFormat.AUTO)
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _to_json(entry: Any, **_: Any) -> str:
+    return orjson.dumps(entry, default=str).decode()
 
 
 def get(name: str) -> structlog.typing.FilteringBoundLogger:

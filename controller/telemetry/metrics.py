@@ -75,6 +75,7 @@ class ControllerMetrics:
             ["resource", "cause"],
             registry=self.registry,
         )
+        self.leading = Gauge("penstock_leading", "1 while this process leads, else 0.", registry=self.registry)
         self.pending = Gauge(
             "penstock_pending_workloads",
             "Workloads that wait, by cluster queue and reason.",

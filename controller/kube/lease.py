@@ -1,0 +1,145 @@
+"""One leader at a time, by a Lease (coordination.k8s.io/v1), as client-go's leaderelection keeps it.
+
+Expiry is judged by our own monotonic clock from when we saw the Lease change last, never by comparing clocks of two
+machines. A leader that cannot renew gives up before anybody else may take over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from controller.kube import clock
+from controller.kube.client import Client
+from controller.kube.errors import Conflict, KubeError, NotFound
+
+
+class LeadershipLost(KubeError):
+    """The Lease could not be renewed in time, or somebody else holds it: stop writing at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Election:
+    """Which Lease, under which name, for how long.
+
+    `identity` must be of one process at a time; a process that comes back under the same one takes its Lease up again.
+    """
+
+    namespace: str
+    name: str
+    identity: str
+    seconds: float = 15.0
+
+    @property
+    def renew_deadline(self) -> float:
+        """A leader that has not renewed for this long stops: well before its Lease ends."""
+        return self.seconds * 2 / 3
+
+    @property
+    def retry(self) -> float:
+        """Time between two tries, to renew or to take over."""
+        return self.seconds * 2 / 15
+
+
+class Elector:
+    """Takes, renews and gives up the Lease."""
+
+    def __init__(self, client: Client, election: Election, *, report: Callable[[str], None]) -> None:
+        self._client = client
+        self._election = election
+        self._report = report
+        self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{election.namespace}/leases"
+        self._path = f"{self._collection}/{election.name}"
+        self._lease: dict[str, Any] = {}
+        self._changed_at = 0.0
+
+    async def acquire(self) -> bool:
+        """Wait until we hold the Lease; say whether it was taken from another who never gave it up."""
+        said = ""
+        while True:
+            try:
+                found = await self._try()
+            except KubeError as error:
+                found = str(error)
+            if isinstance(found, bool):
+                return found
+            if found != said:
+                self._report(found)
+                said = found
+            await asyncio.sleep(self._election.retry * random.uniform(0.9, 1.3))  # noqa: S311 - jitter
+
+    async def keep(self) -> None:
+        """Renew for as long as that works; raises LeadershipLost when it has not for the renew deadline."""
+        renewed_at = clock.monotonic()
+        while True:
+            await asyncio.sleep(self._election.retry)
+            left = renewed_at + self._election.renew_deadline - clock.monotonic()
+            try:
+                async with asyncio.timeout(max(0.0, min(left, self._election.seconds / 3))):
+                    self._lease = await self._put(self._spec(self._lease, renew=True))
+                renewed_at = clock.monotonic()
+            except Conflict:
+                await self._check_holder()
+            except (KubeError, TimeoutError) as error:
+                if clock.monotonic() >= renewed_at + self._election.renew_deadline:
+                    raise LeadershipLost(f"the Lease {self._election.name} could not be renewed: {error}") from error
+
+    async def release(self) -> None:
+        """Give the Lease up, so that the next leader need not wait for it to end."""
+        spec = {**self._lease.get("spec", {}), "holderIdentity": "", "leaseDurationSeconds": 1}
+        try:
+            await self._put(spec)
+        except KubeError:
+            return  # then it ends by itself
+
+    async def _try(self) -> bool | str:
+        """Take the Lease if it is free, ours or has ended, and say whether it was another's; else say who holds it."""
+        try:
+            current = orjson.loads(await self._client.get(self._path, seconds=self._election.retry))
+        except NotFound:
+            body = {"metadata": {"name": self._election.name}, "spec": self._spec({}, renew=False)}
+            self._lease = orjson.loads(await self._client.post(self._collection, body))
+            return False
+        if current["metadata"]["resourceVersion"] != self._lease.get("metadata", {}).get("resourceVersion"):
+            self._lease, self._changed_at = current, clock.monotonic()
+        spec = current.get("spec", {})
+        holder = spec.get("holderIdentity") or ""
+        lasts = float(spec.get("leaseDurationSeconds") or self._election.seconds)
+        is_foreign = holder not in ("", self._election.identity)
+        if is_foreign and clock.monotonic() < self._changed_at + lasts:
+            return f"{holder} leads; standing by"
+        self._lease = await self._put(self._spec(current, renew=not is_foreign and holder != ""))
+        return is_foreign
+
+    async def _check_holder(self) -> None:
+        """Somebody wrote the Lease between our read and our write: go on only if it is still ours."""
+        self._lease = orjson.loads(await self._client.get(self._path))
+        holder = self._lease.get("spec", {}).get("holderIdentity")
+        if holder != self._election.identity:
+            raise LeadershipLost(f"the Lease {self._election.name} is held by {holder or 'nobody'} now")
+
+    def _spec(self, lease: dict[str, Any], *, renew: bool) -> dict[str, Any]:
+        former = lease.get("spec", {})
+        now = clock.rfc3339_micro(clock.now())
+        return {
+            "holderIdentity": self._election.identity,
+            # whole seconds, rounded up: others must not think it shorter than we do
+            "leaseDurationSeconds": max(1, -int(-self._election.seconds // 1)),
+            "acquireTime": former.get("acquireTime", now) if renew else now,
+            "renewTime": now,
+            "leaseTransitions": former.get("leaseTransitions", 0) + (0 if renew or not former else 1),
+        }
+
+    async def _put(self, spec: dict[str, Any]) -> dict[str, Any]:
+        metadata = self._lease.get("metadata", {})
+        body = {
+            "metadata": {"name": self._election.name, "resourceVersion": metadata.get("resourceVersion", "")},
+            "spec": spec,
+        }
+        written: dict[str, Any] = orjson.loads(await self._client.put(self._path, body))
+        return written

@@ -1,0 +1,124 @@
+"""All parts of one running controller: made, joined and run while it leads."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import platform
+from typing import Any
+
+from controller.cache import sinks
+from controller.cache.cluster import ClusterCache
+from controller.cache.written import Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.core.keys import GROUP, VERSION
+from controller.kube import clock
+from controller.kube.client import Client
+from controller.kube.decode import PodDecoder, decode_metadata, decode_node
+from controller.kube.watch import Informer, Trouble
+from controller.runtime import gauges
+from controller.runtime.executor import Executor
+from controller.runtime.loop import DecisionLoop
+from controller.runtime.side_writes import ConditionLane, EventLane
+from controller.runtime.status_lane import StatusLane
+from controller.telemetry import logs
+from controller.telemetry.metrics import ControllerMetrics
+
+_log = logs.get("controller")
+
+_DRAIN_SECONDS = 15.0
+_STALLED_SECONDS = 60.0
+_OURS = f"/apis/{GROUP}/{VERSION}"
+
+
+class Controller:
+    """Everything that one leader does. Watches, decides and writes only inside `run`."""
+
+    def __init__(self, client: Client, metrics: ControllerMetrics, *, workers: int) -> None:
+        self._metrics = metrics
+        self._cache = ClusterCache(self._wake)
+        written = Written()
+        decode = PodDecoder()
+        self._events = EventLane(client, metrics, instance=f"{platform.node()}-{os.getpid()}")
+        self._executor = Executor(
+            client,
+            self._cache,
+            metrics,
+            decode=decode,
+            on_released=self._events.announce,
+            workers=workers,
+            on_room=self._wake,
+        )
+        self._loop = DecisionLoop(self._cache, self._executor, metrics)
+        self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
+        self._statuses = StatusLane(client, self._cache, written, metrics)
+        sources: list[tuple[str, Any, Any]] = [
+            ("/api/v1/namespaces", decode_metadata, sinks.NamespaceSink(self._cache)),
+            ("/api/v1/nodes", decode_node, sinks.NodeSink(self._cache)),
+            (f"{_OURS}/resourceflavors", read_flavor, sinks.flavor_sink(self._cache, written)),
+            (f"{_OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(self._cache, written)),
+            (f"{_OURS}/localqueues", read_local_queue, sinks.local_queue_sink(self._cache, written)),
+            ("/api/v1/pods", decode, sinks.PodSink(self._cache)),
+        ]
+        self._informers: list[Informer[Any]] = [
+            Informer(client, path, decode=read, sink=sink, report=self._report) for path, read, sink in sources
+        ]
+
+    def _wake(self) -> None:
+        self._loop.wake()
+
+    def _report(self, trouble: Trouble) -> None:
+        self._metrics.watch_troubles.labels(trouble.resource, trouble.cause).inc()
+        _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text)
+
+    async def run(self, stop: asyncio.Event, *, abandon: asyncio.Event) -> None:
+        """Watch, decide and write until `stop`; then finish what is under way, unless `abandon` says at once."""
+        async with asyncio.TaskGroup() as group:
+            background = [
+                group.create_task(informer.run(), name=f"watch-{informer.resource}") for informer in self._informers
+            ]
+            deciding = group.create_task(self._decide(), name="decide")
+            background += [
+                group.create_task(self._executor.run(), name="executor"),
+                group.create_task(self._events.run(), name="events"),
+                group.create_task(self._conditions.run(), name="conditions"),
+                group.create_task(self._statuses.run(), name="statuses"),
+            ]
+            await stop.wait()
+            deciding.cancel()
+            if not abandon.is_set():
+                await self._drain()
+            for task in background:
+                task.cancel()
+
+    async def _decide(self) -> None:
+        for informer in self._informers:
+            await informer.synced.wait()
+        # the world just listed lives on: the collector need not look through it again and again
+        gc.collect()
+        gc.freeze()
+        _log.info("synced", pods=len(self._cache.pods), nodes=len(self._cache.nodes), queued=len(self._cache.backlog))
+        await self._loop.run()
+
+    async def _drain(self) -> None:
+        try:
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                await self._executor.drain()
+        except TimeoutError:
+            _log.warning("patches_abandoned", seconds=_DRAIN_SECONDS)
+
+    def unsynced(self) -> str | None:
+        """Say which kinds are not listed yet; None when all are."""
+        missing = [informer.resource for informer in self._informers if not informer.synced.is_set()]
+        return f"not listed yet: {', '.join(missing)}" if missing else None
+
+    def stalled(self) -> str | None:
+        """Say for how long no decision was made, if that is too long: the loop comes by every ten seconds."""
+        last = self._loop.last_decision
+        if last is not None and clock.monotonic() - last > _STALLED_SECONDS:
+            return f"no decision for {int(clock.monotonic() - last)} s"
+        return None
+
+    def refresh_gauges(self) -> None:
+        """Bring the gauges up to date for a scrape."""
+        gauges.refresh(self._cache, self._metrics)

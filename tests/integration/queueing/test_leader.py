@@ -1,0 +1,75 @@
+"""Two controllers, one Lease: only its holder works, and the other takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from controller.kube.client import Client
+from controller.sandbox.programs import Program
+from tests.integration.queueing.conftest import Cluster
+from tests.support.eventually import eventually
+from tests.support.team import Team, is_gated
+
+pytestmark = pytest.mark.integration
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/penstock-system/leases/penstock-controller"
+
+
+@pytest.fixture
+def second(cluster: Cluster, tmp_path: Path) -> Iterator[Program]:
+    """Another controller of the same cluster, under a name of its own."""
+    kubeconfig = cluster.sandbox.folder / "kubeconfigs" / "penstock-system.penstock-controller"
+    arguments = ["--kubeconfig", str(kubeconfig), "--http-address", "127.0.0.1:0", "--identity", "second"]
+    program = Program("controller", [*arguments, "--lease-seconds", "3"], tmp_path / "second.log")
+    program.start()
+    yield program
+    program.kill()
+
+
+async def holder(client: Client) -> str:
+    return str(orjson.loads(await client.get(LEASE))["spec"]["holderIdentity"])
+
+
+async def test_a_second_controller_stands_by_and_takes_over_when_the_first_stops(
+    team: Team, cluster: Cluster, client: Client, second: Program
+) -> None:
+    await team.ready({"spot": {"cpu": 2}})
+    await second.wait_ready()
+    assert await holder(client) == "sandbox"
+    first = cluster.programs.controller
+    try:
+        assert await first.stop() == 0
+        await team.pod("one")
+        await team.until_bound("one")
+        assert await holder(client) == "second"
+        # the one that stops gives its Lease up, so nobody waits for it to end
+        assert await second.stop() == 0
+        assert await holder(client) == ""
+    finally:
+        first.start()
+        await first.wait_ready()
+    await team.pod("two")
+    await team.until_bound("two")
+    assert await holder(client) == "sandbox"
+
+
+async def test_a_leader_that_lost_its_lease_stops_at_once(team: Team, cluster: Cluster, client: Client) -> None:
+    await team.ready({"spot": {"cpu": 2}})
+    first = cluster.programs.controller
+    lease = orjson.loads(await client.get(LEASE))
+    lease["spec"]["holderIdentity"] = "somebody-else"
+    try:
+        await client.put(LEASE, lease)
+        await eventually(lambda: not first.is_running, message="it goes on without its Lease")
+        assert "is held by somebody-else now" in first.tail()
+        await team.pod("one")
+        assert is_gated(await team.get("one"))
+    finally:
+        await client.delete(LEASE)
+        first.start()
+        await first.wait_ready()
+    await team.until_bound("one")
