@@ -26,7 +26,7 @@ def _identity() -> str:
 @click.option("--workers", type=click.IntRange(1, 512), default=32, help="Release patches under way at most.")
 @click.option("--identity", default=_identity, show_default="host and process", help="Who we are in the Lease.")
 @click.option("--lease-namespace", default="penstock-system", help="Namespace of the Lease penstock-controller.")
-@click.option("--lease-seconds", type=click.FloatRange(1, 300), default=15.0, help="How long a Lease holds.")
+@click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")
 @log_options
 def main(
     *,
@@ -36,7 +36,7 @@ def main(
     workers: int,
     identity: str,
     lease_namespace: str,
-    lease_seconds: float,
+    lease_seconds: int,
     log_level: LogLevel,
     log_format: LogFormat,
 ) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from controller.core.keys import GROUP, VERSION
@@ -72,8 +73,8 @@ class ClusterWorld:
 
 async def run(settings: Settings, certificate: Certificate) -> None:
     """Serve until SIGTERM or SIGINT; raises ConfigError or AddressError when it cannot begin."""
-    configuration = await config.load(settings.kubeconfig, settings.context)
-    async with Client(configuration, user_agent="penstock-webhook") as client:
+    load = partial(config.load, settings.kubeconfig, settings.context)
+    async with Client(await load(), user_agent="penstock-webhook", reload=load) as client:
         await _serve(client, settings, certificate)
 
 

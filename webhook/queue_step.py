@@ -33,7 +33,7 @@ def assign_queue(request: Request, world: World) -> Answer:
         return _bound_already(queue, named, str(spec["nodeName"]))
     operations: Operations = ()
     if named is None:
-        operations += _label(labels, queue, request)
+        operations += _label(queue, request)
     gates = spec.get("schedulingGates")
     if not any(gate.get("name") == GATE for gate in gates or ()):
         operations += _gate(gates)
@@ -42,15 +42,16 @@ def assign_queue(request: Request, world: World) -> Answer:
 
 def _bound_already(queue: str, named: str | None, node: str) -> Answer:
     if named is None:
-        return Answer()
+        text = f"spec.nodeName {node!r} is set, so the pod passes by the namespace's default queue {queue!r}"
+        return Answer(warnings=(text,), audit=(("passed-by", queue),))
     return Answer(
         denial=f"spec.nodeName {node!r} cannot be set on a pod of queue {queue!r}: a pod on a node cannot wait; "
         f"remove spec.nodeName, or the label {QUEUE_NAME}"
     )
 
 
-def _label(labels: Mapping[str, str], queue: str, request: Request) -> Operations:
-    if labels or "labels" in _metadata(request):
+def _label(queue: str, request: Request) -> Operations:
+    if _metadata(request).get("labels") is not None:
         return ({"op": "add", "path": f"/metadata/labels/{escape(QUEUE_NAME)}", "value": queue},)
     return ({"op": "add", "path": "/metadata/labels", "value": {QUEUE_NAME: queue}},)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import orjson
 
 _API_VERSION = "admission.k8s.io/v1"
@@ -63,18 +64,60 @@ def read(body: bytes) -> Request:
     return _request(request)
 
 
+class _Owner(msgspec.Struct):
+    kind: str = ""
+    controller: bool | None = None
+
+
+class _Metadata(msgspec.Struct):
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owners: list[_Owner] | None = msgspec.field(name="ownerReferences", default=None)
+
+
+class _Gate(msgspec.Struct):
+    name: str = ""
+
+
+class _Spec(msgspec.Struct):
+    node_name: str | None = msgspec.field(name="nodeName", default=None)
+    gates: list[_Gate] | None = msgspec.field(name="schedulingGates", default=None)
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
+class _User(msgspec.Struct):
+    username: str = ""
+    groups: list[str] | None = None
+
+
+class _Form(msgspec.Struct):
+    """What steps read of a request: of the wrong form, nobody has to be asked further."""
+
+    uid: str
+    operation: str = ""
+    namespace: str = ""
+    subresource: str | None = msgspec.field(name="subResource", default=None)
+    user: _User = msgspec.field(name="userInfo", default_factory=_User)
+    pod: _Pod | None = msgspec.field(name="object", default=None)
+
+
 def _request(request: dict[str, Any]) -> Request:
-    pod = request.get("object")
-    user = request.get("userInfo")
-    user = user if isinstance(user, dict) else {}
+    try:
+        form = msgspec.convert(request, _Form)
+    except msgspec.ValidationError as error:
+        raise BadReview(f"request: {error}") from None
     return Request(
-        uid=request["uid"],
-        operation=str(request.get("operation", "")),
-        namespace=str(request.get("namespace", "")),
-        subresource=str(request.get("subResource") or ""),
-        user=str(user.get("username", "")),
-        groups=tuple(user.get("groups") or ()),
-        pod=pod if isinstance(pod, dict) else {},
+        uid=form.uid,
+        operation=form.operation,
+        namespace=form.namespace,
+        subresource=form.subresource or "",
+        user=form.user.username,
+        groups=tuple(form.user.groups or ()),
+        pod=request.get("object") or {},
     )
 
 

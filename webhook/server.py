@@ -15,8 +15,8 @@ from webhook.world import World
 
 _log = logs.get("webhook")
 
-_BODY_LIMIT = 3 * 2**20
-"""The largest object that etcd takes is half of this; the review carries it once."""
+_BODY_LIMIT = 20 * 2**20
+"""The apiserver takes requests of 3 MiB and may write a character of them as six: what it takes must not pass us by."""
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
 _RESULTS = ("changed", "unchanged", "denied", "bad")
 
@@ -51,9 +51,11 @@ def admission(world: World, metrics: WebhookMetrics, *, ready: Callable[[], bool
         began = time.perf_counter()
         try:
             review = read(await request.read())
-        except BadReview as error:
+        except (BadReview, web.HTTPRequestEntityTooLarge) as error:
             metrics.reviews.labels("bad").inc()
-            return web.Response(status=400, text=str(error))
+            _log.warning("bad_review", error=str(error), bytes=request.content_length)
+            status = 400 if isinstance(error, BadReview) else error.status
+            return web.Response(status=status, text=str(error))
         answer = mutate(review, world)
         metrics.reviews.labels(_result(review, answer)).inc()
         body = write(review.uid, answer)

@@ -35,8 +35,9 @@ class Certificate:
         """Read the files into the context. Raises CertificateError and keeps what was there."""
         try:
             # a context of its own first: a half-written pair must not spoil the one in use
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self._certificate, self._key)
-            self.context.load_cert_chain(self._certificate, self._key)
+            for context in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self.context):
+                # an encrypted key is a fault, not a question to a terminal that nobody sits at
+                context.load_cert_chain(self._certificate, self._key, password=lambda: "")
         except (OSError, ssl.SSLError) as error:
             raise CertificateError(f"certificate {self._certificate} with key {self._key}: {error}") from None
 

@@ -7,6 +7,7 @@ A decision that was sent and not yet seen back is assumed: its workload is charg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from controller.cache.reasons import Reasons
@@ -25,6 +26,14 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
+@dataclass(frozen=True, slots=True)
+class _Rejection:
+    """How often a pod's release was refused, and while it must not be tried again, why."""
+
+    hold: Hold | None
+    times: int
+
+
 class ClusterCache:
     """All that the controller knows. `on_change` is called after every change that a decision should see."""
 
@@ -41,8 +50,9 @@ class ClusterCache:
         self.usage = Usage()
         self.reasons = Reasons()
         self._assumed: dict[str, Admit] = {}
-        self._rejected: dict[str, Hold] = {}
+        self._rejected: dict[str, _Rejection] = {}
         self._unstamped: set[str] = set()
+        self._unstamped_moved = False
         self._blocked: dict[WorkloadClass, Wait] = {}
         self._freed: set[str] = set()
         self._index: NodeIndex | None = None
@@ -58,6 +68,10 @@ class ClusterCache:
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
+        if self._unstamped_moved:
+            self._unstamped_moved = False
+            for uid in list(self._unstamped):
+                self._refresh(uid)
         return Snapshot(
             cluster_queues=self.cluster_queues,
             local_queues=self.local_queues,
@@ -91,37 +105,54 @@ class ClusterCache:
                 continue
             if wait.blockers:
                 self._blocked[kind] = wait
-            self.reasons.learn(kind, wait, self.backlog.runs[kind])
+            if self.reasons.learn(kind, wait):
+                for member in self.backlog.runs[kind]:
+                    self._mark_due(member)
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
         return self._assumed.get(uid)
 
-    def settle(self, uid: str, *, rejected: Hold | None = None) -> None:
-        """End the assumption: what the pod itself says counts again. `rejected` keeps it from being tried at once."""
+    def settle(self, uid: str) -> None:
+        """End the assumption: what the pod itself says counts again."""
         self._assumed.pop(uid, None)
-        if rejected is not None and uid in self.pods:
-            self._rejected[uid] = rejected
         self._refresh(uid)
         self._on_change()
 
+    def reject(self, uid: str, text: str) -> int:
+        """End the assumption and keep the workload from being tried again until `retry`; say how often so far."""
+        if uid not in self.pods:
+            self.settle(uid)
+            return 1
+        former = self._rejected.get(uid)
+        times = 1 if former is None else former.times + 1
+        self._rejected[uid] = _Rejection(Hold(Reason.PATCH_REJECTED, text), times)
+        self.settle(uid)
+        return times
+
     def retry(self, uid: str) -> None:
         """Let a rejected workload be decided again."""
-        if self._rejected.pop(uid, None) is not None:
+        former = self._rejected.get(uid)
+        if former is not None:
+            self._rejected[uid] = _Rejection(None, former.times)
             self._refresh(uid)
             self._on_change()
 
     def reopen_all(self) -> None:
         """Let the next decision look at every class anew."""
         self._blocked.clear()
-        for kind in [kind for kind in self.reasons.known() if kind not in self.backlog.runs]:
-            self.reasons.forget(kind)
+        self.reasons.forget([kind for kind in self.reasons.known() if kind not in self.backlog.runs])
         self._on_change()
 
     # -- pods ------------------------------------------------------------------------------------------------------
 
+    def update_pod(self, pod: Pod) -> None:
+        """Take in a reply's state of a pod, unless it is gone: only the watch says that a pod exists."""
+        if pod.uid in self.pods:
+            self.put_pod(pod)
+
     def put_pod(self, pod: Pod) -> None:
-        """Take in a pod's state, unless a newer one is known already."""
+        """Take in a pod's state from the watch, unless a newer one is known already."""
         known = self.pods.get(pod.uid)
         if known is not None and _is_older(pod, known):
             return
@@ -136,6 +167,7 @@ class ClusterCache:
         self._assumed.pop(uid, None)
         self._rejected.pop(uid, None)
         self.reasons.released.pop(uid, None)
+        self._unstamped.discard(uid)
         self._refresh(uid)
         self._on_change()
 
@@ -161,27 +193,34 @@ class ClusterCache:
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
-        if pod is not None and not is_queued and pod.condition is not None and pod.condition[0] != "True":
-            self.reasons.released[uid] = None
+        if pod is not None and not is_queued:
+            self._rejected.pop(uid, None)
+            if pod.said is not None and pod.said.status != "True":
+                self.reasons.released[uid] = None
         return moved or back != NOTHING
 
     def _enqueue(self, pod: Pod) -> bool:
-        hold = pod.hold or _foreign_gates(pod) or self._rejected.get(pod.uid)
+        rejection = self._rejected.get(pod.uid)
+        hold = pod.hold or _foreign_gates(pod) or (rejection.hold if rejection is not None else None)
         kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
         former = self.backlog.get(pod.uid)
         order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
         workload = Workload(pod.uid, pod.key, kind, order)
         if not self.backlog.put(workload):
             return False
-        self.reasons.mark(workload)
+        self._mark_due(workload)
         if former is not None and former.kind != kind:
             self._leave(former.kind)
         return True
 
+    def _mark_due(self, workload: Workload) -> None:
+        pod = self.pods[workload.uid]
+        self.reasons.mark(pod.uid, created=pod.created, said=pod.said)
+
     def _leave(self, kind: WorkloadClass) -> None:
         if kind not in self.backlog.runs:
             self._blocked.pop(kind, None)
-            self.reasons.forget(kind)
+            self.reasons.forget([kind])
 
     # -- charges ---------------------------------------------------------------------------------------------------
 
@@ -270,16 +309,13 @@ class ClusterCache:
 
     def _reindex(self) -> None:
         self._index = None
-        self._recharge_unstamped()
+        # not here: a relist of nodes would recharge once a node, and build the index as often
+        self._unstamped_moved = True
         self._on_change()
 
     def _rules_changed(self) -> None:
-        self._recharge_unstamped()
+        self._unstamped_moved = True
         self.reopen_all()
-
-    def _recharge_unstamped(self) -> None:
-        for uid in list(self._unstamped):
-            self._refresh(uid)
 
 
 def _set(known: dict[_K, _V], key: _K, value: _V | None) -> None:

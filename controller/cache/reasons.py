@@ -1,7 +1,8 @@
 """Why each class of workloads waits, and whose pod does not say so yet.
 
-A pod is due when its condition may differ from what it should say. Due pods are kept by age, so that the oldest is
-written first and a long queue whose reasons do not change costs nothing.
+A pod is due when its condition may differ from what it should say. Pods that say nothing yet come first, the oldest
+first; those that say something old are put right no more than once a minute each, so that a queue whose reasons flip
+does not flood the apiserver. A long queue whose reasons do not change costs nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from controller.core.decisions import Wait
+from controller.core.pods import Said
 from controller.core.reasons import Reason
-from controller.core.workloads import Workload, WorkloadClass
+from controller.core.workloads import WorkloadClass
 
 _NOT_YET = Wait(Reason.PENDING, "not yet looked at")
+_SETTLING_SECONDS = 5.0
+"""A pod that is released within this time never gets a condition."""
+_REWRITE_SECONDS = 60.0
 
 
 class Reasons:
@@ -21,8 +26,9 @@ class Reasons:
 
     def __init__(self) -> None:
         self._waits: dict[WorkloadClass, Wait] = {}
-        self._queued: list[tuple[float, str]] = []
-        self._queued_uids: set[str] = set()
+        self._silent: list[tuple[float, str]] = []
+        self._outdated: list[tuple[float, str]] = []
+        self._due: set[str] = set()
         self.released: dict[str, None] = {}
         """Released pods that still say why they waited, first released first."""
 
@@ -34,28 +40,32 @@ class Reasons:
         """Classes that any decision has said something of."""
         return list(self._waits)
 
-    def learn(self, kind: WorkloadClass, wait: Wait, members: Iterable[Workload]) -> None:
-        """Take in what a decision said of a class; its members become due when the reason is another one."""
+    def learn(self, kind: WorkloadClass, wait: Wait) -> bool:
+        """Take in what a decision said of a class; say whether its members' conditions may be outdated by it."""
         former = self._waits.get(kind)
         self._waits[kind] = wait
-        if former is None or former.reason is not wait.reason:
-            for member in members:
-                self.mark(member)
+        return former is None or (former.reason, former.text) != (wait.reason, wait.text)
 
-    def forget(self, kind: WorkloadClass) -> None:
-        """Drop a class of which nothing waits any more."""
-        self._waits.pop(kind, None)
+    def forget(self, kinds: Iterable[WorkloadClass]) -> None:
+        """Drop classes of which nothing waits any more."""
+        for kind in kinds:
+            self._waits.pop(kind, None)
 
-    def mark(self, workload: Workload) -> None:
-        """Make a queued workload due."""
-        if workload.uid not in self._queued_uids:
-            self._queued_uids.add(workload.uid)
-            heappush(self._queued, (workload.order[1], workload.uid))
+    def mark(self, uid: str, *, created: float, said: Said | None) -> None:
+        """Make a queued pod due, at the time (epoch) from which its condition may be written."""
+        if uid in self._due:
+            return
+        self._due.add(uid)
+        if said is None:
+            heappush(self._silent, (created + _SETTLING_SECONDS, uid))
+        else:
+            heappush(self._outdated, (said.at + _REWRITE_SECONDS, uid))
 
-    def next_queued(self, created_before: float) -> str | None:
-        """Take the oldest due queued pod, if it was created before that time (epoch seconds)."""
-        if not self._queued or self._queued[0][0] > created_before:
-            return None
-        uid = heappop(self._queued)[1]
-        self._queued_uids.discard(uid)
-        return uid
+    def next_queued(self, now: float) -> str | None:
+        """Take the next queued pod that is due and whose time has come."""
+        for heap in (self._silent, self._outdated):
+            if heap and heap[0][0] <= now:
+                uid = heappop(heap)[1]
+                self._due.discard(uid)
+                return uid
+        return None

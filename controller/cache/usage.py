@@ -79,8 +79,8 @@ class Usage:
         if charge.node is not None and not self.by_node.get(charge.node, True):
             del self.by_node[charge.node]
         if charge.cluster_queue:
-            self.counts[(charge.cluster_queue, charge.phase)] += sign
-            self.local_counts[(charge.local_queue, charge.phase)] += sign
+            _shift(self.counts, (charge.cluster_queue, charge.phase), sign)
+            _shift(self.local_counts, (charge.local_queue, charge.phase), sign)
 
 
 def _given_back(former: Charge | None, now: Charge | None) -> GivenBack:

@@ -75,6 +75,10 @@ def build() -> None:
     """Get or build the control plane's programs, so that the next `up` takes seconds.
 
     From KUBEBUILDER_ASSETS, else the cache, else with Go from source: minutes, once.
+
+    \b
+    Example:
+      penstock sandbox build
     """
     found = binaries.ensure()
     click.echo(f"the programs of the sandbox are in {Path(found['kube-apiserver']).parent}")

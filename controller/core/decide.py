@@ -35,7 +35,7 @@ class _Decision:
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
-        self._blocked_by: dict[str, Workload] = {}
+        self._blocked_by: set[str] = set()
 
     def run(self) -> Plan:
         heads: list[_Head] = []
@@ -57,14 +57,16 @@ class _Decision:
 
     def _is_open(self, kind: WorkloadClass) -> bool:
         """Say whether the class has to be looked at; one that cannot pass its queue's door waits at once."""
+        door = self._door(kind.queue)
+        is_strict = not isinstance(door, Wait) and door.strategy is QueueingStrategy.STRICT_FIFO
         if kind.hold is not None:
             self._waits[kind] = Wait(kind.hold.reason, kind.hold.text)
-            return False
-        door = self._door(kind.queue)
+            # a refused release is tried again within a minute, and keeps its place in a strict queue until then
+            return is_strict and kind.hold.reason is Reason.PATCH_REJECTED
         if isinstance(door, Wait):
             self._waits[kind] = door
             return False
-        if door.strategy is QueueingStrategy.STRICT_FIFO:
+        if is_strict:
             return True
         blocked = self._blocked(kind)
         return blocked is None or (bool(self._snapshot.freed) and _waits_for_room(blocked))
@@ -87,9 +89,12 @@ class _Decision:
         if isinstance(queue, Wait):
             self._waits[kind] = queue
             return False
-        ahead = self._blocked_by.get(queue.name)
-        if ahead is not None:
-            self._waits[kind] = Wait(Reason.PRIORITY, f"behind {ahead.name} in the StrictFIFO queue {queue.name}")
+        if queue.name in self._blocked_by:
+            if kind.hold is None:
+                self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
+            return False
+        if kind.hold is not None:
+            self._blocked_by.add(queue.name)
             return False
         strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         only_freed = not strict and self._blocked(kind) is not None
@@ -101,7 +106,7 @@ class _Decision:
         if not only_freed:
             self._waits[kind] = found
         if strict:
-            self._blocked_by[queue.name] = workload
+            self._blocked_by.add(queue.name)
         return False
 
 
@@ -130,7 +135,10 @@ def _resolve(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:
 def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQueue | Wait:
     if queue.stop is not StopPolicy.NONE:
         return Wait(Reason.QUEUE_STOPPED, f"ClusterQueue {queue.name} has stopPolicy {queue.stop}")
-    if queue.namespaces is None or not queue.namespaces.matches(snapshot.namespaces.get(namespace, {})):
+    labels = snapshot.namespaces.get(namespace)
+    if labels is None:
+        return Wait(Reason.PENDING, f"namespace {namespace} is not known yet")
+    if queue.namespaces is None or not queue.namespaces.matches(labels):
         text = f"the namespaceSelector of ClusterQueue {queue.name} does not select namespace {namespace}"
         return Wait(Reason.NAMESPACE_NOT_SELECTED, text)
     missing = [quota.flavor for quota in queue.flavors if quota.flavor not in snapshot.flavors]

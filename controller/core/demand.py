@@ -16,12 +16,20 @@ Quantities = Mapping[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)
+class Reported:
+    """What the node says it gives to a container or pod, which in-place resize lets differ from the spec (KEP-1287)."""
+
+    actuated: Quantities = field(default_factory=dict)
+    allocated: Quantities = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ContainerDemand:
-    """One container: its requests as written, what the node has allocated to it, and whether it is a sidecar."""
+    """One container: its requests as written, what the node reports of it, and whether it is a sidecar."""
 
     name: str
     requests: Quantities
-    allocated: Quantities = field(default_factory=dict)
+    reported: Reported | None = None
     is_sidecar: bool = False
 
 
@@ -30,19 +38,23 @@ def pod_demand(
     init_containers: Iterable[ContainerDemand] = (),
     *,
     pod_level: Quantities | None = None,
+    pod_reported: Reported | None = None,
     overhead: Quantities | None = None,
+    is_resize_infeasible: bool = False,
 ) -> Requests:
-    """Compute the demand of one pod.
+    """Compute the demand of one pod: of one on a node the greater of what it asks for and what it holds.
+
+    A resize that the node called infeasible is not counted: it will not come.
 
     Raises QuantityError with the path of the request that is malformed, negative or overflowing.
     """
     running: dict[str, int] = {}
     for container in containers:
-        _add(running, _container_amounts("containers", container))
+        _add(running, _container_amounts("containers", container, is_resize_infeasible))
     sidecars: dict[str, int] = {}
     peak: dict[str, int] = {}
     for container in init_containers:
-        amounts = _container_amounts("initContainers", container)
+        amounts = _container_amounts("initContainers", container, is_resize_infeasible)
         if container.is_sidecar:
             _add(running, amounts)
             _add(sidecars, amounts)
@@ -51,18 +63,27 @@ def pod_demand(
             _add(amounts, sidecars)
             _raise_to(peak, amounts)
     _raise_to(running, peak)
-    whole_pod = _amounts("spec.resources.requests", pod_level or {})
+    whole_pod = _effective("spec.resources.requests", pod_level or {}, pod_reported, is_resize_infeasible)
     running.update({resource: amount for resource, amount in whole_pod.items() if _has_pod_level(resource)})
     _add(running, _amounts("spec.overhead", overhead or {}))
     running[PODS] = 1
     return as_requests(running)
 
 
-def _container_amounts(kind: str, container: ContainerDemand) -> dict[str, int]:
+def _container_amounts(kind: str, container: ContainerDemand, is_infeasible: bool) -> dict[str, int]:
     path = f"spec.{kind}[{container.name}].resources.requests"
-    amounts = _amounts(path, container.requests)
-    if container.allocated:
-        _raise_to(amounts, _amounts(path, container.allocated))
+    # an init container that is no sidecar cannot be resized
+    reported = container.reported if kind == "containers" or container.is_sidecar else None
+    return _effective(path, container.requests, reported, is_infeasible)
+
+
+def _effective(path: str, asked: Quantities, reported: Reported | None, is_infeasible: bool) -> dict[str, int]:
+    """Mirrors determineEffectiveRequests of k8s.io/component-helpers/resource."""
+    if reported is None:
+        return _amounts(path, asked)
+    amounts = {} if is_infeasible else _amounts(path, asked)
+    _raise_to(amounts, _amounts(path, reported.actuated))
+    _raise_to(amounts, _amounts(path, reported.allocated))
     return amounts
 
 

@@ -21,6 +21,16 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """Our condition as it stands on a pod: status, reason, a hash of the message, and when it was written (epoch)."""
+
+    status: str
+    reason: str
+    message_hash: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """Which optional parts of the pod's spec exist, so that a JSON Patch can add to them or create them."""
 
@@ -35,7 +45,7 @@ class Outline:
 class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
 
-    `cluster_queue` and `flavor` are our stamps; `condition` is (status, reason) of our condition as it stands on the
+    `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the
     pod. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
     """
 
@@ -55,7 +65,7 @@ class Pod:
     cluster_queue: str | None = None
     flavor: str | None = None
     pinned: str | None = None
-    condition: tuple[str, str] | None = None
+    said: Said | None = None
     hold: Hold | None = None
     outline: Outline = Outline()
     has_annotations: bool = False

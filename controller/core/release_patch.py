@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.pods import Pod
 from controller.core.queues import Flavor
@@ -45,6 +45,8 @@ def _guards(pod: Pod) -> Operations:
     return [
         {"op": "test", "path": "/metadata/uid", "value": pod.uid},
         {"op": "test", "path": f"/metadata/{version[0]}", "value": version[1]},
+        # labels have no generation either: who is charged must still be who was asked
+        {"op": "test", "path": f"/metadata/labels/{_escape(QUEUE_NAME)}", "value": pod.queue},
     ]
 
 

@@ -15,7 +15,7 @@ import orjson
 
 from controller.kube import clock
 from controller.kube.client import APPLY_PATCH, Client
-from controller.kube.errors import ApiError, KubeError, NotFound
+from controller.kube.errors import ApiError, KubeError, NotFound, TooManyRequests
 from controller.kube.manifests import Document
 
 FIELD_MANAGER = "penstock"
@@ -110,6 +110,11 @@ class _Session:
                     raise _failed(document, error) from error
                 self._kinds.pop(document["apiVersion"], None)
                 await asyncio.sleep(_POLL_SECONDS)
+            except TooManyRequests as error:
+                # also said while the storage of a kind that was deleted and made anew comes up
+                if clock.monotonic() > self._deadline:
+                    raise _failed(document, error) from error
+                await asyncio.sleep(max(error.retry_after_seconds, _POLL_SECONDS))
             except ApiError as error:
                 raise _failed(document, error) from error
             else:

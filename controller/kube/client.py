@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -18,7 +19,9 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import orjson
 from kubernetes_asyncio.client.configuration import Configuration
+from kubernetes_asyncio.config.config_exception import ConfigException
 
+from controller.kube import clock
 from controller.kube.errors import ConfigError, Unreachable, api_error
 
 JSON = "application/json"
@@ -30,13 +33,23 @@ APPLY_PATCH = "application/apply-patch+yaml"
 _REQUEST_SECONDS = 30.0
 _CONNECT_SECONDS = 5.0
 _READ_BUFFER = 2**20
+_RELOAD_SECONDS = 10.0
 
 
 class Client:
     """One apiserver. Use as an async context manager; every method raises from `controller.kube.errors`."""
 
-    def __init__(self, configuration: Configuration, *, user_agent: str) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        *,
+        user_agent: str,
+        reload: Callable[[], Awaitable[Configuration]] | None = None,
+    ) -> None:
+        """`reload` reads the settings anew when the apiserver refuses our token: kubeconfigs do not renew theirs."""
         self._configuration = configuration
+        self._reload = reload
+        self._reloaded_at = -_RELOAD_SECONDS
         self._user_agent = user_agent
         self.url = str(configuration.host).rstrip("/")
         self._session: aiohttp.ClientSession | None = None
@@ -100,9 +113,11 @@ class Client:
         try:
             async with self._open("GET", path, params=params, timeout=timeout) as response:
                 if response.status >= 300:
+                    if response.status == HTTPStatus.UNAUTHORIZED:
+                        await self._renew_credentials()
                     raise api_error(response.status, await response.read())
                 yield response.content
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise _unreachable(self.url, error) from error
 
     async def _request(
@@ -120,9 +135,11 @@ class Client:
         try:
             async with self._open(method, path, params=params, data=data, headers=headers, timeout=timeout) as response:
                 body = await response.read()
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise _unreachable(self.url, error) from error
         if response.status >= 300:
+            if response.status == HTTPStatus.UNAUTHORIZED:
+                await self._renew_credentials()
             raise api_error(response.status, body, retry_after=response.headers.get("Retry-After"))
         return body
 
@@ -143,11 +160,24 @@ class Client:
     async def _credentials(self) -> dict[str, str]:
         configuration = self._configuration
         if "BearerToken" in configuration.api_key:
-            token = await configuration.get_api_key_with_prefix("BearerToken")
-            return {"Authorization": str(token)}
+            try:
+                token = await configuration.get_api_key_with_prefix("BearerToken")
+            except (ConfigException, OSError) as error:
+                raise Unreachable(f"the token cannot be read: {error}") from error
+            # token files end in a newline more often than not, and no header may hold one
+            return {"Authorization": "".join(str(token).splitlines()).strip()}
         if configuration.username and configuration.password:
             return {"Authorization": str(configuration.get_basic_auth_token())}
         return {}
+
+    async def _renew_credentials(self) -> None:
+        """Read the settings anew, for the next request; at most once in a while, since 401 may have other causes."""
+        if self._reload is None or clock.monotonic() - self._reloaded_at < _RELOAD_SECONDS:
+            return
+        self._reloaded_at = clock.monotonic()
+        fresh = await self._reload()
+        self._configuration.api_key = fresh.api_key
+        self._configuration.refresh_api_key_hook = fresh.refresh_api_key_hook
 
 
 def _encode(body: object) -> bytes:

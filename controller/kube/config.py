@@ -24,7 +24,7 @@ async def load(kubeconfig: str | None = None, context: str | None = None) -> Con
 
     Raises ConfigError with the file, the fault and what to do.
     """
-    configuration = Configuration()
+    configuration = Configuration(host="")
     named = kubeconfig or os.environ.get("KUBECONFIG")
     if named is None and _IN_CLUSTER in os.environ:
         return _in_cluster(configuration)
@@ -35,6 +35,12 @@ async def load(kubeconfig: str | None = None, context: str | None = None) -> Con
         raise ConfigError(f"kubeconfig {joined}: not YAML: {_one_line(error)}") from error
     except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ConfigError(f"kubeconfig {joined}: {_one_line(error)}") from error
+    except AssertionError:
+        configuration.host = ""  # the library asserts that the cluster says anything at all
+    if not configuration.host:
+        raise ConfigError(
+            f"kubeconfig {joined}: the context's cluster has no server; give it server: https://HOST:PORT"
+        )
     return configuration
 
 
@@ -44,7 +50,26 @@ def _existing(named: str | None) -> str:
         where = "--kubeconfig or KUBECONFIG" if named else "the default kubeconfig"
         listed = ", ".join(map(str, paths)) or "(empty)"
         raise ConfigError(f"{where}: no such file: {listed}; name one with --kubeconfig FILE or set KUBECONFIG")
+    for path in paths:
+        if path.is_file():
+            _check_shape(path)
     return os.pathsep.join(map(str, paths))
+
+
+def _check_shape(path: Path) -> None:
+    """Refuse what is no kubeconfig at all: the library's words for that help nobody."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ConfigError(f"kubeconfig {path}: not YAML: {_one_line(error)}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"kubeconfig {path}: cannot be read: {_one_line(error)}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"kubeconfig {path}: is empty or no kubeconfig; it must have clusters, contexts and users")
+    for part in ("clusters", "contexts", "users"):
+        entries = content.get(part)
+        if entries is not None and not (isinstance(entries, list) and all(isinstance(e, dict) for e in entries)):
+            raise ConfigError(f"kubeconfig {path}: {part}: must be a list of objects with a name")
 
 
 def _in_cluster(configuration: Configuration) -> Configuration:

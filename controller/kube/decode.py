@@ -12,19 +12,22 @@ from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
 from controller.core.amounts import QuantityError, supply_amount
-from controller.core.demand import ContainerDemand, pod_demand
+from controller.core.demand import ContainerDemand, Reported, pod_demand
 from controller.core.keys import CLUSTER_QUEUE, CONDITION, FLAVOR, QUEUE_NAME
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
-from controller.core.pods import Outline, Pod
+from controller.core.pods import Outline, Pod, Said
 from controller.core.reasons import Reason
 from controller.core.shapes import Constraints, Shape
 from controller.core.taints import Taint, Toleration
 from controller.core.workloads import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
+from controller.kube.errors import KubeError
 
-_REMEMBERED = 50_000
+_REMEMBERED = 10_000
+_LONGEST_KEY = 4096
+"""Longer makes are decoded every time: users must not fill our memory with what nobody makes twice."""
 _PIN_WEIGHT = 100
 _ENDED = ("Succeeded", "Failed")
 _CLAIMS = Hold(
@@ -42,7 +45,7 @@ _quantities = Decoder(dict[str, str | int] | None)
 _selector = Decoder(dict[str, str] | None)
 
 
-class UnreadableObject(Exception):
+class UnreadableObject(KubeError):
     """An object whose bytes do not have the form of its kind; the text says what and where."""
 
 
@@ -84,22 +87,22 @@ class PodDecoder:
             cluster_queue=labels.get(CLUSTER_QUEUE),
             flavor=labels.get(FLAVOR),
             pinned=pinned,
-            condition=next(((c.status, c.reason) for c in status.conditions or () if c.type == CONDITION), None),
+            said=_said(status),
             hold=hold or (_CLAIMS if _has_claims(spec) else None),
             outline=outline,
             has_annotations=meta.annotations is not None,
         )
 
     def _shape(self, shape: Shape) -> Shape:
-        if len(self._shapes) > _REMEMBERED:
-            self._shapes.clear()
-        return self._shapes.setdefault(shape, shape)
+        known = self._shapes.get(shape)
+        if known is None:
+            _remember(self._shapes, shape, shape)
+        return known or shape
 
     def _demand(self, pod: wire.PodObject) -> tuple[Any, Hold | None]:
         spec = pod.spec
-        allocated = _allocated(pod.status) if spec.node_name else {}
-        if allocated:
-            return _demand(spec, allocated)
+        if spec.node_name and _is_reported(pod.status):
+            return _demand(spec, pod.status)
         key = (
             *((c.name, bytes(c.resources)) for c in spec.containers),
             None,
@@ -109,19 +112,25 @@ class PodDecoder:
         )
         known = self._demands.get(key)
         if known is None:
-            if len(self._demands) > _REMEMBERED:
-                self._demands.clear()
-            known = self._demands[key] = _demand(spec, {})
+            known = _demand(spec, None)
+            if sum(len(part[1]) for part in key if isinstance(part, tuple)) < _LONGEST_KEY:
+                _remember(self._demands, key, known)
         return known
 
     def _place(self, spec: wire.PodSpec) -> tuple[Constraints, Outline, str | None]:
         key = (bytes(spec.node_selector), bytes(spec.affinity), bytes(spec.tolerations))
         known = self._places.get(key)
         if known is None:
-            if len(self._places) > _REMEMBERED:
-                self._places.clear()
-            known = self._places[key] = _place(*key)
+            known = _place(*key)
+            if sum(map(len, key)) < _LONGEST_KEY:
+                _remember(self._places, key, known)
         return known
+
+
+def _remember(known: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known[key] = value
 
 
 def decode_node(raw: bytes | Raw) -> Node:
@@ -159,32 +168,51 @@ def _has_claims(spec: wire.PodSpec) -> bool:
     return bytes(spec.resource_claims) not in (b"", b"null", b"[]")
 
 
-def _demand(spec: wire.PodSpec, allocated: dict[str, dict[str, str | int]]) -> tuple[Any, Hold | None]:
+def _demand(spec: wire.PodSpec, status: wire.PodStatus | None) -> tuple[Any, Hold | None]:
+    statuses = (*(status.container_statuses or ()), *(status.init_container_statuses or ())) if status else ()
+    reported = {one.name: _reported(one) for one in statuses}
     try:
         requests = pod_demand(
-            [_container(container, allocated) for container in spec.containers],
-            [_container(container, allocated) for container in spec.init_containers or ()],
+            [_container(container, reported) for container in spec.containers],
+            [_container(container, reported) for container in spec.init_containers or ()],
             pod_level=_requests(spec.resources),
+            pod_reported=_reported(status) if status is not None else None,
             overhead=_optional(_quantities, spec.overhead) or {},
+            is_resize_infeasible=status is not None and _is_infeasible(status),
         )
     except QuantityError as error:
         return (), Hold(Reason.INVALID_REQUESTS, str(error))
     return requests, None
 
 
-def _container(container: wire.Container, allocated: dict[str, dict[str, str | int]]) -> ContainerDemand:
+def _container(container: wire.Container, reported: dict[str, Reported | None]) -> ContainerDemand:
     return ContainerDemand(
         container.name,
         _requests(container.resources),
-        allocated.get(container.name, {}),
+        reported.get(container.name),
         is_sidecar=container.restart_policy == "Always",
     )
 
 
-def _allocated(status: wire.PodStatus) -> dict[str, dict[str, str | int]]:
-    """What the node has set aside, which in-place resize lets differ from the spec."""
-    statuses = status.container_statuses or ()
-    return {one.name: one.allocated_resources for one in statuses if one.allocated_resources}
+def _reported(one: wire.ContainerStatus | wire.PodStatus) -> Reported | None:
+    """What the node gives; None where it does not say, as before KEP-1287."""
+    return Reported(one.resources.requests or {}, one.allocated_resources or {}) if one.resources else None
+
+
+def _is_reported(status: wire.PodStatus) -> bool:
+    every = (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+    return status.resources is not None or any(one.resources is not None for one in every)
+
+
+def _is_infeasible(status: wire.PodStatus) -> bool:
+    return any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in status.conditions or ())
+
+
+def _said(status: wire.PodStatus) -> Said | None:
+    ours = next((c for c in status.conditions or () if c.type == CONDITION), None)
+    if ours is None:
+        return None
+    return Said(ours.status, ours.reason, hash(ours.message), epoch(ours.last_probe_time))
 
 
 def _requests(raw: Raw) -> dict[str, str | int]:

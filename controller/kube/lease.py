@@ -18,6 +18,8 @@ from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.errors import Conflict, KubeError, NotFound
 
+_REPEAT_SECONDS = 60.0
+
 
 class LeadershipLost(KubeError):
     """The Lease could not be renewed in time, or somebody else holds it: stop writing at once."""
@@ -33,7 +35,7 @@ class Election:
     namespace: str
     name: str
     identity: str
-    seconds: float = 15.0
+    seconds: int = 15
 
     @property
     def renew_deadline(self) -> float:
@@ -57,20 +59,28 @@ class Elector:
         self._path = f"{self._collection}/{election.name}"
         self._lease: dict[str, Any] = {}
         self._changed_at = 0.0
+        self.trouble: str | None = "the Lease was not read yet"
+        """Why we cannot even stand by; None when the Lease can be read and written."""
 
     async def acquire(self) -> bool:
-        """Wait until we hold the Lease; say whether it was taken from another who never gave it up."""
-        said = ""
+        """Wait until we hold the Lease; say whether its last holder never gave it up, and may have left writes behind.
+
+        What keeps us waiting is reported when it changes, and again every minute.
+        """
+        said, said_at = "", 0.0
         while True:
             try:
                 found = await self._try()
+                self.trouble = None
+            except Conflict:
+                found = "somebody else was quicker; standing by"
             except KubeError as error:
-                found = str(error)
+                found = self.trouble = str(error)
             if isinstance(found, bool):
                 return found
-            if found != said:
+            if found != said or clock.monotonic() - said_at > _REPEAT_SECONDS:
                 self._report(found)
-                said = found
+                said, said_at = found, clock.monotonic()
             await asyncio.sleep(self._election.retry * random.uniform(0.9, 1.3))  # noqa: S311 - jitter
 
     async def keep(self) -> None:
@@ -78,16 +88,26 @@ class Elector:
         renewed_at = clock.monotonic()
         while True:
             await asyncio.sleep(self._election.retry)
-            left = renewed_at + self._election.renew_deadline - clock.monotonic()
+            over_at = renewed_at + self._election.renew_deadline
             try:
-                async with asyncio.timeout(max(0.0, min(left, self._election.seconds / 3))):
-                    self._lease = await self._put(self._spec(self._lease, renew=True))
+                async with asyncio.timeout(max(0.0, min(over_at - clock.monotonic(), self._election.seconds / 3))):
+                    await self._renew()
                 renewed_at = clock.monotonic()
-            except Conflict:
-                await self._check_holder()
+            except LeadershipLost:
+                raise
             except (KubeError, TimeoutError) as error:
-                if clock.monotonic() >= renewed_at + self._election.renew_deadline:
+                if clock.monotonic() >= over_at:
                     raise LeadershipLost(f"the Lease {self._election.name} could not be renewed: {error}") from error
+
+    async def _renew(self) -> None:
+        try:
+            self._lease = await self._put(self._spec(self._lease, renew=True))
+        except Conflict:
+            # somebody wrote it between our read and our write: go on only if it is still ours
+            self._lease = orjson.loads(await self._client.get(self._path))
+            holder = self._lease.get("spec", {}).get("holderIdentity")
+            if holder != self._election.identity:
+                raise LeadershipLost(f"the Lease {self._election.name} is held by {holder or 'nobody'} now") from None
 
     async def release(self) -> None:
         """Give the Lease up, so that the next leader need not wait for it to end."""
@@ -98,7 +118,7 @@ class Elector:
             return  # then it ends by itself
 
     async def _try(self) -> bool | str:
-        """Take the Lease if it is free, ours or has ended, and say whether it was another's; else say who holds it."""
+        """Take the Lease if it may be taken, and say whether it had not been given up; else say who holds it."""
         try:
             current = orjson.loads(await self._client.get(self._path, seconds=self._election.retry))
         except NotFound:
@@ -114,22 +134,14 @@ class Elector:
         if is_foreign and clock.monotonic() < self._changed_at + lasts:
             return f"{holder} leads; standing by"
         self._lease = await self._put(self._spec(current, renew=not is_foreign and holder != ""))
-        return is_foreign
-
-    async def _check_holder(self) -> None:
-        """Somebody wrote the Lease between our read and our write: go on only if it is still ours."""
-        self._lease = orjson.loads(await self._client.get(self._path))
-        holder = self._lease.get("spec", {}).get("holderIdentity")
-        if holder != self._election.identity:
-            raise LeadershipLost(f"the Lease {self._election.name} is held by {holder or 'nobody'} now")
+        return holder != ""
 
     def _spec(self, lease: dict[str, Any], *, renew: bool) -> dict[str, Any]:
         former = lease.get("spec", {})
         now = clock.rfc3339_micro(clock.now())
         return {
             "holderIdentity": self._election.identity,
-            # whole seconds, rounded up: others must not think it shorter than we do
-            "leaseDurationSeconds": max(1, -int(-self._election.seconds // 1)),
+            "leaseDurationSeconds": self._election.seconds,
             "acquireTime": former.get("acquireTime", now) if renew else now,
             "renewTime": now,
             "leaseTransitions": former.get("leaseTransitions", 0) + (0 if renew or not former else 1),

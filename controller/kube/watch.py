@@ -16,7 +16,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from controller.kube import wire
+from controller.kube import clock, wire
 from controller.kube.client import Client
 from controller.kube.decode import UnreadableObject, decode_metadata
 from controller.kube.errors import Gone, KubeError, api_error
@@ -27,6 +27,7 @@ PAGE: Final = 1000
 SILENT_SECONDS: Final = 70.0
 _WATCH_SECONDS = (300, 600)
 _FIRST_PAUSE = 0.2
+_SHORT_SECONDS = 1.0
 _LONGEST_PAUSE = 30.0
 
 _page = Decoder(wire.Page)
@@ -78,6 +79,8 @@ class Informer(Generic[T]):
         self._report = report
         self._params = {"labelSelector": selector} if selector else {}
         self._version = ""
+        self._newest = ""
+        self._arrived = False
 
     @property
     def resource(self) -> str:
@@ -88,19 +91,21 @@ class Informer(Generic[T]):
         """List and watch until cancelled."""
         pause = _FIRST_PAUSE
         while True:
+            self._arrived = False
+            began = clock.monotonic()
             try:
                 if not self._version:
                     await self._list()
-                if await self._watch():
-                    pause = _FIRST_PAUSE
-                    continue
+                await self._watch()
             except Gone as error:
                 self._trouble("expired", error)
                 self._version = ""
             except KubeError as error:
                 self._trouble(type(error).__name__, error)
-            await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            # a connection that brought something was a good one, however it ended
+            pause = _FIRST_PAUSE if self._arrived else min(pause * 2, _LONGEST_PAUSE)
+            if not self._arrived or clock.monotonic() - began < _SHORT_SECONDS:
+                await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
 
     async def _list(self) -> None:
         items: list[T] = []
@@ -115,14 +120,18 @@ class Informer(Generic[T]):
             token = page.metadata.token
             if not token:
                 break
+        if _went_back(page.metadata.version, self._newest):
+            # etcd was restored: what we know is of a history that never was, however new its versions look
+            self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {page.metadata.version}"))
+            self._sink.replace([])
         self._sink.replace(items)
         # only now: a list that failed half way must not be resumed from
-        self._version = page.metadata.version
+        self._version = self._newest = page.metadata.version
+        self._arrived = True
         self.synced.set()
 
-    async def _watch(self) -> bool:
-        """Watch until the server ends it; say whether anything arrived (an empty watch is not hurried back to)."""
-        arrived = False
+    async def _watch(self) -> None:
+        """Watch until the server ends it."""
         params = {
             **self._params,
             "watch": "1",
@@ -132,12 +141,11 @@ class Informer(Generic[T]):
         }
         async with self._client.stream(self.path, params, silent_seconds=SILENT_SECONDS) as content:
             async for line in _lines(content.iter_any()):
-                arrived = True
+                self._arrived = True
                 try:
                     self._take(_event.decode(line))
                 except DecodeError as error:
                     raise KubeError(f"{self.path}: unreadable watch event: {error}") from error
-        return arrived
 
     def _take(self, event: wire.WatchEvent) -> None:
         if event.type == "ERROR":
@@ -148,7 +156,7 @@ class Informer(Generic[T]):
             if item is not None:
                 (self._sink.remove if event.type == "DELETED" else self._sink.upsert)(item)
         with suppress(UnreadableObject):  # reported above; the next event or bookmark moves the version on
-            self._version = decode_metadata(event.object).resource_version
+            self._version = self._newest = decode_metadata(event.object).resource_version
 
     def _read(self, raw: Raw) -> T | None:
         try:
@@ -159,6 +167,11 @@ class Informer(Generic[T]):
 
     def _trouble(self, cause: str, error: Exception) -> None:
         self._report(Trouble(self.resource, cause, str(error)))
+
+
+def _went_back(new: str, newest: str) -> bool:
+    """Whether the collection's resourceVersion is older than one seen before (KEP-5504: they can be compared)."""
+    return new.isdecimal() and newest.isdecimal() and int(new) < int(newest)
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

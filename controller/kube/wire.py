@@ -53,18 +53,27 @@ class PodSpec(Struct, rename="camel"):
     priority: int | None = None
 
 
-class Condition(Struct):
+class Condition(Struct, rename="camel"):
     """core/v1 PodCondition and NodeCondition."""
 
     type: str = ""
     status: str = ""
     reason: str = ""
+    message: str = ""
+    last_probe_time: str | None = None
+
+
+class Resources(Struct):
+    """core/v1 ResourceRequirements."""
+
+    requests: dict[str, str | int] | None = None
 
 
 class ContainerStatus(Struct, rename="camel"):
     """core/v1 ContainerStatus."""
 
     name: str = ""
+    resources: Resources | None = None
     allocated_resources: dict[str, str | int] | None = None
 
 
@@ -74,6 +83,9 @@ class PodStatus(Struct, rename="camel"):
     phase: str = ""
     conditions: list[Condition] | None = None
     container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    resources: Resources | None = None
+    allocated_resources: dict[str, str | int] | None = None
 
 
 class PodObject(Struct):
@@ -133,12 +145,6 @@ class PodToleration(Struct, rename="camel"):
     value: str = ""
     effect: str = ""
     toleration_seconds: int | None = None
-
-
-class Resources(Struct):
-    """core/v1 ResourceRequirements."""
-
-    requests: dict[str, str | int] | None = None
 
 
 class NodeTaint(Struct):

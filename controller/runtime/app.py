@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from dataclasses import dataclass
+from functools import partial
 
 from controller.kube import config
 from controller.kube.client import Client
@@ -33,8 +34,8 @@ async def run(settings: Settings) -> None:
 
     Raises ConfigError or AddressError when it cannot begin, LeadershipLost when it must not go on.
     """
-    configuration = await config.load(settings.kubeconfig, settings.context)
-    async with Client(configuration, user_agent="penstock-controller") as client:
+    load = partial(config.load, settings.kubeconfig, settings.context)
+    async with Client(await load(), user_agent="penstock-controller", reload=load) as client:
         await _App(client, settings).run()
 
 
@@ -45,7 +46,7 @@ class _App:
         self._settings = settings
         self._metrics = ControllerMetrics()
         self._controller = Controller(client, self._metrics, workers=settings.workers)
-        self._elector = Elector(client, settings.election, report=lambda why: _log.info("not_leading", why=why))
+        self._elector = Elector(client, settings.election, report=lambda why: _log.warning("not_leading", why=why))
         self._stop = asyncio.Event()
         self._abandon = asyncio.Event()
         self._is_leading = False
@@ -53,7 +54,7 @@ class _App:
 
     async def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._stop.set)
+            asyncio.get_running_loop().add_signal_handler(number, self._told_to_stop)
         app = http.endpoints(
             self._metrics.registry,
             ready=self._not_ready,
@@ -79,7 +80,7 @@ class _App:
         return None if acquiring.cancelled() else acquiring.result()
 
     async def _lead(self, *, taken_over: bool) -> None:
-        _log.info("leading", identity=self._settings.election.identity, taken_over=taken_over)
+        _log.info("leading", identity=self._settings.election.identity, after_another=taken_over)
         self._is_leading = True
         self._metrics.leading.set(1)
         async with asyncio.TaskGroup() as group:
@@ -87,12 +88,18 @@ class _App:
             if taken_over:
                 # a patch of the leader before us may still be on its way: what it releases must be in our first list
                 await self._pause(ANSWER_SECONDS)
-            await self._controller.run(self._stop, abandon=self._abandon)
+            is_clean = await self._controller.run(self._stop, abandon=self._abandon)
             keeping.cancel()
         self._metrics.leading.set(0)
-        if self._lost is None:
+        if self._lost is None and is_clean:
             await self._elector.release()
-            _log.info("stopped")
+        _log.info("stopped", gave_up_lease=is_clean)
+
+    def _told_to_stop(self) -> None:
+        """Once: finish what is under way. Twice: leave it."""
+        if self._stop.is_set():
+            self._abandon.set()
+        self._stop.set()
 
     async def _keep(self) -> None:
         try:
@@ -110,5 +117,5 @@ class _App:
             return
 
     def _not_ready(self) -> str | None:
-        """A standby is ready: it does all that it is there for."""
-        return self._controller.unsynced() if self._is_leading else None
+        """A standby that can see the Lease is ready: it does all that it is there for."""
+        return self._controller.unsynced() if self._is_leading else self._elector.trouble

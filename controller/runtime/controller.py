@@ -69,10 +69,16 @@ class Controller:
 
     def _report(self, trouble: Trouble) -> None:
         self._metrics.watch_troubles.labels(trouble.resource, trouble.cause).inc()
-        _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text)
+        is_ours = trouble.resource in ("resourceflavors", "clusterqueues", "localqueues")
+        hint = {"hint": "are the CRDs of config/crd applied?"} if is_ours and trouble.cause == "NotFound" else {}
+        _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text, **hint)
 
-    async def run(self, stop: asyncio.Event, *, abandon: asyncio.Event) -> None:
-        """Watch, decide and write until `stop`; then finish what is under way, unless `abandon` says at once."""
+    async def run(self, stop: asyncio.Event, *, abandon: asyncio.Event) -> bool:
+        """Watch, decide and write until `stop`; then finish what is under way, unless `abandon` says at once.
+
+        Return whether all of it is finished: no patch of ours can take effect any more.
+        """
+        is_clean = False
         async with asyncio.TaskGroup() as group:
             background = [
                 group.create_task(informer.run(), name=f"watch-{informer.resource}") for informer in self._informers
@@ -87,9 +93,10 @@ class Controller:
             await stop.wait()
             deciding.cancel()
             if not abandon.is_set():
-                await self._drain()
+                is_clean = await self._drain(abandon)
             for task in background:
                 task.cancel()
+        return is_clean
 
     async def _decide(self) -> None:
         for informer in self._informers:
@@ -100,12 +107,17 @@ class Controller:
         _log.info("synced", pods=len(self._cache.pods), nodes=len(self._cache.nodes), queued=len(self._cache.backlog))
         await self._loop.run()
 
-    async def _drain(self) -> None:
-        try:
-            async with asyncio.timeout(_DRAIN_SECONDS):
-                await self._executor.drain()
-        except TimeoutError:
-            _log.warning("patches_abandoned", seconds=_DRAIN_SECONDS)
+    async def _drain(self, abandon: asyncio.Event) -> bool:
+        async with asyncio.TaskGroup() as group:
+            draining = group.create_task(self._executor.drain(), name="drain")
+            abandoned = group.create_task(abandon.wait(), name="abandon")
+            await asyncio.wait((draining, abandoned), timeout=_DRAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            is_done = draining.done()
+            draining.cancel()
+            abandoned.cancel()
+        if not is_done:
+            _log.warning("patches_abandoned")
+        return is_done
 
     def unsynced(self) -> str | None:
         """Say which kinds are not listed yet; None when all are."""

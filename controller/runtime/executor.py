@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from controller.cache.cluster import ClusterCache
 from controller.core.decisions import Admit
 from controller.core.pods import Phase, Pod
-from controller.core.reasons import Reason
+from controller.core.queues import Flavor
 from controller.core.release_patch import release_patch
-from controller.core.workloads import Hold
 from controller.kube import clock
 from controller.kube.client import JSON_PATCH, Client
 from controller.kube.decode import PodDecoder
@@ -27,19 +26,19 @@ from controller.kube.errors import (
     NotFound,
     ServerError,
     TooManyRequests,
-    Unreachable,
 )
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics, PatchResult
 
 _log = logs.get("executor")
 
-_SERVER_SECONDS = 10
+_SERVER_SECONDS = 5
 """The apiserver gives a patch up after this long (`?timeout=`)."""
-ANSWER_SECONDS = 12.0
+ANSWER_SECONDS = 6.0
 """We stop waiting for its answer a little later; after that it can no longer take effect."""
 _FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 60.0
+_DOUBLINGS = 6
+_READ_PAUSE = 1.0
 _MESSAGE_ROOM = 500
 
 
@@ -49,6 +48,16 @@ class Released:
 
     pod: Pod
     admit: Admit
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """A patch that got no answer: what it was for, why, and from when (monotonic) it can take effect no more."""
+
+    pod: Pod
+    admit: Admit
+    error: KubeError
+    over_at: float
 
 
 class Executor:
@@ -72,8 +81,8 @@ class Executor:
         self._on_released = on_released
         self._on_room = on_room
         self._workers = workers
-        self._queue: asyncio.Queue[Admit] = asyncio.Queue()
-        self._failures: dict[str, int] = {}
+        self._queue: asyncio.Queue[tuple[Admit, Flavor | None]] = asyncio.Queue()
+        self._doubts: asyncio.Queue[_Doubt] = asyncio.Queue()
 
     def room(self) -> int:
         """How many admissions may be handed over: none until half of the last batch is done, to decide in batches."""
@@ -81,40 +90,42 @@ class Executor:
         return 0 if waiting > self._workers else 3 * self._workers - waiting
 
     def submit(self, admit: Admit) -> None:
-        """Queue an admission."""
-        self._queue.put_nowait(admit)
+        """Queue an admission, with the flavor as it was decided on."""
+        self._queue.put_nowait((admit, self._cache.flavors.get(admit.flavor)))
 
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             for number in range(self._workers):
                 group.create_task(self._work(), name=f"release-{number}")
+            group.create_task(self._find_out(), name="doubts")
 
     async def drain(self) -> None:
-        """Finish what is under way and give back what is not begun."""
+        """Finish what is under way, find out what is in doubt, and give back what is not begun."""
         while not self._queue.empty():
-            self._cache.settle(self._queue.get_nowait().workload.uid)
+            self._cache.settle(self._queue.get_nowait()[0].workload.uid)
             self._queue.task_done()
         await self._queue.join()
+        await self._doubts.join()
 
     async def _work(self) -> None:
         while True:
-            admit = await self._queue.get()
+            admit, flavor = await self._queue.get()
             if self._queue.qsize() == self._workers:
                 self._on_room()
             try:
-                await self.release(admit)
+                await self.release(admit, flavor)
             finally:
                 self._queue.task_done()
 
-    async def release(self, admit: Admit) -> None:
-        """Send the release patch of an assumed admission, and settle it by what comes of it."""
+    async def release(self, admit: Admit, flavor: Flavor | None) -> None:
+        """Send the release patch of an assumed admission onto `flavor` as it was decided on; settle what comes of it.
+
+        A pod, or a flavor, that is another one by now is decided again.
+        """
         uid = admit.workload.uid
         pod = self._cache.pods.get(uid)
-        flavor = self._cache.flavors.get(admit.flavor)
-        kind = admit.workload.kind
-        is_as_decided = pod is not None and (pod.shape, pod.queue or "") == (kind.shape, kind.queue[1])
-        if pod is None or flavor is None or pod.phase is not Phase.QUEUED or not is_as_decided:
+        if pod is None or pod.phase is not Phase.QUEUED or flavor is None or self._is_outdated(admit, flavor):
             self._cache.settle(uid)
             return
         stamp = clock.rfc3339(clock.now())
@@ -128,16 +139,19 @@ class Executor:
                 params={"timeout": f"{_SERVER_SECONDS}s", "fieldManager": "penstock"},
                 seconds=ANSWER_SECONDS,
             )
+            after = self._decode(body)
         except KubeError as error:
-            await self._failed(pod, admit, error, began)
+            await self._failed(pod, admit, error, over_at=began + ANSWER_SECONDS)
             return
         self._metrics.patch_seconds.observe(clock.monotonic() - began)
-        self._released(pod, admit, self._decode(body))
+        self._released(pod, admit, after)
+
+    def _is_outdated(self, admit: Admit, flavor: Flavor) -> bool:
+        return self._cache.flavors.get(admit.flavor) != flavor
 
     def _released(self, before: Pod, admit: Admit, after: Pod) -> None:
-        self._cache.put_pod(after)
+        self._cache.update_pod(after)
         self._cache.settle(before.uid)
-        self._failures.pop(before.uid, None)
         self._count(PatchResult.RELEASED)
         self._metrics.admitted.labels(admit.cluster_queue, admit.flavor).inc()
         self._metrics.wait_seconds.labels(admit.cluster_queue).observe(max(0.0, clock.now() - before.created))
@@ -146,34 +160,40 @@ class Executor:
             "pod_released", pod=before.key, cluster_queue=admit.cluster_queue, flavor=admit.flavor, node=admit.node
         )
 
-    async def _failed(self, pod: Pod, admit: Admit, error: KubeError, began: float) -> None:
+    async def _failed(self, pod: Pod, admit: Admit, error: KubeError, *, over_at: float) -> None:
         match error:
             case NotFound():
                 self._count(PatchResult.GONE)
                 self._cache.drop_pod(pod.uid)
-            case TooManyRequests():
-                await asyncio.sleep(min(error.retry_after_seconds or _FIRST_PAUSE, _LONGEST_PAUSE))
-                self._cache.settle(pod.uid)
-            case Unreachable() | ServerError():
-                self._count(PatchResult.UNKNOWN)
-                _log.warning("release_unanswered", pod=pod.key, error=str(error))
-                await self._find_out(pod, admit, deadline=began + ANSWER_SECONDS)
             case Conflict() | Invalid():
                 await self._refused_or_changed(pod, admit, error)
-            case _:
+            case ApiError() if error.status < 500:
                 self._reject(pod, error)
+            case _:
+                # no worker waits for it: one namespace whose writes fail must not hold up all others
+                self._count(PatchResult.UNKNOWN)
+                _log.warning("release_unanswered", pod=pod.key, error=str(error))
+                self._doubts.put_nowait(_Doubt(pod, admit, error, over_at))
 
-    async def _find_out(self, pod: Pod, admit: Admit, *, deadline: float) -> None:
-        """Read until the pod says what became of the patch; "still gated" counts only once it can arrive no more."""
-        pause = 0.1
+    async def _find_out(self) -> None:
+        """Read what became of patches without an answer, each when it can take effect no more."""
         while True:
-            is_over = clock.monotonic() >= deadline
-            now = await self._read(pod)
-            if now is not None and (now.uid != pod.uid or now.phase is not Phase.QUEUED or is_over):
-                self._conclude(pod, admit, now)
-                return
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 5.0)
+            doubt = await self._doubts.get()
+            try:
+                await asyncio.sleep(max(0.0, doubt.over_at - clock.monotonic()))
+                await self._resolve(doubt)
+            finally:
+                self._doubts.task_done()
+
+    async def _resolve(self, doubt: _Doubt) -> None:
+        now = await self._read(doubt.pod)
+        while now is None:
+            await asyncio.sleep(_READ_PAUSE)
+            now = await self._read(doubt.pod)
+        if _is_same(doubt.pod, now):
+            self._reject(doubt.pod, doubt.error)
+        else:
+            self._conclude(doubt.pod, doubt.admit, now)
 
     async def _refused_or_changed(self, pod: Pod, admit: Admit, error: ApiError) -> None:
         """A failed `test` and a refusal both answer 422: only a read tells an edited pod from a refused patch."""
@@ -191,13 +211,13 @@ class Executor:
         elif now.cluster_queue == admit.cluster_queue and now.flavor == admit.flavor and not now.gates:
             self._released(before, admit, now)
         else:
-            self._cache.put_pod(now)
+            self._cache.update_pod(now)
             self._cache.settle(before.uid)
 
     async def _read(self, pod: Pod) -> Pod | None:
         """Return the pod as it is now, a placeholder of another uid when it is gone, None when nothing answers."""
         try:
-            return self._decode(await self._client.get(_path(pod)))
+            return self._decode(await self._client.get(_path(pod), seconds=ANSWER_SECONDS))
         except NotFound:
             return Pod(uid="", namespace=pod.namespace, name=pod.name, shape=pod.shape)
         except KubeError as error:
@@ -205,13 +225,14 @@ class Executor:
             return None
 
     def _reject(self, pod: Pod, error: KubeError) -> None:
-        """Give the quota back and let the pod say why; try again after a pause that doubles."""
-        self._count(PatchResult.REJECTED)
-        failures = self._failures.get(pod.uid, 0)
-        self._failures[pod.uid] = failures + 1
-        pause = min(_FIRST_PAUSE * 2**failures, _LONGEST_PAUSE)
+        """Give the quota back and let the pod say why; try again after a pause that doubles, up to a minute."""
+        if not isinstance(error, ServerError | TooManyRequests):
+            self._count(PatchResult.REJECTED)
+        times = self._cache.reject(pod.uid, str(error)[:_MESSAGE_ROOM])
+        pause = _FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS)
+        if isinstance(error, TooManyRequests):
+            pause = max(pause, min(error.retry_after_seconds, 60.0))
         _log.warning("release_rejected", pod=pod.key, error=str(error), retry_seconds=pause)
-        self._cache.settle(pod.uid, rejected=Hold(Reason.PATCH_REJECTED, str(error)[:_MESSAGE_ROOM]))
         asyncio.get_running_loop().call_later(pause, self._cache.retry, pod.uid)
 
     def _count(self, result: PatchResult) -> None:
@@ -224,6 +245,10 @@ def _path(pod: Pod) -> str:
 
 def _is_same(sent: Pod, now: Pod) -> bool:
     """Whether every `test` of the patch built from `sent` would still pass on `now`."""
-    return (sent.uid, sent.gates, sent.has_annotations) == (now.uid, now.gates, now.has_annotations) and (
-        sent.generation == now.generation if sent.generation else sent.resource_version == now.resource_version
-    )
+    if (sent.uid, sent.gates, sent.queue) != (now.uid, now.gates, now.queue):
+        return False
+    if not sent.has_annotations and now.has_annotations:
+        return False
+    if sent.generation:
+        return sent.generation == now.generation
+    return sent.resource_version == now.resource_version

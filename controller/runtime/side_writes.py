@@ -10,14 +10,15 @@ from collections.abc import Awaitable
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
+from controller.core.decisions import Wait
 from controller.core.keys import CONDITION
-from controller.core.pods import Phase, Pod
+from controller.core.pods import Phase, Pod, Said
 from controller.core.reasons import Reason
 from controller.core.wording import describe
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.decode import PodDecoder
-from controller.kube.errors import Conflict, KubeError, NotFound
+from controller.kube.errors import Conflict, KubeError, NotFound, TooManyRequests, Unreachable
 from controller.runtime.executor import Released
 from controller.telemetry import events, logs
 from controller.telemetry.metrics import ControllerMetrics
@@ -28,8 +29,9 @@ _EVENT_WORKERS = 2
 _EVENT_BACKLOG = 20_000
 _CONDITION_PAUSE = 0.05
 """At most 20 conditions a second."""
-_SETTLING_SECONDS = 5.0
-"""A pod that is released within this time never gets a condition."""
+_TRIES = 3
+_TRY_AGAIN_SECONDS = 30.0
+_SERVER_PAUSE = 1.0
 _MESSAGE_ROOM = 1024
 
 
@@ -64,13 +66,17 @@ class EventLane:
 
 
 class ConditionLane:
-    """Writes `penstock.dev/Admissible`: released pods first, then the longest waiting whose reason changed."""
+    """Writes `penstock.dev/Admissible`: released pods first, then those that say nothing yet, then what is outdated.
+
+    A pod whose condition cannot be written is left alone for a while and then given up: it must not silence others.
+    """
 
     def __init__(self, client: Client, cache: ClusterCache, metrics: ControllerMetrics, *, decode: PodDecoder) -> None:
         self._client = client
         self._cache = cache
         self._metrics = metrics
         self._decode = decode
+        self._failures: dict[str, int] = {}
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -80,8 +86,9 @@ class ConditionLane:
             if due is not None:
                 pod, condition = due
                 if await _attempt(self._metrics, "condition", self._write(pod, condition)):
-                    continue
-                self._put_back(pod)
+                    self._failures.pop(pod.uid, None)
+                else:
+                    self._try_later(pod.uid)
 
     def _next(self, now: float) -> tuple[Pod, dict[str, Any]] | None:
         while self._cache.reasons.released:
@@ -89,9 +96,8 @@ class ConditionLane:
             del self._cache.reasons.released[uid]
             pod = self._cache.pods.get(uid)
             if pod is not None and not pod.is_finished and not pod.is_terminating:
-                text = f"Admitted by ClusterQueue {pod.cluster_queue} onto flavor {pod.flavor}"
-                return pod, _condition("True", "Admitted", text, now)
-        while (uid_due := self._cache.reasons.next_queued(now - _SETTLING_SECONDS)) is not None:
+                return pod, _released(pod, now)
+        while (uid_due := self._cache.reasons.next_queued(now)) is not None:
             waiting = self._waiting(uid_due, now)
             if waiting is not None:
                 return waiting
@@ -102,9 +108,10 @@ class ConditionLane:
         if pod is None or workload is None:
             return None
         wait = self._cache.reasons.of(workload.kind)
-        if wait.reason is Reason.PENDING or pod.condition == ("False", wait.reason.value):
+        message = describe(wait)[:_MESSAGE_ROOM]
+        if wait.reason is Reason.PENDING or _says(pod.said, wait, message):
             return None
-        return pod, _condition("False", wait.reason.value, describe(wait), now)
+        return pod, _condition(pod.said, "False", wait.reason.value, message, now)
 
     async def _write(self, pod: Pod, condition: dict[str, Any]) -> None:
         # strategic: a merge patch would wipe the scheduler's conditions; the uid guards against a namesake
@@ -112,24 +119,46 @@ class ConditionLane:
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
         params = {"fieldManager": "penstock"}
         answer = await self._client.patch(path, body, content_type=STRATEGIC_PATCH, params=params)
-        self._cache.put_pod(self._decode(answer))
+        self._cache.update_pod(self._decode(answer))
 
-    def _put_back(self, pod: Pod) -> None:
-        workload = self._cache.backlog.get(pod.uid)
-        if workload is not None:
-            self._cache.reasons.mark(workload)
-        elif pod.phase is not Phase.QUEUED:
-            self._cache.reasons.released[pod.uid] = None
+    def _try_later(self, uid: str) -> None:
+        failures = self._failures.get(uid, 0) + 1
+        if failures >= _TRIES:
+            self._failures.pop(uid, None)
+            return
+        self._failures[uid] = failures
+        asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS * failures, self._put_back, uid)
+
+    def _put_back(self, uid: str) -> None:
+        pod, workload = self._cache.pods.get(uid), self._cache.backlog.get(uid)
+        if pod is None:
+            self._failures.pop(uid, None)
+        elif workload is not None:
+            self._cache.reasons.mark(uid, created=pod.created, said=pod.said)
+        elif pod.phase in (Phase.RESERVED, Phase.RUNNING):
+            self._cache.reasons.released[uid] = None
 
 
-def _condition(status: str, reason: str, message: str, now: float) -> dict[str, Any]:
-    return {
-        "type": CONDITION,
-        "status": status,
-        "reason": reason,
-        "message": message[:_MESSAGE_ROOM],
-        "lastTransitionTime": clock.rfc3339(now),
-    }
+def _says(said: Said | None, wait: Wait, message: str) -> bool:
+    """Whether the condition on the pod will do: the same reason and, where that is not arithmetic, the same words."""
+    if said is None or (said.status, said.reason) != ("False", wait.reason.value):
+        return False
+    return bool(wait.blockers) or said.message_hash == hash(message)
+
+
+def _released(pod: Pod, now: float) -> dict[str, Any]:
+    if pod.cluster_queue and pod.flavor:
+        text = f"Admitted by ClusterQueue {pod.cluster_queue} onto flavor {pod.flavor}"
+        return _condition(pod.said, "True", "Admitted", text, now)
+    text = "The scheduling gate was removed by somebody else"
+    return _condition(pod.said, "True", "ReleasedOutsidePenstock", text, now)
+
+
+def _condition(said: Said | None, status: str, reason: str, message: str, now: float) -> dict[str, Any]:
+    """Build the condition; the time of transition stays as it is on the pod while the status stays."""
+    time = clock.rfc3339(now)
+    condition = {"type": CONDITION, "status": status, "reason": reason, "message": message, "lastProbeTime": time}
+    return condition if said is not None and said.status == status else {**condition, "lastTransitionTime": time}
 
 
 async def _attempt(metrics: ControllerMetrics, kind: str, write: Awaitable[object]) -> bool:
@@ -141,7 +170,8 @@ async def _attempt(metrics: ControllerMetrics, kind: str, write: Awaitable[objec
     except KubeError as error:
         metrics.side_writes.labels(kind, "failed").inc()
         _log.warning("side_write_failed", kind=kind, error=str(error))
-        await asyncio.sleep(1.0)
+        if isinstance(error, Unreachable | TooManyRequests):
+            await asyncio.sleep(_SERVER_PAUSE)  # the apiserver's trouble, not this object's
         return False
     metrics.side_writes.labels(kind, "written").inc()
     return True

@@ -50,7 +50,9 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     name = entry.key[1]
     flavor = cache.flavors.get(name)
     if flavor is None:
-        return {"nodes": 0, "conditions": _conditions(entry, [("Active", False, "Invalid", entry.fault or "")], now)}
+        finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+        nothing: Status = {"nodes": 0, "allocatable": {}, "used": {}, "free": {}}
+        return {**nothing, "conditions": _conditions(entry, [finding], now)}
     if flavor.mode is CapacityMode.STATIC:
         members: Iterable[str] = ()
         total = dict(flavor.static)

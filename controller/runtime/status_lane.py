@@ -53,6 +53,8 @@ class StatusLane:
 
     def _changed(self, now: float) -> list[tuple[str, Status]]:
         """Pick the statuses to write in this round, the longest unwritten first."""
+        there = {(kind.plural, key) for kind in self._kinds for key in kind.entries}
+        self._written_at = {where: at for where, at in self._written_at.items() if where in there}
         due = sorted(self._differing(now), key=lambda one: self._written_at.get(one[0], 0.0))
         self._written_at.update((where, now) for where, _, _ in due[:_PER_ROUND])
         return [(path, status) for _, path, status in due[:_PER_ROUND]]
@@ -65,7 +67,7 @@ class StatusLane:
                     continue
                 status = kind.status(self._cache, entry, now)
                 if any(entry.status.get(name) != value for name, value in status.items()):
-                    yield where, _path(kind.plural, key), status
+                    yield where, _path(kind.plural, key), _merging(entry.status, status)
 
     async def _write(self, path: str, status: Status) -> None:
         params = {"fieldManager": "penstock"}
@@ -78,6 +80,12 @@ class StatusLane:
             _log.warning("status_unwritten", path=path, error=str(error))
             return
         self._metrics.side_writes.labels("status", "written").inc()
+
+
+def _merging(standing: Status, status: Status) -> Status:
+    """A merge patch keeps what it does not name: null takes away what is there no longer, such as a resource."""
+    gone = {name: dict.fromkeys(standing.get(name) or ()) for name, value in status.items() if isinstance(value, dict)}
+    return {name: {**gone[name], **value} if name in gone else value for name, value in status.items()}
 
 
 def _path(plural: str, key: Key) -> str:

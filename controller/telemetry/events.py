@@ -23,7 +23,7 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{pod.name[:_NAME_ROOM]}.{pod.uid}", "namespace": pod.namespace},
+        "metadata": {"name": f"{pod.name[:_NAME_ROOM].rstrip('-.')}.{pod.uid}", "namespace": pod.namespace},
         "involvedObject": {
             "apiVersion": "v1",
             "kind": "Pod",

@@ -69,11 +69,10 @@ async def serving(app: web.Application, address: Address, **options: object) -> 
     try:
         try:
             await site.start()
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             where = f"{address.host or '*'}:{address.port}"
-            raise AddressError(
-                f"cannot listen on {where}: {error.strerror or error}; choose another address"
-            ) from error
+            why = getattr(error, "strerror", None) or error
+            raise AddressError(f"cannot listen on {where}: {why}; choose another address") from error
         yield Address(address.host, runner.addresses[0][1])
     finally:
         await runner.cleanup()

@@ -18,7 +18,7 @@ class PatchResult(StrEnum):
     CONFLICT = "conflict"
     """The pod had changed; it is decided again."""
     REJECTED = "rejected"
-    """The apiserver or admission refused it."""
+    """The apiserver or admission refused it; it is tried again later."""
     GONE = "gone"
     """The pod was deleted."""
     UNKNOWN = "unknown"

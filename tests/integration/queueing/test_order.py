@@ -51,7 +51,7 @@ async def test_strict_fifo_holds_up_what_is_behind_and_best_effort_lets_it_pass(
     assert is_gated(pods["loose-large"])
     assert is_gated(await team.get("main-small"))
     message = await team.until_waiting("main-small", "Priority")
-    assert message == f"behind {team.namespace}/main-large in the StrictFIFO queue {team.full('cq')}"
+    assert message == f"behind others in the StrictFIFO queue {team.full('cq')}"
 
 
 async def test_a_burst_of_mixed_sizes_on_tight_nodes_leaves_nothing_pending(team: Team) -> None:

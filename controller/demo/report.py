@@ -1,0 +1,56 @@
+"""What the demo says beside the live display: the steps it takes, the summary at the end, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from controller.demo import summary
+from controller.demo.summary import Result
+from controller.demo.world import World
+
+
+class Report:
+    """Says things to people: on a terminal in colour, elsewhere as plain lines."""
+
+    def __init__(self, console: Console, program: str) -> None:
+        self.console = console
+        self.program = program
+        """How to call the command line from where the user is."""
+
+    def step(self, text: str) -> None:
+        """Say what is being done now."""
+        self._say("[bold cyan]>[/] ", text)
+
+    def detail(self, text: str) -> None:
+        """Say more about the step."""
+        self._say("  ", text)
+
+    def queues(self, world: World) -> None:
+        """Say which queues are being made."""
+        self.step("Making two ResourceFlavors, and for each team a ClusterQueue, a namespace and a LocalQueue")
+        for team in world.teams:
+            cores = (f"{world.amounts(units)['cpu']} on {world.named(flavor)}" for flavor, units in team.quotas)
+            self.detail(f"{world.named(team.name)} ({team.strategy}): cpu {', then '.join(cores)}")
+
+    def result(self, result: Result) -> None:
+        """Say what the run came to."""
+        self.console.print()
+        self.console.print("Summary", style="bold")
+        for label, text in summary.lines(result):
+            self.console.print(f"  [dim]{label:<17}[/]  ", end="")
+            self.console.print(text, soft_wrap=True, highlight=False, markup=False)
+        self.console.print()
+
+    def next(self, commands: Sequence[tuple[str, str]]) -> None:
+        """Say what to try next: commands, and what each is for."""
+        self.console.print("\nWhat to try next", style="bold")
+        for command, purpose in commands:
+            shown = command.replace("penstock ", f"{self.program} ")
+            self.console.print(f"  {shown}", style="green", soft_wrap=True, highlight=False, markup=False)
+            self.console.print(f"      {purpose}", style="dim", soft_wrap=True, highlight=False, markup=False)
+
+    def _say(self, lead: str, text: str) -> None:
+        self.console.print(lead, end="")
+        self.console.print(text, soft_wrap=True, highlight=False, markup=False)
