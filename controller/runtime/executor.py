@@ -125,7 +125,7 @@ class Executor:
         """
         uid = admit.workload.uid
         pod = self._cache.pods.get(uid)
-        if pod is None or pod.phase is not Phase.QUEUED or flavor is None or self._is_outdated(admit, flavor):
+        if pod is None or pod.phase is not Phase.QUEUED or flavor is None or self._is_outdated(pod, admit, flavor):
             self._cache.settle(uid)
             return
         stamp = clock.rfc3339(clock.now())
@@ -146,8 +146,10 @@ class Executor:
         self._metrics.patch_seconds.observe(clock.monotonic() - began)
         self._released(pod, admit, after)
 
-    def _is_outdated(self, admit: Admit, flavor: Flavor) -> bool:
-        return self._cache.flavors.get(admit.flavor) != flavor
+    def _is_outdated(self, pod: Pod, admit: Admit, flavor: Flavor) -> bool:
+        kind = admit.workload.kind
+        is_edited = (pod.shape, pod.queue or "") != (kind.shape, kind.queue[1])
+        return is_edited or self._cache.flavors.get(admit.flavor) != flavor
 
     def _released(self, before: Pod, admit: Admit, after: Pod) -> None:
         self._cache.update_pod(after)

@@ -1,0 +1,274 @@
+"""The cache's shortcuts lose nothing: whatever happens, what it skips is what a look at everything would not admit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from controller.cache.cluster import ClusterCache
+from controller.core.decide import decide
+from controller.core.decisions import Admit
+from controller.core.keys import GATE
+from controller.core.nodes import Node
+from controller.core.pods import Pod
+from controller.core.queues import ClusterQueue
+from controller.core.reasons import Reason
+from tests.support.builders import UNLIMITED, a_cache, a_cluster_queue, a_foreign_pod, a_node, a_quota, a_shape, decided
+from tests.support.strategies import DOORS, FLAVORS, cluster_queues, nodes, shapes, waiting_pods
+
+NODE_NAMES = st.sampled_from(("node-0", "node-1", "node-2"))
+QUEUE_NAMES = st.sampled_from(("team-a", "team-b"))
+INDEXES = st.integers(0, 1000)
+BY_NAME = {flavor.name: flavor for flavor in FLAVORS}
+
+
+SHAPES = st.one_of(shapes(), *[st.just(a_shape(cpu=cpu)) for cpu in ("1", "2", "3", "4")])
+"""Mostly pods that could run anywhere: what matters here is room that is short, not rules that exclude."""
+
+
+@st.composite
+def tight_nodes(draw: st.DrawFn, name: str) -> Node:
+    """Nodes on which a few pods fit; now and then any node at all."""
+    if draw(st.integers(0, 4)) == 0:
+        return draw(nodes(name))
+    labels = {"pool": draw(st.sampled_from(("spot", "steady"))), "zone": "a"}
+    return a_node(name, labels=labels, cpu=draw(st.sampled_from(("2", "4"))), memory="16Gi")
+
+
+@st.composite
+def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
+    """Best-effort queues of one or two node flavors, with quota that is now the shortage and now is not."""
+    if draw(st.integers(0, 4)) == 0:
+        return draw(cluster_queues(name))
+    names = draw(st.sampled_from((("spot",), ("spot", "steady"), ("steady", "spot"))))
+    given = {"memory": "64Gi"}
+    return a_cluster_queue(name, *(a_quota(one, cpu=draw(st.sampled_from(("2", "4", "64"))), **given) for one in names))
+
+
+class ClusterMachine(RuleBasedStateMachine):
+    """A cluster in which anything may happen: `pods` is what the apiserver has, `sent` what has no answer yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache: ClusterCache = a_cache()
+        self.pods: dict[str, Pod] = {}
+        self.sent: dict[str, Admit] = {}
+        self.rejected: set[str] = set()
+        self.made = 0
+        self.is_eager = False
+
+    @initialize(data=st.data(), is_eager=st.booleans(), waiting=st.integers(0, 8))
+    def start(self, data: st.DataObject, waiting: int, *, is_eager: bool) -> None:
+        """Eager: decisions come to rest after every single event, so that each has to open what it can by itself."""
+        self.cache = a_cache(
+            nodes=[data.draw(tight_nodes(name)) for name in ("node-0", "node-1")],
+            flavors=FLAVORS,
+            queues=[data.draw(tight_queues(name)) for name in ("team-a", "team-b")],
+            locals_=DOORS,
+        )
+        self.is_eager = is_eager
+        for _ in range(waiting):
+            name = f"p{self.made}"
+            self.put(replace(data.draw(waiting_pods(name)), shape=data.draw(SHAPES)))
+
+    def put(self, pod: Pod, **changes: Any) -> None:
+        self.made += 1
+        self.pods[pod.uid] = replace(pod, resource_version=str(self.made + 10), **changes)
+        self.cache.put_pod(self.pods[pod.uid])
+
+    def pick(self, index: int, *uids: str) -> str:
+        return sorted(uids)[index % len(uids)]
+
+    @property
+    def gated(self) -> list[str]:
+        return [uid for uid, pod in self.pods.items() if GATE in pod.gates]
+
+    @property
+    def bindable(self) -> list[str]:
+        return [uid for uid, pod in self.pods.items() if not pod.gates and pod.node is None and not pod.is_finished]
+
+    # -- pods ------------------------------------------------------------------------------------------------------
+
+    @rule(data=st.data(), count=st.integers(1, 3))
+    def pods_come(self, data: st.DataObject, count: int) -> None:
+        drawn = replace(data.draw(waiting_pods("drawn")), shape=data.draw(SHAPES))
+        for _ in range(count):
+            name = f"p{self.made}"
+            self.put(replace(drawn, name=name, uid=name))
+
+    @rule(shape=SHAPES, node=NODE_NAMES)
+    def a_foreign_pod_runs(self, shape: Any, node: str) -> None:
+        self.put(a_foreign_pod(f"f{self.made}", shape, node=node))
+
+    @precondition(lambda self: self.pods)
+    @rule(index=INDEXES)
+    def a_pod_goes(self, index: int) -> None:
+        uid = self.pick(index, *self.pods)
+        del self.pods[uid]
+        self.sent.pop(uid, None)
+        self.rejected.discard(uid)
+        self.cache.drop_pod(uid)
+
+    @precondition(lambda self: self.pods)
+    @rule(index=INDEXES)
+    def a_pod_finishes(self, index: int) -> None:
+        pod = self.pods[self.pick(index, *self.pods)]
+        if not pod.gates:
+            self.put(pod, is_finished=True)
+
+    @precondition(lambda self: self.gated)
+    @rule(index=INDEXES, shape=SHAPES)
+    def a_queued_pod_is_edited(self, index: int, shape: Any) -> None:
+        self.put(self.pods[self.pick(index, *self.gated)], shape=shape)
+
+    @precondition(lambda self: self.gated)
+    @rule(index=INDEXES)
+    def a_stranger_opens_the_gate(self, index: int) -> None:
+        uid = self.pick(index, *self.gated)
+        self.put(self.pods[uid], gates=())
+        if self.sent.pop(uid, None) is not None:
+            self.cache.settle(uid)
+
+    @precondition(lambda self: self.bindable)
+    @rule(index=INDEXES, node=NODE_NAMES)
+    def the_scheduler_binds(self, index: int, node: str) -> None:
+        self.put(self.pods[self.pick(index, *self.bindable)], node=node)
+
+    # -- answers ---------------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.sent)
+    @rule(index=INDEXES, event_first=st.booleans())
+    def a_release_succeeds(self, index: int, *, event_first: bool) -> None:
+        uid = self.pick(index, *self.sent)
+        admit = self.sent.pop(uid)
+        stamps = {"cluster_queue": admit.cluster_queue, "flavor": admit.flavor, "pinned": admit.node}
+        before = self.pods[uid]
+        self.put(before, gates=(), **stamps)
+        self.cache.settle(uid)
+        if event_first:
+            self.cache.put_pod(before)
+
+    @precondition(lambda self: self.sent)
+    @rule(index=INDEXES, refused=st.booleans())
+    def a_release_fails(self, index: int, *, refused: bool) -> None:
+        uid = self.pick(index, *self.sent)
+        del self.sent[uid]
+        if refused:
+            self.cache.reject(uid, "no")
+            self.rejected.add(uid)
+        else:
+            self.cache.settle(uid)
+
+    @precondition(lambda self: self.rejected)
+    @rule(index=INDEXES)
+    def a_refused_pod_is_tried_again(self, index: int) -> None:
+        uid = self.pick(index, *self.rejected)
+        self.rejected.discard(uid)
+        self.cache.retry(uid)
+
+    # -- the rest of the world -------------------------------------------------------------------------------------
+
+    @rule(data=st.data(), name=NODE_NAMES)
+    def a_node_comes_or_changes(self, data: st.DataObject, name: str) -> None:
+        self.cache.put_node(data.draw(tight_nodes(name)))
+
+    @rule(name=NODE_NAMES)
+    def a_node_goes(self, name: str) -> None:
+        self.cache.drop_node(name)
+
+    @rule(data=st.data(), name=QUEUE_NAMES)
+    def a_queue_changes(self, data: st.DataObject, name: str) -> None:
+        self.cache.set_cluster_queue(name, data.draw(tight_queues(name)))
+
+    @rule(name=QUEUE_NAMES)
+    def a_queue_goes(self, name: str) -> None:
+        self.cache.set_cluster_queue(name, None)
+
+    @rule(name=st.sampled_from(sorted(BY_NAME)), is_there=st.booleans())
+    def a_flavor_comes_or_goes(self, name: str, *, is_there: bool) -> None:
+        self.cache.set_flavor(name, BY_NAME[name] if is_there else None)
+
+    @rule()
+    def everything_is_listed_again(self) -> None:
+        self.cache.replace_pods(list(self.pods.values()))
+
+    # -- deciding --------------------------------------------------------------------------------------------------
+
+    def step(self, limit: int) -> bool:
+        plan = decided(self.cache, limit=limit)
+        for admit in plan.admits:
+            assert admit.workload.uid not in self.sent
+            self.sent[admit.workload.uid] = admit
+        return plan.is_complete and not plan.admits
+
+    @rule(limit=st.integers(1, 3))
+    def one_decision_is_made(self, limit: int) -> None:
+        self.step(limit)
+
+    @rule(limit=st.sampled_from((1, 2, UNLIMITED)))
+    def decisions_come_to_rest(self, limit: int) -> None:
+        while not self.step(limit):
+            pass
+        full = replace(self.cache.snapshot(), blocked={}, freed=frozenset())
+        assert decide(full, limit=UNLIMITED).admits == ()
+        for kind in self.cache.backlog.runs:
+            assert self.cache.reasons.of(kind).reason is not Reason.PENDING
+
+    @invariant()
+    def the_eager_rest_at_once(self) -> None:
+        if self.is_eager:
+            self.decisions_come_to_rest(limit=1 + self.made % 3)
+
+    # -- what always holds -----------------------------------------------------------------------------------------
+
+    @invariant()
+    def the_sums_are_what_a_recount_finds(self) -> None:
+        by_queue: Counter[tuple[str, str, str]] = Counter()
+        by_flavor: Counter[tuple[str, str]] = Counter()
+        by_node: Counter[tuple[str, str]] = Counter()
+        for pod in self.pods.values():
+            queue, flavor, node = self.account_of(pod)
+            for resource, amount in pod.shape.requests:
+                if queue:
+                    by_queue[(queue, flavor, resource)] += amount
+                    by_flavor[(flavor, resource)] += amount
+                if node:
+                    by_node[(node, resource)] += amount
+        self.cache.snapshot()
+        usage = self.cache.usage
+        assert usage.by_queue == by_queue
+        assert usage.by_flavor == by_flavor
+        assert {(n, r): amount for n, sums in usage.by_node.items() for r, amount in sums.items()} == by_node
+
+    def account_of(self, pod: Pod) -> tuple[str, str, str | None]:
+        """Who pays for a pod and on which node it takes room."""
+        if pod.uid in self.sent:
+            admit = self.sent[pod.uid]
+            return admit.cluster_queue, admit.flavor, admit.node
+        if pod.gates or pod.is_finished:
+            return "", "", None
+        if pod.cluster_queue and pod.flavor:
+            return pod.cluster_queue, pod.flavor, pod.node or pod.pinned
+        door = self.cache.local_queues.get((pod.namespace, pod.queue or ""))
+        queue = self.cache.cluster_queues.get(door.cluster_queue) if door is not None else None
+        if queue is None:
+            return "", "", pod.node
+        node = self.cache.nodes.get(pod.node or "")
+        known = [quota.flavor for quota in queue.flavors]
+        landed = node.labels["pool"] if node is not None and node.labels["pool"] in self.cache.flavors else ""
+        return queue.name, landed if landed in known else known[0], pod.node
+
+    @invariant()
+    def who_waits_is_who_is_gated_and_not_on_the_way(self) -> None:
+        waiting = {workload.uid for run in self.cache.backlog.runs.values() for workload in run}
+        assert waiting == {uid for uid in self.gated if uid not in self.sent}
+        assert len(self.cache.backlog) == len(waiting)
+
+
+TestClusterMachine = ClusterMachine.TestCase
+TestClusterMachine.settings = settings(deadline=None, max_examples=200, stateful_step_count=40)

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.core.decide import decide
+from controller.core.decisions import Plan
+from controller.core.nodes import NodeIndex
+from controller.core.pods import Pod
+from controller.core.queues import CapacityMode, QueueingStrategy
+from controller.core.snapshot import Snapshot
+from tests.support.builders import UNLIMITED, a_snapshot, a_workload
+from tests.support.strategies import DOORS, worlds
+
+THOROUGH = settings(deadline=None, max_examples=200)
+World = tuple[Snapshot, list[Pod]]
+
+
+def applied(world: Snapshot, plan: Plan, pods: list[Pod]) -> Snapshot:
+    """The world in which the plan's workloads are admitted."""
+    left = {pod.uid: pod for pod in pods}
+    usage, of_flavor = dict(world.usage), dict(world.flavor_usage)
+    on_node = {node: dict(sums) for node, sums in world.node_used.items()}
+    for admit in plan.admits:
+        del left[admit.workload.uid]
+        for resource, amount in admit.workload.kind.shape.requests:
+            charged, total = (admit.cluster_queue, admit.flavor, resource), (admit.flavor, resource)
+            usage[charged] = usage.get(charged, 0) + amount
+            of_flavor[total] = of_flavor.get(total, 0) + amount
+            if admit.node is not None:
+                taken = on_node.setdefault(admit.node, {})
+                taken[resource] = taken.get(resource, 0) + amount
+    fresh = a_snapshot(*left.values(), locals_=DOORS)
+    return replace(world, runs=fresh.runs, usage=usage, flavor_usage=of_flavor, node_used=on_node)
+
+
+@THOROUGH
+@given(worlds(), st.sampled_from((1, 3, UNLIMITED)))
+def test_nothing_is_given_twice(made: World, limit: int) -> None:
+    world, pods = made
+    plan = decide(world, limit=limit)
+    after = applied(world, plan, pods)
+    for queue in world.cluster_queues.values():
+        for quota in queue.flavors:
+            for resource, nominal in quota.nominal.items():
+                assert after.usage.get((queue.name, quota.flavor, resource), 0) <= nominal
+    for flavor in world.flavors.values():
+        for resource, capacity in flavor.static.items():
+            assert after.flavor_usage.get((flavor.name, resource), 0) <= capacity
+    for node, used in after.node_used.items():
+        for resource, amount in used.items():
+            assert amount <= world.nodes.nodes[node].allocatable.get(resource, 0)
+    assert len(plan.admits) <= limit
+
+
+@THOROUGH
+@given(worlds())
+def test_a_pod_is_only_put_where_it_may_run_and_its_queue_may_use(made: World) -> None:
+    world, _ = made
+    for admit in decide(world, limit=UNLIMITED).admits:
+        queue, flavor = world.cluster_queues[admit.cluster_queue], world.flavors[admit.flavor]
+        quota = next(one for one in queue.flavors if one.flavor == flavor.name)
+        asked = {resource for resource, _ in admit.workload.kind.shape.requests}
+        assert asked - {"pods"} <= quota.nominal.keys()
+        assert (admit.node is None) is (flavor.mode is CapacityMode.STATIC)
+        if admit.node is not None:
+            node = world.nodes.nodes[admit.node]
+            assert node.is_usable
+            assert not node.taints
+            assert flavor.selects(node.labels)
+            assert admit.workload.kind.shape.constraints.allow(node.name, node.labels)
+
+
+@THOROUGH
+@given(worlds(), st.randoms(use_true_random=False))
+def test_the_order_of_insertion_changes_nothing(made: World, chance: random.Random) -> None:
+    world, pods = made
+    chance.shuffle(pods)
+    nodes = list(world.nodes.nodes.values())
+    chance.shuffle(nodes)
+    other = replace(
+        world,
+        runs=a_snapshot(*pods).runs,
+        nodes=NodeIndex({node.name: node for node in nodes}, dict(reversed(list(world.flavors.items())))),
+    )
+    first, second = decide(world, limit=UNLIMITED), decide(other, limit=UNLIMITED)
+    assert first.admits == second.admits
+    assert dict(first.waits) == dict(second.waits)
+
+
+@THOROUGH
+@given(worlds())
+def test_a_complete_decision_leaves_nothing_to_admit(made: World) -> None:
+    world, pods = made
+    plan = decide(world, limit=UNLIMITED)
+    assert plan.is_complete
+    assert decide(applied(world, plan, pods), limit=UNLIMITED).admits == ()
+
+
+@THOROUGH
+@given(worlds(), st.integers(1, 3))
+def test_deciding_in_small_steps_comes_to_the_same_end(made: World, limit: int) -> None:
+    world, pods = made
+    whole = [admit.workload.uid for admit in decide(world, limit=UNLIMITED).admits]
+    uids: list[str] = []
+    left = pods
+    while True:
+        plan = decide(world, limit=limit)
+        uids += [admit.workload.uid for admit in plan.admits]
+        world = applied(world, plan, left)
+        left = [pod for pod in left if pod.uid not in uids]
+        if plan.is_complete:
+            break
+    assert uids == whole
+
+
+@THOROUGH
+@given(worlds())
+def test_strict_fifo_is_never_overtaken(made: World) -> None:
+    world, pods = made
+    admitted = {admit.workload.uid for admit in decide(world, limit=UNLIMITED).admits}
+    doors = {(door.namespace, door.name): door.cluster_queue for door in DOORS}
+    for queue in world.cluster_queues.values():
+        if queue.strategy is QueueingStrategy.STRICT_FIFO:
+            behind = [a_workload(pod) for pod in pods if doors.get((pod.namespace, pod.queue or "")) == queue.name]
+            in_order = [workload.uid in admitted for workload in sorted(behind, key=lambda one: one.order)]
+            assert in_order == sorted(in_order, reverse=True)
+
+
+@THOROUGH
+@given(worlds())
+def test_within_a_class_nobody_is_overtaken_and_every_class_left_waiting_has_a_reason(made: World) -> None:
+    world, _ = made
+    plan = decide(world, limit=UNLIMITED)
+    admitted = {admit.workload.uid for admit in plan.admits}
+    for kind, run in world.runs.items():
+        flags = [workload.uid in admitted for workload in run]
+        assert flags == sorted(flags, reverse=True)
+        assert (kind in plan.waits) is (not all(flags))

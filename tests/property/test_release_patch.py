@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.core.keys import GATE
+from controller.core.queues import Flavor
+from controller.core.release_patch import release_patch
+from tests.support.json_patch import PatchFailed, patched
+from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_update_rules import faults_of_update, may_run_on
+from tests.support.strategies import narrowing_flavors, node_labels, pod_documents
+
+Json = dict[str, Any]
+THOROUGH = settings(deadline=None, max_examples=250)
+NODES = st.sampled_from((None, "node-1"))
+
+
+def patch(document: Json, flavor: Flavor, node: str | None) -> list[Json]:
+    return release_patch(decoded(document), flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+
+
+@THOROUGH
+@given(pod_documents(), narrowing_flavors(), NODES, st.lists(node_labels(), min_size=3, max_size=8))
+def test_the_patch_is_legal_and_only_narrows(
+    document: Json, flavor: Flavor, node: str | None, labels: list[dict[str, str]]
+) -> None:
+    after = patched(document, patch(document, flavor, node))
+    assert faults_of_update(document, after) == []
+    assert after["spec"]["schedulingGates"] == []
+    for number, one in enumerate(labels):
+        name = f"node-{number}"
+        could, can = may_run_on(document, name, one), may_run_on(after, name, one)
+        assert could or not can
+        # what the patch is for: exactly the flavor's part of the nodes that the pod could use, unless they contradict
+        own = dict(document["spec"].get("nodeSelector") or {})
+        if all(own.get(key, value) == value for key, value in flavor.node_labels):
+            assert can is (could and flavor.selects(one))
+
+
+@THOROUGH
+@given(pod_documents(), narrowing_flavors(), NODES)
+def test_applied_twice_it_is_refused_by_its_own_tests(document: Json, flavor: Flavor, node: str | None) -> None:
+    operations = patch(document, flavor, node)
+    after = patched(document, operations)
+    with pytest.raises(PatchFailed):
+        patched(after, operations)
+
+
+@THOROUGH
+@given(pod_documents(), narrowing_flavors())
+def test_narrowing_what_is_narrow_already_adds_nothing(document: Json, flavor: Flavor) -> None:
+    after = patched(document, patch(document, flavor, None))
+    gated = {**after, "spec": {**after["spec"], "schedulingGates": [{"name": GATE}]}}
+    again = patched(gated, patch(gated, flavor, None))
+    for part in ("nodeSelector", "affinity", "tolerations"):
+        assert again["spec"].get(part) == after["spec"].get(part)

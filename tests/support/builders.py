@@ -1,0 +1,233 @@
+"""Builders of core values, legal and ordinary unless a test says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from controller.cache.cluster import ClusterCache
+from controller.core.amounts import PODS, as_requests, demand_amount, supply_amount
+from controller.core.backlog import Backlog
+from controller.core.decide import decide
+from controller.core.decisions import Plan
+from controller.core.keys import GATE
+from controller.core.labels import LabelSelector, Operator, Requirement, Term
+from controller.core.nodes import Node, NodeIndex
+from controller.core.pods import Outline, Pod, Said
+from controller.core.queues import (
+    CapacityMode,
+    ClusterQueue,
+    Flavor,
+    FlavorQuota,
+    LocalQueue,
+    QueueingStrategy,
+    StopPolicy,
+)
+from controller.core.shapes import Constraints, Shape
+from controller.core.snapshot import Snapshot
+from controller.core.taints import Taint, Toleration
+from controller.core.workloads import QueueKey, Workload, WorkloadClass, order_key
+
+GPU = "nvidia.com/gpu"
+MAIN: QueueKey = ("default", "main")
+EVERY_NAMESPACE = LabelSelector()
+STRICT = QueueingStrategy.STRICT_FIFO
+HOLD = StopPolicy.HOLD
+UNLIMITED = 10_000
+
+
+def a_requirement(text: str) -> Requirement:
+    """Read `pool In a,b`, `gpu Exists` or `cores Gt 4`."""
+    key, operator, *values = text.split()
+    return Requirement(key, Operator(operator), tuple(values[0].split(",")) if values else ())
+
+
+def a_term(*expressions: str, fields: Iterable[str] = ()) -> Term:
+    return Term(tuple(map(a_requirement, expressions)), tuple(map(a_requirement, fields)))
+
+
+def a_taint(key: str = "spot", value: str = "", effect: str = "NoSchedule") -> Taint:
+    return Taint(key, value, effect)
+
+
+def constraints(
+    *,
+    selector: Mapping[str, str] | None = None,
+    terms: Iterable[Term] | None = None,
+    tolerations: Iterable[Toleration] = (),
+) -> Constraints:
+    return Constraints(
+        tuple(sorted((selector or {}).items())), None if terms is None else tuple(terms), tuple(tolerations)
+    )
+
+
+def a_shape(where: Constraints | None = None, /, **amounts: str | int) -> Shape:
+    """`a_shape(cpu="2", memory="1Gi")`; one of `pods` comes with every shape, as with every pod."""
+    counted = {name: demand_amount(name, text) for name, text in (amounts or {"cpu": "1"}).items()}
+    return Shape(as_requests({**counted, PODS: 1}), where or Constraints())
+
+
+def a_pod(
+    name: str = "pod",
+    shape: Shape | None = None,
+    *,
+    namespace: str = "default",
+    queue: str | None = "main",
+    **fields: Any,
+) -> Pod:
+    """A queued pod; its uid is its name unless given."""
+    filled = {"uid": name, "gates": (GATE,), "generation": 1, "resource_version": "1", **fields}
+    return Pod(name=name, namespace=namespace, queue=queue, shape=shape or a_shape(), **filled)
+
+
+def a_released_pod(name: str = "pod", shape: Shape | None = None, **fields: Any) -> Pod:
+    """A pod that we released: no gate, our stamps on it."""
+    filled = {"gates": (), "cluster_queue": "team-a", "flavor": "spot", "generation": 2, "resource_version": "2"}
+    return a_pod(name, shape, **{**filled, **fields})
+
+
+def a_foreign_pod(name: str = "foreign", shape: Shape | None = None, *, node: str | None = None, **fields: Any) -> Pod:
+    """A pod that has nothing to do with us."""
+    return a_pod(name, shape, queue=None, gates=(), node=node, **fields)
+
+
+def a_saying(status: str = "False", reason: str = "NoCapacity", *, at: float = 0.0, message: str = "") -> Said:
+    """Our condition as it stands on a pod."""
+    return Said(status, reason, hash(message), at)
+
+
+def an_outline(*parts: str) -> Outline:
+    return Outline(**dict.fromkeys(parts, True))
+
+
+def a_node(
+    name: str = "node-1",
+    *,
+    labels: Mapping[str, str] | None = None,
+    taints: Iterable[Taint] = (),
+    is_usable: bool = True,
+    **allocatable: str | int,
+) -> Node:
+    """A ready node of the flavor `spot` with 4 cpu and room for 110 pods, unless given."""
+    room = {PODS: 110, **(allocatable or {"cpu": "4"})}
+    return Node(
+        name=name,
+        labels={"pool": "spot"} if labels is None else labels,
+        taints=tuple(taints),
+        allocatable={resource: supply_amount(resource, text) for resource, text in room.items()},
+        is_usable=is_usable,
+    )
+
+
+def a_flavor(
+    name: str = "spot",
+    *,
+    labels: Mapping[str, str] | None = None,
+    requirements: Iterable[str] = (),
+    tolerations: Iterable[Toleration] = (),
+) -> Flavor:
+    """A flavor of the nodes labelled `pool=<name>`, unless other labels are given."""
+    return Flavor(
+        name=name,
+        node_labels=tuple(sorted(({"pool": name} if labels is None else labels).items())),
+        requirements=tuple(map(a_requirement, requirements)),
+        tolerations=tuple(tolerations),
+    )
+
+
+def a_static_flavor(name: str = "licence", *, labels: Mapping[str, str] | None = None, **capacity: str | int) -> Flavor:
+    return Flavor(
+        name=name,
+        node_labels=tuple(sorted((labels or {}).items())),
+        mode=CapacityMode.STATIC,
+        static={resource: supply_amount(resource, text) for resource, text in capacity.items()},
+    )
+
+
+def a_quota(flavor: str = "spot", **nominal: str | int) -> FlavorQuota:
+    given = nominal or {"cpu": "8"}
+    return FlavorQuota(flavor, {resource: supply_amount(resource, text) for resource, text in given.items()})
+
+
+def a_cluster_queue(name: str = "team-a", *quotas: FlavorQuota, **fields: Any) -> ClusterQueue:
+    """A best-effort queue that every namespace may use, with 8 cpu of `spot` unless other quotas are given."""
+    return ClusterQueue(name=name, flavors=quotas or (a_quota(),), **{"namespaces": EVERY_NAMESPACE, **fields})
+
+
+def a_local_queue(
+    name: str = "main", cluster_queue: str = "team-a", *, namespace: str = "default", stop: StopPolicy = StopPolicy.NONE
+) -> LocalQueue:
+    return LocalQueue(namespace=namespace, name=name, cluster_queue=cluster_queue, stop=stop)
+
+
+def a_workload(pod: Pod) -> Workload:
+    kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, pod.hold)
+    order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
+    return Workload(pod.uid, pod.key, kind, order)
+
+
+def a_snapshot(
+    *pods: Pod,
+    nodes: Iterable[Node] | None = None,
+    flavors: Iterable[Flavor] | None = None,
+    queues: Iterable[ClusterQueue] | None = None,
+    locals_: Iterable[LocalQueue] | None = None,
+    **fields: Any,
+) -> Snapshot:
+    """One node, one flavor, one cluster queue and one local queue, unless others are given; `pods` wait."""
+    backlog = Backlog()
+    for pod in pods:
+        backlog.put(a_workload(pod))
+    by_name = {flavor.name: flavor for flavor in ([a_flavor()] if flavors is None else flavors)}
+    known = {node.name: node for node in ([a_node()] if nodes is None else nodes)}
+    doors = [a_local_queue()] if locals_ is None else locals_
+    return Snapshot(
+        cluster_queues={queue.name: queue for queue in ([a_cluster_queue()] if queues is None else queues)},
+        local_queues={(door.namespace, door.name): door for door in doors},
+        flavors=by_name,
+        nodes=NodeIndex(known, by_name),
+        runs=backlog.runs,
+        **{"namespaces": {"default": {}}, **fields},
+    )
+
+
+def a_cache(
+    *pods: Pod,
+    nodes: Iterable[Node] | None = None,
+    flavors: Iterable[Flavor] | None = None,
+    queues: Iterable[ClusterQueue] | None = None,
+    locals_: Iterable[LocalQueue] | None = None,
+) -> ClusterCache:
+    """A cache fed with what `a_snapshot` would show."""
+    cache = ClusterCache(lambda: None)
+    cache.set_namespace("default", {})
+    for node in [a_node()] if nodes is None else nodes:
+        cache.put_node(node)
+    for flavor in [a_flavor()] if flavors is None else flavors:
+        cache.set_flavor(flavor.name, flavor)
+    for queue in [a_cluster_queue()] if queues is None else queues:
+        cache.set_cluster_queue(queue.name, queue)
+    for door in [a_local_queue()] if locals_ is None else locals_:
+        cache.set_local_queue((door.namespace, door.name), door)
+    cache.replace_pods(pods)
+    return cache
+
+
+def decided(cache: ClusterCache, *, limit: int = UNLIMITED) -> Plan:
+    """Decide once and let the cache remember it."""
+    plan = decide(cache.snapshot(), limit=limit)
+    cache.absorb(plan)
+    return plan
+
+
+def admitted(plan: Plan) -> dict[str, tuple[str, str | None]]:
+    """(flavor, node) by the uid of each admitted pod."""
+    return {admit.workload.uid: (admit.flavor, admit.node) for admit in plan.admits}
+
+
+def waiting(plan: Plan) -> dict[str, str]:
+    """Reason by class, the class written as its queue and demand of cpu in thousandths; for plans of few classes."""
+    return {
+        f"{kind.queue[1]}/{dict(kind.shape.requests).get('cpu', 0)}": wait.reason.value
+        for kind, wait in plan.waits.items()
+    }

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.sinks import ObjectSink, cluster_queue_sink, flavor_sink, local_queue_sink
+from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.core.labels import LabelSelector
+from controller.core.taints import Toleration
+from controller.kube.decode import UnreadableObject
+from tests.support import api_objects
+from tests.support.builders import (
+    HOLD,
+    STRICT,
+    a_cluster_queue,
+    a_flavor,
+    a_local_queue,
+    a_quota,
+    a_requirement,
+    a_static_flavor,
+)
+from tests.support.pod_documents import raw
+
+Json = dict[str, Any]
+
+
+def with_metadata(document: Json, **metadata: Any) -> Json:
+    return {**document, "metadata": {"uid": "u", "generation": 1, **document["metadata"], **metadata}}
+
+
+def a_read_queue(generation: int = 1, uid: str = "u", **spec: Any) -> Read:
+    document = with_metadata(api_objects.cluster_queue(**spec), generation=generation, uid=uid)
+    return read_cluster_queue(Raw(raw(document)))
+
+
+class Kept:
+    """A cache with the sinks of our own kinds, and how often a decision was asked for."""
+
+    def __init__(self) -> None:
+        self.woken = 0
+        self.cache = ClusterCache(self._wake)
+        self.written = Written()
+        self.queues: ObjectSink = cluster_queue_sink(self.cache, self.written)
+        self.flavors: ObjectSink = flavor_sink(self.cache, self.written)
+        self.doors: ObjectSink = local_queue_sink(self.cache, self.written)
+
+    def _wake(self) -> None:
+        self.woken += 1
+
+
+def test_a_flavor_is_taken_in_as_the_decision_reads_it() -> None:
+    kept = Kept()
+    spec = {
+        "nodeLabels": {"pool": "spot"},
+        "nodeRequirements": [api_objects.requirement("In", "a", "b", key="zone")],
+        "tolerations": [{"key": "spot", "operator": "Exists"}, {"key": "a", "value": "b"}],
+    }
+    kept.flavors.upsert(read_flavor(Raw(raw(api_objects.resource_flavor("spot", **spec)))))
+    tolerations = [Toleration("spot", "Exists"), Toleration("a", "Equal", "b")]
+    assert kept.cache.flavors == {"spot": a_flavor("spot", requirements=["zone In a,b"], tolerations=tolerations)}
+
+
+def test_a_static_flavor_is_rounded_down() -> None:
+    kept = Kept()
+    capacity = {"mode": "Static", "static": {"cpu": "1.0009", "example.com/licence": "3"}}
+    kept.flavors.upsert(read_flavor(Raw(raw(api_objects.resource_flavor("licence", capacity=capacity)))))
+    expected = a_static_flavor("licence", cpu="1", **{"example.com/licence": "3"})  # type: ignore[arg-type]
+    assert kept.cache.flavors == {"licence": expected}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, a_cluster_queue(namespaces=None)),
+        ({"namespaceSelector": None}, a_cluster_queue(namespaces=None)),
+        ({"namespaceSelector": {}}, a_cluster_queue()),
+        (
+            {
+                "namespaceSelector": {
+                    "matchLabels": {"team": "a"},
+                    "matchExpressions": [api_objects.requirement("NotIn", "prod", key="env")],
+                }
+            },
+            a_cluster_queue(namespaces=LabelSelector((a_requirement("team In a"), a_requirement("env NotIn prod")))),
+        ),
+        (
+            {"namespaceSelector": {}, "queueingStrategy": "StrictFIFO", "stopPolicy": "Hold"},
+            a_cluster_queue(strategy=STRICT, stop=HOLD),
+        ),
+        (
+            {
+                "namespaceSelector": {},
+                "flavors": [api_objects.quotas("b", cpu="1.0009"), api_objects.quotas("a", cpu=2)],
+            },
+            a_cluster_queue("team-a", a_quota("b", cpu="1"), a_quota("a", cpu="2")),
+        ),
+    ],
+)
+def test_a_cluster_queue_is_taken_in_as_the_decision_reads_it(spec: Json, expected: Any) -> None:
+    kept = Kept()
+    kept.queues.upsert(a_read_queue(**spec))
+    assert kept.cache.cluster_queues == {"team-a": expected}
+
+
+def test_a_local_queue_is_taken_in_as_the_decision_reads_it() -> None:
+    kept = Kept()
+    kept.doors.upsert(read_local_queue(Raw(raw(api_objects.local_queue(stopPolicy="Hold")))))
+    assert kept.cache.local_queues == {("default", "main"): a_local_queue(stop=HOLD)}
+
+
+def test_a_faulty_object_is_kept_with_its_fault_and_put_right_later() -> None:
+    kept = Kept()
+    kept.queues.upsert(a_read_queue(flavors=[]))
+    assert kept.cache.cluster_queues == {}
+    assert "spec.flavors" in kept.cache.faulty_queues["team-a"]
+    assert kept.written.cluster_queues[("", "team-a")].fault == kept.cache.faulty_queues["team-a"]
+    kept.queues.upsert(a_read_queue(generation=2))
+    assert (set(kept.cache.cluster_queues), kept.cache.faulty_queues) == ({"team-a"}, {})
+
+
+def test_an_object_that_turns_faulty_is_used_no_longer() -> None:
+    kept = Kept()
+    kept.queues.upsert(a_read_queue())
+    kept.queues.upsert(a_read_queue(generation=2, stopPolicy="Maybe"))
+    assert (kept.cache.cluster_queues, set(kept.cache.faulty_queues)) == ({}, {"team-a"})
+
+
+def test_a_faulty_status_does_not_make_the_object_faulty() -> None:
+    document = {**with_metadata(api_objects.cluster_queue()), "status": {"pending": "many"}}
+    read = read_cluster_queue(Raw(raw(document)))
+    assert (read.entry.fault, read.entry.status, read.model is not None) == (None, {"pending": "many"}, True)
+
+
+def test_a_change_of_status_alone_wakes_nobody() -> None:
+    kept = Kept()
+    kept.queues.upsert(a_read_queue())
+    woken = kept.woken
+    kept.queues.upsert(a_read_queue())
+    assert kept.woken == woken
+    kept.queues.upsert(a_read_queue(uid="made-anew"))
+    assert kept.woken > woken
+
+
+def test_what_is_removed_or_not_in_a_list_is_gone() -> None:
+    kept = Kept()
+    kept.queues.upsert(a_read_queue())
+    kept.queues.replace([])
+    assert (kept.cache.cluster_queues, kept.written.cluster_queues) == ({}, {})
+    kept.queues.replace([a_read_queue()])
+    kept.queues.remove(a_read_queue())
+    assert (kept.cache.cluster_queues, kept.cache.faulty_queues) == ({}, {})
+
+
+@pytest.mark.parametrize("document", [None, 5, [], {}, {"metadata": None}, {"metadata": {}}])
+def test_an_object_without_a_name_is_unreadable(document: object) -> None:
+    for read in (read_flavor, read_cluster_queue, read_local_queue):
+        with pytest.raises(UnreadableObject, match=r"without metadata\.name"):
+            read(Raw(raw(document)))

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controller.kube import watch
+from controller.kube.decode import decode_metadata
+from controller.kube.errors import Gone, Unreachable
+from controller.kube.watch import Informer, Trouble
+from controller.kube.wire import Owned
+from tests.support.fake_client import EndOfScript, ScriptedCollection
+from tests.support.pod_documents import raw
+
+Json = dict[str, Any]
+PATH = "/api/v1/widgets"
+
+
+class Remembering:
+    """A sink that keeps names and writes down what happened."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.events: list[str] = []
+
+    def replace(self, items: list[Owned]) -> None:
+        self.names = {item.name for item in items}
+        self.events.append(f"replace {','.join(sorted(self.names))}")
+
+    def upsert(self, item: Owned) -> None:
+        self.names.add(item.name)
+        self.events.append(f"upsert {item.name}")
+
+    def remove(self, item: Owned) -> None:
+        self.names.discard(item.name)
+        self.events.append(f"remove {item.name}")
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_FIRST_PAUSE", 0.0)
+
+
+def widget(name: str, version: str = "1", **metadata: Any) -> Json:
+    return {"metadata": {"name": name, "resourceVersion": version, **metadata}}
+
+
+def page(*names: str, version: str = "10", token: str = "", extra: tuple[Json, ...] = ()) -> bytes:
+    items = [*map(widget, names), *extra]
+    return raw({"metadata": {"resourceVersion": version, "continue": token}, "items": items})
+
+
+def event(kind: str, item: Json) -> bytes:
+    return raw({"type": kind, "object": item}) + b"\n"
+
+
+def expired(**status: Any) -> bytes:
+    return event("ERROR", {"kind": "Status", "message": "too old", **status})
+
+
+async def play(*script: Any, selector: str | None = None) -> tuple[Remembering, ScriptedCollection, list[Trouble]]:
+    sink, server = Remembering(), ScriptedCollection(*script)
+    troubles: list[Trouble] = []
+    informer = Informer(
+        server.as_client, PATH, decode=decode_metadata, sink=sink, report=troubles.append, selector=selector
+    )
+    assert not informer.synced.is_set()
+    with pytest.raises(EndOfScript):
+        await informer.run()
+    assert informer.synced.is_set() is bool(sink.events)
+    return sink, server, troubles
+
+
+def asked(server: ScriptedCollection) -> list[str]:
+    """Each call in short: LIST with its continue token, WATCH with the version it resumes from."""
+    return [
+        f"LIST {call.params.get('continue', '')}".strip()
+        if call.method == "LIST"
+        else f"WATCH {call.params['resourceVersion']}"
+        for call in server.calls
+    ]
+
+
+async def test_pages_are_joined_into_one_replacement() -> None:
+    sink, server, troubles = await play(page("a", token="more"), page("b"), [])
+    assert (sink.events, troubles) == (["replace a,b"], [])
+    assert asked(server) == ["LIST", "LIST more", "WATCH 10", "WATCH 10"]
+    assert server.calls[0].params["limit"] == "1000"
+
+
+async def test_the_selector_goes_into_lists_and_watches() -> None:
+    _, server, _ = await play(page(), selector="a=b")
+    assert [call.params["labelSelector"] for call in server.calls] == ["a=b", "a=b"]
+
+
+async def test_events_are_handed_on_in_order_and_move_the_version() -> None:
+    chunks = [
+        event("ADDED", widget("b", "11")),
+        event("MODIFIED", widget("b", "12")),
+        event("DELETED", widget("a", "13")),
+    ]
+    sink, server, _ = await play(page("a"), chunks)
+    assert sink.events == ["replace a", "upsert b", "upsert b", "remove a"]
+    assert asked(server) == ["LIST", "WATCH 10", "WATCH 13"]
+
+
+async def test_a_bookmark_moves_the_version_and_nothing_else() -> None:
+    sink, server, _ = await play(page("a"), [event("BOOKMARK", widget("", "99"))])
+    assert (sink.events, asked(server)) == (["replace a"], ["LIST", "WATCH 10", "WATCH 99"])
+    assert server.calls[1].params["allowWatchBookmarks"] == "true"
+
+
+async def test_lines_may_be_cut_anywhere_and_a_torn_last_line_is_not_an_event() -> None:
+    stream = (
+        event("ADDED", widget("b", "11")) + b"\n" + event("ADDED", widget("c", "12")) + event("ADDED", widget("d"))[:-9]
+    )
+    chunks = [stream[start : start + 7] for start in range(0, len(stream), 7)]
+    sink, server, _ = await play(page("a"), chunks)
+    assert sink.events == ["replace a", "upsert b", "upsert c"]
+    assert asked(server)[-1] == "WATCH 12"
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        Gone(410, "Expired", "too old"),
+        [expired(code=410, reason="Gone")],
+        [expired(code=410, reason="Expired")],
+        [expired(code=500, reason="Expired")],
+    ],
+)
+async def test_after_410_everything_is_listed_again_and_what_vanished_goes(gone: Any) -> None:
+    sink, server, troubles = await play(page("a", "b"), gone, page("b", "c", version="50"))
+    assert sink.names == {"b", "c"}
+    assert asked(server) == ["LIST", "WATCH 10", "LIST", "WATCH 50"]
+    assert [(trouble.resource, trouble.cause) for trouble in troubles] == [("widgets", "expired")]
+
+
+async def test_another_error_in_the_watch_resumes_where_it_was() -> None:
+    chunks = [event("ADDED", widget("b", "11")), expired(code=504, reason="Timeout")]
+    sink, server, troubles = await play(page("a"), chunks)
+    assert (sink.names, asked(server)[-1]) == ({"a", "b"}, "WATCH 11")
+    assert [trouble.cause for trouble in troubles] == ["ServerError"]
+
+
+async def test_a_lost_connection_resumes_where_it_was() -> None:
+    chunks = [event("ADDED", widget("b", "11")), Unreachable("reset")]
+    _, server, troubles = await play(page("a"), chunks, Unreachable("refused"))
+    assert asked(server) == ["LIST", "WATCH 10", "WATCH 11", "WATCH 11"]
+    assert [(trouble.cause, trouble.text) for trouble in troubles] == [
+        ("Unreachable", "reset"),
+        ("Unreachable", "refused"),
+    ]
+
+
+async def test_a_list_that_failed_half_way_is_begun_anew_and_never_resumed_from() -> None:
+    sink, server, _ = await play(page("a", token="more", version="5"), Gone(410, "Expired", ""), page("b", version="7"))
+    assert sink.events == ["replace b"]
+    assert asked(server) == ["LIST", "LIST more", "LIST", "WATCH 7"]
+
+
+async def test_nothing_is_synced_before_a_list_is_whole() -> None:
+    sink, _, troubles = await play(Unreachable("refused"), b"<html>")
+    assert (sink.events, [trouble.cause for trouble in troubles]) == ([], ["Unreachable", "KubeError"])
+    assert troubles[1].text.startswith("/api/v1/widgets: the answer is no list")
+
+
+async def test_an_unreadable_object_in_a_list_is_reported_and_the_others_are_kept() -> None:
+    sink, _, troubles = await play(page("a", extra=(widget("bad", labels={"x": 1}),)))
+    assert (sink.events, [trouble.cause for trouble in troubles]) == (["replace a"], ["unreadable"])
+
+
+async def test_an_unreadable_object_in_a_watch_is_reported_and_passed_over() -> None:
+    chunks = [event("ADDED", widget("bad", "11", labels={"x": 1})), event("ADDED", widget("b", "12"))]
+    sink, server, troubles = await play(page("a"), chunks)
+    assert (sink.events, asked(server)[-1]) == (["replace a", "upsert b"], "WATCH 12")
+    assert [trouble.cause for trouble in troubles] == ["unreadable"]
+
+
+async def test_a_line_that_is_no_event_is_reported_and_the_watch_begun_again() -> None:
+    sink, server, troubles = await play(page("a"), [b"<html>\n"], [event("ADDED", widget("b", "11"))])
+    assert (sink.names, asked(server)) == ({"a", "b"}, ["LIST", "WATCH 10", "WATCH 10", "WATCH 11"])
+    assert "unreadable watch event" in troubles[0].text
+
+
+async def test_versions_that_went_back_make_everything_known_void() -> None:
+    restored = page("a", version="5")
+    sink, server, troubles = await play(page("a", "b"), Gone(410, "Expired", ""), restored)
+    assert sink.events == ["replace a,b", "replace ", "replace a"]
+    assert [trouble.cause for trouble in troubles] == ["expired", "rewound"]
+    assert asked(server)[-1] == "WATCH 5"
+
+
+async def test_pauses_double_up_to_a_limit_and_start_again_after_something_arrived(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[float] = []
+
+    async def remember(seconds: float) -> None:
+        pauses.append(round(seconds, 1))
+
+    monkeypatch.setattr(watch, "_FIRST_PAUSE", 0.2)
+    monkeypatch.setattr("asyncio.sleep", remember)
+    monkeypatch.setattr("random.uniform", lambda *_: 1.0)
+    failures = [Unreachable("refused")] * 9
+    await play(*failures, page("a"), [event("BOOKMARK", widget("", "11"))], Unreachable("reset"))
+    assert pauses == [0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 0.2, 0.4]

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core.decisions import Admit
+from controller.runtime import loop
+from controller.runtime.loop import DecisionLoop
+from controller.telemetry.metrics import ControllerMetrics
+from tests.support.builders import a_cache, a_pod
+from tests.support.fake_time import turns
+
+
+class Hands:
+    """An executor that takes what it is given, as long as it has room."""
+
+    def __init__(self, room: int = 100) -> None:
+        self.left = room
+        self.taken: list[str] = []
+
+    def room(self) -> int:
+        return self.left
+
+    def submit(self, admit: Admit) -> None:
+        self.taken.append(admit.workload.uid)
+        self.left -= 1
+
+
+def a_loop(cache: ClusterCache, hands: Hands) -> DecisionLoop:
+    return DecisionLoop(cache, hands, ControllerMetrics())
+
+
+async def run(made: DecisionLoop, *, count: int = 20) -> None:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(made.run(), name="decide")
+        await turns(count)
+        task.cancel()
+
+
+def test_one_step_hands_over_what_is_admitted_first_in_order_first() -> None:
+    hands = Hands()
+    cache = a_cache(a_pod("b", created=2), a_pod("a", created=1))
+    a_loop(cache, hands).step()
+    assert hands.taken == ["a", "b"]
+    assert cache.assumed("a") is not None
+
+
+def test_without_room_nothing_is_decided_and_nothing_assumed() -> None:
+    hands, cache = Hands(room=0), a_cache(a_pod("a"))
+    made = a_loop(cache, hands)
+    made.step()
+    assert (hands.taken, len(cache.backlog), made.last_decision is None) == ([], 1, False)
+
+
+async def test_a_decision_that_its_limit_ended_is_followed_by_another() -> None:
+    class OneAtATime(Hands):
+        def room(self) -> int:
+            return 1
+
+    hands = OneAtATime()
+    made = a_loop(a_cache(*(a_pod(f"p{n}", created=n) for n in range(4))), hands)
+    made.wake()
+    await run(made)
+    assert hands.taken == ["p0", "p1", "p2", "p3"]
+
+
+async def test_nothing_is_decided_until_something_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "monotonic", lambda: -1000.0)
+    hands = Hands()
+    made = a_loop(a_cache(a_pod("a")), hands)
+    await run(made)
+    assert hands.taken == []
+    made.wake()
+    await run(made)
+    assert hands.taken == ["a"]
+
+
+async def test_everything_is_looked_at_anew_in_time_even_when_changes_never_cease(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, full_passes = 0.0, []
+    monkeypatch.setattr(loop, "monotonic", lambda: now)
+    made: DecisionLoop
+
+    class Busy(Hands):
+        """While a decision is carried out, the next change is there already."""
+
+        def room(self) -> int:
+            nonlocal now
+            now += 1.0
+            made.wake()
+            return 1
+
+    cache = a_cache()
+    monkeypatch.setattr(cache, "reopen_all", lambda: full_passes.append(now))
+    made = a_loop(cache, Busy())
+    made.wake()
+    await run(made, count=80)
+    assert now >= 25
+    assert len(full_passes) >= 2

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import base64
+import io
+import os
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import trustme
+from aiohttp.test_utils import TestClient, TestServer
+from cryptography import x509
+
+from webhook.server import WebhookMetrics, admission
+from webhook.tls import Certificate, CertificateError
+
+Json = dict[str, Any]
+
+
+class EmptyWorld:
+    """No namespaces, no queues."""
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        return {}
+
+    def has_local_queue(self, namespace: str, name: str) -> bool:
+        return False
+
+
+def a_review(pod: Json | None = None) -> Json:
+    queued = {"metadata": {"labels": {"penstock.dev/queue-name": "main"}}, "spec": {}}
+    request = {
+        "uid": "42",
+        "operation": "CREATE",
+        "namespace": "default",
+        "resource": {"group": "", "resource": "pods"},
+        "object": queued if pod is None else pod,
+    }
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+async def post(body: bytes, *, ready: bool = True, path: str = "/mutate/pods") -> tuple[int, bytes, dict[str, int]]:
+    """Status and body of the answer, and the reviews counted by result."""
+    metrics = WebhookMetrics()
+    app = admission(EmptyWorld(), metrics, ready=lambda: ready)
+    async with TestClient(TestServer(app)) as client, client.post(path, data=io.BytesIO(body)) as answer:
+        body = await answer.read()
+    samples = [s for metric in metrics.reviews.collect() for s in metric.samples if s.name.endswith("_total")]
+    return answer.status, body, {s.labels["result"]: int(s.value) for s in samples if s.value}
+
+
+@pytest.mark.parametrize(
+    ("pod", "result"),
+    [
+        (None, "changed"),
+        ({"metadata": {}, "spec": {}}, "unchanged"),
+        ({"metadata": {"labels": {"penstock.dev/queue-name": "a"}}, "spec": {"nodeName": "n"}}, "denied"),
+    ],
+)
+async def test_a_review_is_answered_and_counted(pod: Json | None, result: str) -> None:
+    status, body, counts = await post(orjson.dumps(a_review(pod)))
+    response = orjson.loads(body)["response"]
+    assert (status, response["uid"], response["allowed"]) == (200, "42", result != "denied")
+    assert ("patch" in response) is (result == "changed")
+    assert counts == {result: 1}
+    if result == "changed":
+        operations = orjson.loads(base64.b64decode(response["patch"]))
+        assert operations[-1]["value"] == [{"name": "penstock.dev/queue"}]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"null", b"5", b'{"kind":"AdmissionReview"}', b"[" * 100_000])
+async def test_a_bad_body_gets_one_plain_line(body: bytes) -> None:
+    status, text, counts = await post(body)
+    assert (status, counts) == (400, {"bad": 1})
+    assert b"\n" not in text
+    assert b"Traceback" not in text
+
+
+async def test_a_body_beyond_the_limit_is_refused() -> None:
+    status, _, _ = await post(b" " * (21 * 2**20))
+    assert status == 413
+
+
+async def test_until_the_world_is_known_nothing_is_answered() -> None:
+    status, text, counts = await post(orjson.dumps(a_review()), ready=False)
+    assert (status, text, counts) == (503, b"not ready: queues and namespaces are not listed yet", {})
+
+
+async def test_any_other_path_is_not_found() -> None:
+    assert (await post(b"", path="/"))[0] == 404
+
+
+class Files:
+    """A certificate and key on disk that can be replaced."""
+
+    def __init__(self, folder: Path) -> None:
+        self.certificate, self.key = folder / "tls.crt", folder / "tls.key"
+        self._clock = 1_000_000_000
+        self.authority = trustme.CA()
+
+    def issue(self, name: str) -> None:
+        issued = self.authority.issue_cert(name)
+        self.write(issued.cert_chain_pems[0].bytes(), issued.private_key_pem.bytes())
+
+    def write(self, certificate: bytes, key: bytes | None = None) -> None:
+        self._clock += 1
+        for path, content in ((self.certificate, certificate), (self.key, key)):
+            if content is not None:
+                path.write_bytes(content)
+                os.utime(path, (self._clock, self._clock))
+
+    def served_by(self, certificate: Certificate) -> str:
+        """The name in the certificate that a client is shown, by a handshake in memory."""
+        trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        trusting.check_hostname = False
+        self.authority.configure_trust(trusting)
+        pipes = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = trusting.wrap_bio(pipes[0], pipes[1])
+        server = certificate.context.wrap_bio(pipes[1], pipes[0], server_side=True)
+        for side in (client, server, client, server):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+        shown = client.getpeercert(binary_form=True)
+        assert shown is not None
+        names = x509.load_der_x509_certificate(shown).extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        return names.value.get_values_for_type(x509.DNSName)[0]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    made = Files(tmp_path)
+    made.issue("one.test")
+    return made
+
+
+def test_a_new_certificate_is_served_once_its_files_changed(files: Files) -> None:
+    certificate = Certificate(files.certificate, files.key)
+    assert (certificate.refresh(), files.served_by(certificate)) == (False, "one.test")
+    files.issue("two.test")
+    assert (certificate.refresh(), files.served_by(certificate)) == (True, "two.test")
+    assert not certificate.refresh()
+
+
+def test_wrong_files_keep_the_old_certificate_until_good_ones_come(files: Files) -> None:
+    certificate = Certificate(files.certificate, files.key)
+    other = trustme.CA().issue_cert("three.test").private_key_pem.bytes()
+    for spoilt in (b"", b"junk", files.authority.issue_cert("x.test").cert_chain_pems[0].bytes()):
+        files.write(spoilt)
+        assert (certificate.refresh(), files.served_by(certificate)) == (False, "one.test")
+    files.write(files.certificate.read_bytes(), other)
+    assert (certificate.refresh(), files.served_by(certificate)) == (False, "one.test")
+    files.issue("two.test")
+    assert (certificate.refresh(), files.served_by(certificate)) == (True, "two.test")
+
+
+def test_missing_files_keep_the_old_certificate(files: Files) -> None:
+    certificate = Certificate(files.certificate, files.key)
+    files.key.unlink()
+    assert (certificate.refresh(), files.served_by(certificate)) == (False, "one.test")
+    files.issue("two.test")
+    assert certificate.refresh()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"junk"])
+def test_a_certificate_that_cannot_be_used_at_start_is_named(tmp_path: Path, content: bytes | None) -> None:
+    certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+    if content is not None:
+        certificate.write_bytes(content)
+        key.write_bytes(content)
+    with pytest.raises(CertificateError) as caught:
+        Certificate(certificate, key)
+    assert str(caught.value).startswith(f"certificate {certificate} with key {key}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_old_tls_versions_are_not_spoken(files: Files) -> None:
+    assert Certificate(files.certificate, files.key).context.minimum_version is ssl.TLSVersion.TLSv1_2
