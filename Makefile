@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-find-links --no-emit-index-url --no-emit-options
 # Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
-CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig $(KUBECONFIG))
+CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types layers check unit integration sandbox generate lock image clean
