@@ -85,8 +85,8 @@ class _Spec(msgspec.Struct):
 
 
 class _Pod(msgspec.Struct):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
-    spec: _Spec = msgspec.field(default_factory=_Spec)
+    metadata: _Metadata
+    spec: _Spec
 
 
 class _User(msgspec.Struct):

@@ -46,12 +46,12 @@ class Certificate:
         stamp = self._stamp()
         if stamp == self._seen:
             return False
-        self._seen = stamp
         try:
             self.load()
         except CertificateError as error:
             _log.warning("certificate_kept", error=str(error))
             return False
+        self._seen = stamp
         _log.info("certificate_reloaded", file=str(self._certificate))
         return True
 

@@ -7,7 +7,7 @@ A decision that was sent and not yet seen back is assumed: its workload is charg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from controller.cache.reasons import Reasons
@@ -170,6 +170,10 @@ class ClusterCache:
         self._unstamped.discard(uid)
         self._refresh(uid)
         self._on_change()
+
+    def forget_versions(self) -> None:
+        """Let any state of a pod count as newer than the one known: the apiserver's history starts anew."""
+        self.pods = {uid: replace(pod, resource_version="") for uid, pod in self.pods.items()}
 
     def replace_pods(self, pods: Iterable[Pod]) -> None:
         """Take in a full list: what is not in it is gone."""

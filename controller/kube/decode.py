@@ -255,10 +255,14 @@ def _toleration(toleration: wire.PodToleration) -> Toleration:
 
 
 def _term(term: wire.SelectorTerm) -> Term:
-    return Term(
-        tuple(_requirement(r) for r in term.match_expressions or ()),
-        tuple(_requirement(r) for r in term.match_fields or ()),
-    )
+    try:
+        return Term(
+            tuple(_requirement(r) for r in term.match_expressions or ()),
+            tuple(_requirement(r) for r in term.match_fields or ()),
+        )
+    except ValueError:
+        # an operator of a later Kubernetes: a term that matches no node keeps the pod waiting, and still charged
+        return Term()
 
 
 def _requirement(requirement: wire.SelectorRequirement) -> Requirement:

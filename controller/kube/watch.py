@@ -58,7 +58,10 @@ class Trouble:
 
 
 class Informer(Generic[T]):
-    """Keeps `sink` in step with the collection at `path` (such as /api/v1/pods)."""
+    """Keeps `sink` in step with the collection at `path` (such as /api/v1/pods).
+
+    `on_rewind` is called before a list that is older than what was seen: versions cannot be compared with it.
+    """
 
     def __init__(
         self,
@@ -69,6 +72,7 @@ class Informer(Generic[T]):
         sink: Sink[T],
         report: Callable[[Trouble], None],
         selector: str | None = None,
+        on_rewind: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = path
         self.synced = asyncio.Event()
@@ -78,6 +82,7 @@ class Informer(Generic[T]):
         self._sink = sink
         self._report = report
         self._params = {"labelSelector": selector} if selector else {}
+        self._on_rewind = on_rewind
         self._version = ""
         self._newest = ""
         self._arrived = False
@@ -123,7 +128,7 @@ class Informer(Generic[T]):
         if _went_back(page.metadata.version, self._newest):
             # etcd was restored: what we know is of a history that never was, however new its versions look
             self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {page.metadata.version}"))
-            self._sink.replace([])
+            self._on_rewind()
         self._sink.replace(items)
         # only now: a list that failed half way must not be resumed from
         self._version = self._newest = page.metadata.version

@@ -61,7 +61,8 @@ class Controller:
             ("/api/v1/pods", decode, sinks.PodSink(self._cache)),
         ]
         self._informers: list[Informer[Any]] = [
-            Informer(client, path, decode=read, sink=sink, report=self._report) for path, read, sink in sources
+            Informer(client, path, decode=read, sink=sink, report=self._report, on_rewind=self._cache.forget_versions)
+            for path, read, sink in sources
         ]
 
     def _wake(self) -> None:

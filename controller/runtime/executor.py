@@ -37,7 +37,9 @@ _SERVER_SECONDS = 5
 ANSWER_SECONDS = 6.0
 """We stop waiting for its answer a little later; after that it can no longer take effect."""
 _FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 60.0
 _DOUBLINGS = 6
+_RESOLVERS = 4
 _READ_PAUSE = 1.0
 _MESSAGE_ROOM = 500
 
@@ -98,7 +100,8 @@ class Executor:
         async with asyncio.TaskGroup() as group:
             for number in range(self._workers):
                 group.create_task(self._work(), name=f"release-{number}")
-            group.create_task(self._find_out(), name="doubts")
+            for number in range(_RESOLVERS):
+                group.create_task(self._find_out(), name=f"doubts-{number}")
 
     async def drain(self) -> None:
         """Finish what is under way, find out what is in doubt, and give back what is not begun."""
@@ -231,9 +234,9 @@ class Executor:
         if not isinstance(error, ServerError | TooManyRequests):
             self._count(PatchResult.REJECTED)
         times = self._cache.reject(pod.uid, str(error)[:_MESSAGE_ROOM])
-        pause = _FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS)
+        pause = min(_FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS), _LONGEST_PAUSE)
         if isinstance(error, TooManyRequests):
-            pause = max(pause, min(error.retry_after_seconds, 60.0))
+            pause = max(pause, min(error.retry_after_seconds, _LONGEST_PAUSE))
         _log.warning("release_rejected", pod=pod.key, error=str(error), retry_seconds=pause)
         asyncio.get_running_loop().call_later(pause, self._cache.retry, pod.uid)
 

@@ -14,6 +14,9 @@ Check = Callable[[], str | None]
 """None when all is well, else one line that says what is not."""
 
 
+_PORT_DIGITS = 5
+
+
 class AddressError(Exception):
     """An address that cannot be listened on; the text says which and what to do."""
 
@@ -29,7 +32,7 @@ class Address:
     def parse(cls, text: str) -> Address:
         """Read `HOST:PORT` or `:PORT` (all interfaces)."""
         host, colon, port = text.rpartition(":")
-        if not colon or not port.isdecimal() or int(port) > 65535:
+        if not colon or not port.isdecimal() or len(port) > _PORT_DIGITS or int(port) > 65535:
             raise AddressError(f"{text!r} is not an address; write HOST:PORT, such as 127.0.0.1:8080")
         return cls(host.strip("[]"), int(port))
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -271,4 +271,7 @@ class ClusterMachine(RuleBasedStateMachine):
 
 
 TestClusterMachine = ClusterMachine.TestCase
-TestClusterMachine.settings = settings(deadline=None, max_examples=200, stateful_step_count=40)
+# no shrinking: it takes minutes here, longer than a test may; for a smaller example add Phase.shrink and --timeout 0
+TestClusterMachine.settings = settings(
+    deadline=None, max_examples=300, stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate)
+)

@@ -345,3 +345,13 @@ def test_lists_of_nodes_and_namespaces_drop_what_is_not_in_them() -> None:
     assert cache.namespaces == {"a": {"x": "y"}, "b": {}}
     sink.remove(Owned(name="a"))
     assert cache.namespaces == {"b": {}}
+
+
+def test_after_a_rewind_older_versions_are_believed_and_a_patch_in_flight_stays_assumed() -> None:
+    cache = a_cache(a_pod("a", resource_version="900"), a_released_pod("b", resource_version="901"))
+    plan = decide(cache.snapshot(), limit=1)
+    cache.absorb(plan)
+    cache.forget_versions()
+    cache.replace_pods([a_pod("a", resource_version="5"), replace(a_released_pod("b"), is_finished=True)])
+    assert cache.assumed("a") is not None
+    assert cache.usage.charge_of("b") is None

@@ -213,23 +213,20 @@ def test_a_demand_that_cannot_be_counted_holds_the_pod_and_names_the_path() -> N
                 spec={"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [{}]}]}}}}
             )
         ),
-        raw(
-            a_pod_document(
-                spec={
-                    "affinity": {
-                        "nodeAffinity": {
-                            REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Like"}]}]}
-                        }
-                    }
-                }
-            )
-        ),
         raw(a_pod_document(cpu=[1])),
     ],
 )
 def test_bytes_that_are_no_pod_are_refused_in_one_way(body: bytes) -> None:
     with pytest.raises(UnreadableObject, match=r"^pod: "):
         PodDecoder()(body)
+
+
+def test_a_term_with_an_operator_of_a_later_kubernetes_matches_no_node() -> None:
+    terms = [{"matchExpressions": [{"key": "a", "operator": "Like"}]}]
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}
+    pod = PodDecoder()(raw(a_pod_document(spec={"affinity": affinity})))
+    assert pod.shape.constraints.terms == (a_term(),)
+    assert not pod.shape.constraints.allow("n", {"a": "x"})
 
 
 def test_a_node_is_read() -> None:

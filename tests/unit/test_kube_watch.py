@@ -62,7 +62,13 @@ async def play(*script: Any, selector: str | None = None) -> tuple[Remembering, 
     sink, server = Remembering(), ScriptedCollection(*script)
     troubles: list[Trouble] = []
     informer = Informer(
-        server.as_client, PATH, decode=decode_metadata, sink=sink, report=troubles.append, selector=selector
+        server.as_client,
+        PATH,
+        decode=decode_metadata,
+        sink=sink,
+        report=troubles.append,
+        selector=selector,
+        on_rewind=lambda: sink.events.append("rewind"),
     )
     assert not informer.synced.is_set()
     with pytest.raises(EndOfScript):
@@ -186,7 +192,7 @@ async def test_a_line_that_is_no_event_is_reported_and_the_watch_begun_again() -
 async def test_versions_that_went_back_make_everything_known_void() -> None:
     restored = page("a", version="5")
     sink, server, troubles = await play(page("a", "b"), Gone(410, "Expired", ""), restored)
-    assert sink.events == ["replace a,b", "replace ", "replace a"]
+    assert sink.events == ["replace a,b", "rewind", "replace a"]
     assert [trouble.cause for trouble in troubles] == ["expired", "rewound"]
     assert asked(server)[-1] == "WATCH 5"
 

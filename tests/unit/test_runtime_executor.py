@@ -204,7 +204,7 @@ async def test_a_refused_pod_is_tried_again_after_pauses_that_double(monkeypatch
         rig.cache.retry("a")
         rig.admits = decided(rig.cache).admits
     await rig.carry_out()
-    assert pauses == [1, 2, 4, 8, 16, 32, 64, 64]
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
     assert (rig.state, rig.charged, len(rig.released)) == ("released", 1000, 1)
 
 
