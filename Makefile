@@ -37,7 +37,7 @@ types: $(VENV)/dev.stamp
 
 layers: $(VENV)/dev.stamp
 	@echo "==> import-linter"
-	@$(BIN)/lint-imports --no-timing | tail -n 3
+	@$(BIN)/lint-imports --no-logo
 
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
 	@$(BIN)/pytest tests/unit tests/property $(PYTEST)
