@@ -73,8 +73,10 @@ def demo(kubeconfig: str | None, pods: int | None, seed: int) -> int:
 
 def _program() -> str:
     """How the user can call us from where they are: `make demo` works without anything on PATH."""
+    if shutil.which("penstock"):
+        return "penstock"
     beside = Path(sys.executable).with_name("penstock")
-    return "penstock" if shutil.which("penstock") or not beside.exists() else os.path.relpath(beside)
+    return os.path.relpath(beside) if beside.exists() else f"{os.path.relpath(sys.executable)} -m controller.cli"
 
 
 async def _interruptible(work: Coroutine[Any, Any, Result]) -> Result:
