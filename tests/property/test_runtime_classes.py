@@ -8,11 +8,15 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from controller.core.queues import Flavor
+from controller.core.release_patch import release_patch
 from controller.core.runtime_classes import Additions, RuntimeClass, additions
 from controller.core.taints import Taint, Toleration, are_tolerated, merge_tolerations
 from tests.support.classes import ClassyWorld
 from tests.support.json_patch import patched
-from tests.support.strategies import KEYS, VALUES, node_labels
+from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_update_rules import faults_of_update, may_run_on
+from tests.support.strategies import KEYS, VALUES, narrowing_flavors, node_labels, pod_documents
 from webhook.review import Request
 from webhook.runtime_class_step import assign_runtime_class
 
@@ -151,3 +155,21 @@ def test_a_taint_is_tolerated_by_the_merge_when_one_of_both_tolerates_it(
     taint = [Taint(key, value, effect)]
     either = are_tolerated(taint, own) or are_tolerated(taint, wanted.tolerations or ())
     assert are_tolerated(taint, found.tolerations or own) is either
+
+
+@BRIEF
+@given(pod_documents(), classes, narrowing_flavors(), st.sampled_from((None, "node-1")), node_labels())
+def test_a_queued_pod_with_a_default_class_can_still_be_narrowed(
+    document: dict[str, Any], wanted: RuntimeClass, flavor: Flavor, node: str | None, labels: dict[str, str]
+) -> None:
+    request = Request(uid="1", operation="CREATE", namespace="a", subresource="", user="b", groups=(), pod=document)
+    answer = assign_runtime_class(request, ClassyWorld(wanted, default="kata"))
+    if answer.denial is not None:
+        return
+    queued = patched(document, answer.operations)
+    operations = release_patch(decoded(queued), flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+    released = patched(queued, operations)
+    assert faults_of_update(queued, released) == []
+    if may_run_on(released, "node-1", labels):
+        assert may_run_on(document, "node-1", labels)
+        assert wanted.node_selector.items() <= labels.items()
