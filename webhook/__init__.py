@@ -1,4 +1,5 @@
 """Program 2, `python -m webhook`: what happens to a pod when it is created.
 
-Pure: `review`, `patching`, `world`, `steps`. Edge: `server`, `tls`, `app`. Uses what `controller` shares and no more.
+Pure: `review`, `patching`, `world`, `creators`, `steps`. Edge: `server`, `tls`, `runtime_classes`, `app`. Uses what
+`controller` shares and no more.
 """

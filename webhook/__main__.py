@@ -6,11 +6,22 @@ from pathlib import Path
 
 import click
 
+from controller.core.runtime_classes import is_class_name
 from controller.telemetry.http import Address
 from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program
 from webhook.app import Settings, run
 from webhook.tls import Certificate, CertificateError
+
+
+def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not is_class_name(value):
+        raise click.BadParameter(
+            f"{value!r} cannot be the name of a RuntimeClass; write one such as gvisor, in lower case",
+            ctx=ctx,
+            param=param,
+        )
+    return value
 
 
 @click.command(name="python -m webhook", context_settings=CONTEXT_SETTINGS)
@@ -19,6 +30,15 @@ from webhook.tls import Certificate, CertificateError
 @click.option("--http-address", type=AddressType(), default="127.0.0.1:8081", help="Where health and metrics listen.")
 @click.option("--tls-cert", type=click.Path(path_type=Path), required=True, help="Certificate chain, PEM.")
 @click.option("--tls-key", type=click.Path(path_type=Path), required=True, help="Its private key, PEM.")
+@click.option(
+    "--runtime-classes", is_flag=True, help="Merge what a pod's RuntimeClass demands, and mind namespaces' defaults."
+)
+@click.option(
+    "--default-runtime-class",
+    metavar="NAME",
+    callback=_class_name,
+    help="RuntimeClass of pods that name none, where their namespace has no default; implies --runtime-classes.",
+)
 @log_options
 def main(
     *,
@@ -28,6 +48,8 @@ def main(
     http_address: Address,
     tls_cert: Path,
     tls_key: Path,
+    runtime_classes: bool,
+    default_runtime_class: str | None,
     log_level: LogLevel,
     log_format: LogFormat,
 ) -> None:
@@ -40,7 +62,14 @@ def main(
         certificate = Certificate(tls_cert, tls_key)
     except CertificateError as error:
         raise click.ClickException(str(error)) from None
-    settings = Settings(kubeconfig=kubeconfig, context=context, address=address, http_address=http_address)
+    settings = Settings(
+        kubeconfig=kubeconfig,
+        context=context,
+        address=address,
+        http_address=http_address,
+        runtime_classes=runtime_classes,
+        default_runtime_class=default_runtime_class,
+    )
     run_program(run(settings, certificate), level=log_level, form=log_format)
 
 

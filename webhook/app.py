@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,10 +13,14 @@ from typing import Any
 from controller.core.keys import GROUP, VERSION
 from controller.kube import config
 from controller.kube.client import Client
-from controller.kube.decode import decode_metadata
+from controller.kube.decode import decode_metadata, decode_runtime_class
 from controller.kube.watch import Informer, Trouble
 from controller.kube.wire import Owned
 from controller.telemetry import http, logs
+from webhook import runtime_classes
+from webhook.review import Request
+from webhook.runtime_class_step import choose
+from webhook.runtime_classes import KnownClasses, ask
 from webhook.server import WebhookMetrics, admission
 from webhook.tls import Certificate
 
@@ -30,6 +35,13 @@ class Settings:
     context: str | None
     address: http.Address
     http_address: http.Address
+    runtime_classes: bool = False
+    default_runtime_class: str | None = None
+
+    @property
+    def judges_runtime_classes(self) -> bool:
+        """Whether RuntimeClasses are read at all: a default is worth nothing without them."""
+        return self.runtime_classes or self.default_runtime_class is not None
 
 
 class Lookups:
@@ -58,9 +70,10 @@ class Lookups:
 class ClusterWorld:
     """The World of a live cluster."""
 
-    def __init__(self) -> None:
+    def __init__(self, runtime_classes: KnownClasses | None = None) -> None:
         self.namespaces = Lookups()
         self.local_queues = Lookups()
+        self.runtime_classes = runtime_classes
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         """Labels of a namespace; empty when it is not known."""
@@ -69,6 +82,18 @@ class ClusterWorld:
     def has_local_queue(self, namespace: str, name: str) -> bool:
         """Whether this LocalQueue exists."""
         return self.local_queues.get(namespace, name) is not None
+
+    async def completed(self, client: Client, request: Request) -> ClusterWorld:
+        """Return this world with the class that the pod is to have, when only the apiserver knows it yet."""
+        choice = choose(request, self)
+        if choice is None or self.runtime_classes is None or self.runtime_classes.get(choice.name) is not None:
+            return self
+        found = await ask(client, choice.name)
+        if found is None:
+            return self
+        more = copy.copy(self)
+        more.runtime_classes = self.runtime_classes.and_also(found)
+        return more
 
 
 async def run(settings: Settings, certificate: Certificate) -> None:
@@ -79,11 +104,16 @@ async def run(settings: Settings, certificate: Certificate) -> None:
 
 
 async def _serve(client: Client, settings: Settings, certificate: Certificate) -> None:
-    world, metrics = ClusterWorld(), WebhookMetrics()
+    classes = KnownClasses(settings.default_runtime_class) if settings.judges_runtime_classes else None
+    world, metrics = ClusterWorld(classes), WebhookMetrics()
     informers = [
         _informer(client, "/api/v1/namespaces", world.namespaces),
         _informer(client, f"/apis/{GROUP}/{VERSION}/localqueues", world.local_queues),
     ]
+    if classes is not None:
+        informers.append(
+            Informer(client, runtime_classes.PATH, decode=decode_runtime_class, sink=classes, report=_report)
+        )
 
     def missing() -> str | None:
         names = [informer.resource for informer in informers if not informer.synced.is_set()]
@@ -92,7 +122,7 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    reviews = admission(world, metrics, ready=lambda: missing() is None)
+    reviews = admission(world, metrics, ready=lambda: missing() is None, completed=partial(world.completed, client))
     observing = http.endpoints(metrics.registry, ready=missing, healthy=lambda: None)
     async with (
         http.serving(observing, settings.http_address) as observed,

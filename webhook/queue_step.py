@@ -10,18 +10,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
+from webhook.creators import is_daemon_set_pod, is_mirror_pod
 from webhook.patching import Operations, escape
 from webhook.review import Answer, Request
 from webhook.world import World
 
-_MIRROR = "kubernetes.io/config.mirror"
-_NODES = "system:nodes"
-_DAEMON_SET_CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
-
 
 def assign_queue(request: Request, world: World) -> Answer:
     """Add our gate, and the queue label where the namespace's default applies."""
-    if _is_mirror_pod(request) or _is_daemon_set_pod(request):
+    if is_mirror_pod(request) or is_daemon_set_pod(request):
         return Answer()
     labels: Mapping[str, str] = _metadata(request).get("labels") or {}
     named = labels.get(QUEUE_NAME)
@@ -69,18 +66,6 @@ def _warnings(request: Request, world: World, queue: str) -> tuple[str, ...]:
         f"LocalQueue {queue!r} does not exist in namespace {request.namespace!r}: "
         "the pod stays queued until it does (QueueNotFound)",
     )
-
-
-def _is_mirror_pod(request: Request) -> bool:
-    """A static pod's image in the API: only a kubelet may make one, and it runs already."""
-    return _NODES in request.groups and _MIRROR in (_metadata(request).get("annotations") or {})
-
-
-def _is_daemon_set_pod(request: Request) -> bool:
-    """By its creator, not by its owner reference alone: anybody can write that."""
-    owners = _metadata(request).get("ownerReferences") or ()
-    is_owned = any(owner.get("kind") == "DaemonSet" and owner.get("controller") for owner in owners)
-    return is_owned and request.user == _DAEMON_SET_CONTROLLER
 
 
 def _metadata(request: Request) -> Mapping[str, Any]:

@@ -79,9 +79,21 @@ class _Gate(msgspec.Struct):
     name: str = ""
 
 
+class _Toleration(msgspec.Struct):
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+    seconds: int | None = msgspec.field(name="tolerationSeconds", default=None)
+
+
 class _Spec(msgspec.Struct):
     node_name: str | None = msgspec.field(name="nodeName", default=None)
     gates: list[_Gate] | None = msgspec.field(name="schedulingGates", default=None)
+    runtime_class: str | None = msgspec.field(name="runtimeClassName", default=None)
+    node_selector: dict[str, str] | None = msgspec.field(name="nodeSelector", default=None)
+    tolerations: list[_Toleration] | None = None
+    overhead: dict[str, str | int] | None = None
 
 
 class _Pod(msgspec.Struct):

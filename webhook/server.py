@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -42,8 +42,17 @@ class WebhookMetrics:
         )
 
 
-def admission(world: World, metrics: WebhookMetrics, *, ready: Callable[[], bool]) -> web.Application:
-    """Build the admission app. Until `ready` it answers 503: the failure policy decides, not an empty world."""
+def admission(
+    world: World,
+    metrics: WebhookMetrics,
+    *,
+    ready: Callable[[], bool],
+    completed: Callable[[Request], Awaitable[World]] | None = None,
+) -> web.Application:
+    """Build the admission app. Until `ready` it answers 503: the failure policy decides, not an empty world.
+
+    `completed` returns the world with what this one review needs and memory does not hold.
+    """
 
     async def handle(request: web.Request) -> web.Response:
         if not ready():
@@ -56,7 +65,7 @@ def admission(world: World, metrics: WebhookMetrics, *, ready: Callable[[], bool
             _log.warning("bad_review", error=str(error), bytes=request.content_length)
             status = 400 if isinstance(error, BadReview) else error.status
             return web.Response(status=status, text=str(error))
-        answer = mutate(review, world)
+        answer = mutate(review, world if completed is None else await completed(review))
         metrics.reviews.labels(_result(review, answer)).inc()
         body = write(review.uid, answer)
         metrics.seconds.observe(time.perf_counter() - began)

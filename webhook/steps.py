@@ -12,13 +12,14 @@ from dataclasses import replace
 from webhook.patching import applied
 from webhook.queue_step import assign_queue
 from webhook.review import Answer, Request
+from webhook.runtime_class_step import assign_runtime_class
 from webhook.stamps_step import strip_stamps
 from webhook.world import World
 
 Step = Callable[[Request, World], Answer]
 
-CHAIN: tuple[Step, ...] = (strip_stamps, assign_queue)
-"""In the order of their effect; RuntimeClass and the static policies come between these two."""
+CHAIN: tuple[Step, ...] = (strip_stamps, assign_runtime_class, assign_queue)
+"""In the order of their effect; the static policies come before the queue."""
 
 
 def mutate(request: Request, world: World) -> Answer:

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
+
+from controller.core.runtime_classes import RuntimeClass
+
+
+class RuntimeClasses(Protocol):
+    """The cluster's RuntimeClasses."""
+
+    @property
+    def default(self) -> str | None:
+        """Name of the cluster's default class; None when it has none."""
+
+    def get(self, name: str) -> RuntimeClass | None:
+        """Return a class, None when there is none of this name."""
+
+    def names(self) -> Sequence[str]:
+        """Names of all classes."""
 
 
 class World(Protocol):
     """Read-only look-ups; all answers come from memory."""
+
+    @property
+    def runtime_classes(self) -> RuntimeClasses | None:
+        """The classes to judge pods by; None when that was not asked for."""
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         """Labels of a namespace; empty when it is not known."""

@@ -15,6 +15,7 @@ import click
 
 _COMMANDS = {
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
+    "runtimeclass": ("controller.cli.runtimeclass:runtimeclass", "See which nodes take the pods of a RuntimeClass."),
     "sandbox": ("controller.cli.sandbox:sandbox", "Run a real local control plane without Docker."),
 }
 

@@ -16,6 +16,9 @@ QUEUE_NAME: Final = "penstock.dev/queue-name"
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
 """Namespace label: the LocalQueue of pods that name none."""
 
+DEFAULT_RUNTIME_CLASS: Final = "penstock.dev/default-runtime-class"
+"""Namespace label: the RuntimeClass of pods that name none; it goes before the cluster's default."""
+
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
 FLAVOR: Final = "penstock.dev/flavor"
 FLAVORS: Final = "penstock.dev/flavors"

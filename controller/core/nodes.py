@@ -12,13 +12,19 @@ from controller.core.taints import Taint, are_tolerated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What placement needs of a node. `is_usable`: Ready and not cordoned."""
+    """What placement needs of a node."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     allocatable: Mapping[str, int] = field(default_factory=dict)
-    is_usable: bool = True
+    is_ready: bool = True
+    is_cordoned: bool = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether new pods can go there as far as the node itself is concerned."""
+        return self.is_ready and not self.is_cordoned
 
 
 class NodeIndex:

@@ -13,7 +13,6 @@ from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.pods import Pod
 from controller.core.queues import Flavor
-from controller.core.taints import Toleration
 
 Operations = list[dict[str, Any]]
 
@@ -99,7 +98,7 @@ def _narrow_term(index: int, term: Term, flavor: Flavor) -> Operations:
 
 
 def _tolerations(pod: Pod, flavor: Flavor) -> Operations:
-    missing = [_toleration(t) for t in flavor.tolerations if t not in pod.shape.constraints.tolerations]
+    missing = [t.document() for t in flavor.tolerations if t not in pod.shape.constraints.tolerations]
     if not missing:
         return []
     if not pod.outline.tolerations:
@@ -131,17 +130,6 @@ def _pin(node: str) -> dict[str, Any]:
 def _requirement(requirement: Requirement) -> dict[str, Any]:
     document: dict[str, Any] = {"key": requirement.key, "operator": requirement.operator.value}
     return {**document, "values": list(requirement.values)} if requirement.values else document
-
-
-def _toleration(toleration: Toleration) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "key": toleration.key,
-        "operator": toleration.operator,
-        "value": toleration.value,
-        "effect": toleration.effect,
-        "tolerationSeconds": toleration.seconds,
-    }
-    return {name: value for name, value in document.items() if value not in ("", None)}
 
 
 def _escape(key: str) -> str:

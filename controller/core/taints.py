@@ -1,9 +1,14 @@
-"""Taints and tolerations. Mirrors `Toleration.ToleratesTaint` of k8s.io/api/core/v1."""
+"""Taints and tolerations: who is repelled, and how two lists of tolerations become one.
+
+Mirrors `Toleration.ToleratesTaint` of k8s.io/api/core/v1, and `MergeTolerations` with `isSuperset` of
+k8s.io/kubernetes/pkg/util/tolerations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 _REPELLING = ("NoSchedule", "NoExecute")
 
@@ -40,8 +45,58 @@ class Toleration:
             return True
         return self.operator in ("", "Equal") and bool(self.key) and self.value == taint.value
 
+    def includes(self, other: Toleration) -> bool:
+        """Say whether this one covers `other`, as the apiserver's merge sees it.
+
+        Mirrors `isSuperset`, the oddities too: an empty operator covers a written `Equal`, but not the other way
+        round; seconds count only for the effect NoExecute; the numeric operators cover nothing but their equal.
+        """
+        if self == other:
+            return True
+        if other.key != self.key and (self.key or self.operator != "Exists"):
+            return False
+        if other.effect != self.effect and self.effect:
+            return False
+        if self.effect == "NoExecute" and _lasts_longer(other.seconds, self.seconds):
+            return False
+        if self.operator in ("", "Equal"):
+            return other.operator == "Equal" and other.value == self.value
+        return self.operator == "Exists"
+
+    def document(self) -> dict[str, Any]:
+        """Write the toleration as it stands in a pod's spec, without what is empty."""
+        document: dict[str, Any] = {
+            "key": self.key,
+            "operator": self.operator,
+            "value": self.value,
+            "effect": self.effect,
+            "tolerationSeconds": self.seconds,
+        }
+        return {name: value for name, value in document.items() if value not in ("", None)}
+
 
 def are_tolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> bool:
     """Say whether every taint that keeps pods off (NoSchedule, NoExecute) is tolerated."""
     held = tuple(tolerations)
     return all(any(t.tolerates(taint) for t in held) for taint in taints if taint.effect in _REPELLING)
+
+
+def merge_tolerations(first: Iterable[Toleration], second: Iterable[Toleration]) -> tuple[Toleration, ...]:
+    """Unite two lists: of equal ones the first stays, and one that another covers goes.
+
+    Mirrors `MergeTolerations`, which is what the apiserver does with those of a pod and of its RuntimeClass.
+    """
+    every = (*first, *second)
+    merged: list[Toleration] = []
+    for index, one in enumerate(every):
+        if any(kept.includes(one) for kept in merged):
+            continue
+        if any(later != one and later.includes(one) for later in every[index + 1 :]):
+            continue
+        merged.append(one)
+    return tuple(merged)
+
+
+def _lasts_longer(one: int | None, other: int | None) -> bool:
+    """Without seconds a toleration lasts for ever."""
+    return other is not None and (one is None or one > other)

@@ -18,6 +18,7 @@ from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.pods import Outline, Pod, Said
 from controller.core.reasons import Reason
+from controller.core.runtime_classes import RuntimeClass
 from controller.core.shapes import Constraints, Shape
 from controller.core.taints import Taint, Toleration
 from controller.core.workloads import Hold
@@ -37,6 +38,7 @@ _CLAIMS = Hold(
 
 _pod = Decoder(wire.PodObject)
 _node = Decoder(wire.NodeObject)
+_runtime_class = Decoder(wire.RuntimeClassObject)
 _metadata = Decoder(wire.Metadata)
 _affinity = Decoder(wire.Affinity)
 _tolerations = Decoder(list[wire.PodToleration] | None)
@@ -145,7 +147,31 @@ def decode_node(raw: bytes | Raw) -> Node:
         labels=node.metadata.labels or {},
         taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.spec.taints or ()),
         allocatable=_allocatable(node),
-        is_usable=ready and not node.spec.unschedulable,
+        is_ready=ready,
+        is_cordoned=node.spec.unschedulable,
+    )
+
+
+def decode_runtime_class(raw: bytes | Raw) -> RuntimeClass:
+    """Return the RuntimeClass; raise UnreadableObject when the bytes are none.
+
+    Operators of tolerations stay as they are written: the apiserver's merge tells an empty one from Equal.
+    """
+    try:
+        found = _runtime_class.decode(raw)
+    except DecodeError as error:
+        raise UnreadableObject(f"runtimeclass: {error}") from error
+    rules = found.scheduling
+    return RuntimeClass(
+        name=found.metadata.name,
+        handler=found.handler,
+        node_selector=(rules.node_selector or {}) if rules else {},
+        tolerations=tuple(
+            Toleration(t.key, t.operator, t.value, t.effect, t.toleration_seconds) for t in rules.tolerations or ()
+        )
+        if rules
+        else None,
+        overhead=(found.overhead.pod_fixed or {}) if found.overhead else {},
     )
 
 

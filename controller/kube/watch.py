@@ -20,17 +20,16 @@ from controller.kube import clock, wire
 from controller.kube.client import Client
 from controller.kube.decode import UnreadableObject, decode_metadata
 from controller.kube.errors import Gone, KubeError, api_error
+from controller.kube.listing import pages
 
 T = TypeVar("T")
 
-PAGE: Final = 1000
 SILENT_SECONDS: Final = 70.0
 _WATCH_SECONDS = (300, 600)
 _FIRST_PAUSE = 0.2
 _SHORT_SECONDS = 1.0
 _LONGEST_PAUSE = 30.0
 
-_page = Decoder(wire.Page)
 _event = Decoder(wire.WatchEvent)
 _status = Decoder(wire.Status)
 
@@ -114,24 +113,17 @@ class Informer(Generic[T]):
 
     async def _list(self) -> None:
         items: list[T] = []
-        token = ""
-        while True:
-            params = {**self._params, "limit": str(PAGE), **({"continue": token} if token else {})}
-            try:
-                page = _page.decode(await self._client.get(self.path, params))
-            except DecodeError as error:
-                raise KubeError(f"{self.path}: the answer is no list: {error}") from error
+        version = ""
+        async for page in pages(self._client, self.path, self._params):
             items.extend(item for raw in page.items or () if (item := self._read(raw)) is not None)
-            token = page.metadata.token
-            if not token:
-                break
-        if _went_back(page.metadata.version, self._newest):
+            version = page.metadata.version
+        if _went_back(version, self._newest):
             # etcd was restored: what we know is of a history that never was, however new its versions look
-            self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {page.metadata.version}"))
+            self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {version}"))
             self._on_rewind()
         self._sink.replace(items)
         # only now: a list that failed half way must not be resumed from
-        self._version = self._newest = page.metadata.version
+        self._version = self._newest = version
         self._arrived = True
         self.synced.set()
 

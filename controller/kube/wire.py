@@ -177,6 +177,28 @@ class NodeObject(Struct):
     status: NodeStatus = field(default_factory=NodeStatus)
 
 
+class ClassScheduling(Struct, rename="camel"):
+    """node.k8s.io/v1 Scheduling."""
+
+    node_selector: dict[str, str] | None = None
+    tolerations: list[PodToleration] | None = None
+
+
+class ClassOverhead(Struct, rename="camel"):
+    """node.k8s.io/v1 Overhead."""
+
+    pod_fixed: dict[str, str | int] | None = None
+
+
+class RuntimeClassObject(Struct):
+    """node.k8s.io/v1 RuntimeClass."""
+
+    metadata: Owned
+    handler: str = ""
+    scheduling: ClassScheduling | None = None
+    overhead: ClassOverhead | None = None
+
+
 class Metadata(Struct):
     """Any object of which only the metadata matters."""
 

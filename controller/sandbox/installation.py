@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,24 +39,30 @@ class Installation:
 
 
 @asynccontextmanager
-async def installed(sandbox: Sandbox) -> AsyncIterator[Installation]:
+async def installed(
+    sandbox: Sandbox, *, components: Sequence[str] = (), webhook_arguments: Sequence[str] = ()
+) -> AsyncIterator[Installation]:
     """Install Penstock into the sandbox and run it for as long as the block runs.
 
+    `components` are folders of `config/components`; what they need of the webhook goes into `webhook_arguments`.
     Raises SandboxError when a program does not come up, ApplyError when a manifest is refused.
     """
+    folders = [manifests(f"components/{name}") for name in components]
+    rights = [document for folder in folders for document in load_documents(folder) if not _registers(document)]
     async with sandbox.client() as client:
-        await apply(client, [*load_documents(manifests("crd")), *load_documents(manifests("rbac"))])
-    webhook = await _webhook(sandbox)
+        await apply(client, [*load_documents(manifests("crd")), *load_documents(manifests("rbac")), *rights])
+    registration = _registration(folders)
+    webhook = await _webhook(sandbox, webhook_arguments)
     controller = await _controller(sandbox)
     try:
         webhook.start()
         controller.start()
         await webhook.wait_ready()
-        await _register(sandbox, webhook)
+        await _register(sandbox, webhook, registration)
         await controller.wait_ready()
         yield Installation(controller, webhook)
     finally:
-        await asyncio.shield(_stop(sandbox, controller, webhook))
+        await asyncio.shield(_stop(sandbox, controller, webhook, registration))
 
 
 def controller_program(kubeconfig: Path, log: Path) -> Program:
@@ -66,11 +72,11 @@ def controller_program(kubeconfig: Path, log: Path) -> Program:
     return Program("controller", arguments, log)
 
 
-async def _stop(sandbox: Sandbox, controller: Program, webhook: Program) -> None:
+async def _stop(sandbox: Sandbox, controller: Program, webhook: Program, registration: list[dict[str, Any]]) -> None:
     """Stop in the order in which nothing is left behind: nobody asks a webhook that is gone."""
     with suppress(KubeError, OSError):  # the sandbox may be down already: then nobody asks the webhook any more
         async with sandbox.client() as client:
-            await delete(client, _registration())
+            await delete(client, registration)
     for program in (controller, webhook):
         await program.stop()
 
@@ -80,28 +86,33 @@ async def _controller(sandbox: Sandbox) -> Program:
     return controller_program(kubeconfig, sandbox.folder / "penstock-controller.log")
 
 
-async def _webhook(sandbox: Sandbox) -> Program:
+async def _webhook(sandbox: Sandbox, further: Sequence[str]) -> Program:
     kubeconfig = await sandbox.service_account_kubeconfig(NAMESPACE, "penstock-webhook")
     pair = sandbox.serving_certificate()
     certificate = write_private(sandbox.folder / "webhook.crt", pair.certificate_pem)
     key = write_private(sandbox.folder / "webhook.key", pair.key_pem)
     arguments = ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT, "--address", _ANY_PORT]
     arguments += ["--tls-cert", str(certificate), "--tls-key", str(key)]
-    return Program("webhook", arguments, sandbox.folder / "penstock-webhook.log")
+    return Program("webhook", [*arguments, *further], sandbox.folder / "penstock-webhook.log")
 
 
-async def _register(sandbox: Sandbox, webhook: Program) -> None:
+async def _register(sandbox: Sandbox, webhook: Program, registration: list[dict[str, Any]]) -> None:
     port = webhook.port("reviews")
     if port is None:
         raise SandboxError(f"the webhook is ready but has not said where it answers:\n{webhook.tail()}")
-    documents = [_by_url(document, port, sandbox.ca_pem) for document in _registration()]
+    documents = [_by_url(document, port, sandbox.ca_pem) for document in registration]
     async with sandbox.client() as client:
         await apply(client, documents)
 
 
-def _registration() -> list[dict[str, Any]]:
+def _registration(components: Iterable[Path]) -> list[dict[str, Any]]:
     """What registers the webhook, without the Service that a sandbox has no use for."""
-    return [document for document in load_documents(manifests("webhook")) if document["kind"] != "Service"]
+    folders = (manifests("webhook"), *components)
+    return [document for folder in folders for document in load_documents(folder) if _registers(document)]
+
+
+def _registers(document: dict[str, Any]) -> bool:
+    return str(document["kind"]).endswith("WebhookConfiguration")
 
 
 def _by_url(document: dict[str, Any], port: int, ca_pem: bytes) -> dict[str, Any]:

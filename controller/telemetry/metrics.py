@@ -29,68 +29,63 @@ class ControllerMetrics:
     """The controller's metrics, in a registry of their own so that tests do not share them."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        registry = self.registry = CollectorRegistry()
         self.decision_seconds = Histogram(
             "penstock_decision_seconds",
             "Time of one decision, from snapshot to plan.",
-            registry=self.registry,
+            registry=registry,
             buckets=_FAST_BUCKETS,
         )
+        self.leading = Gauge("penstock_leading", "1 while this process leads, else 0.", registry=registry)
+        self.watch_troubles = Counter(
+            "penstock_watch_troubles_total",
+            "Lists and watches that had to be started again, by resource and cause.",
+            ["resource", "cause"],
+            registry=registry,
+        )
+        self._count_releases(registry)
+        self._measure_queues(registry)
+
+    def _count_releases(self, registry: CollectorRegistry) -> None:
         self.admitted = Counter(
             "penstock_admitted_workloads_total",
             "Workloads released, by cluster queue and flavor.",
             ["cluster_queue", "flavor"],
-            registry=self.registry,
+            registry=registry,
         )
         self.wait_seconds = Histogram(
             "penstock_admission_wait_seconds",
             "Time from a pod's creation to its release.",
             ["cluster_queue"],
-            registry=self.registry,
+            registry=registry,
             buckets=_WAIT_BUCKETS,
         )
         self.patches = Counter(
-            "penstock_release_patches_total",
-            "Release patches, by result.",
-            ["result"],
-            registry=self.registry,
+            "penstock_release_patches_total", "Release patches, by result.", ["result"], registry=registry
         )
         for result in PatchResult:
             self.patches.labels(result.value)
         self.patch_seconds = Histogram(
             "penstock_release_patch_seconds",
             "Time of one release patch at the apiserver.",
-            registry=self.registry,
+            registry=registry,
             buckets=_REQUEST_BUCKETS,
         )
         self.side_writes = Counter(
             "penstock_side_writes_total",
             "Writes beside the release patch, by kind (event, condition, status) and result (written, failed).",
             ["kind", "result"],
-            registry=self.registry,
+            registry=registry,
         )
-        self.watch_troubles = Counter(
-            "penstock_watch_troubles_total",
-            "Lists and watches that had to be started again, by resource and cause.",
-            ["resource", "cause"],
-            registry=self.registry,
-        )
-        self.leading = Gauge("penstock_leading", "1 while this process leads, else 0.", registry=self.registry)
+
+    def _measure_queues(self, registry: CollectorRegistry) -> None:
         self.pending = Gauge(
             "penstock_pending_workloads",
             "Workloads that wait, by cluster queue and reason.",
             ["cluster_queue", "reason"],
-            registry=self.registry,
+            registry=registry,
         )
-        self.used = Gauge(
-            "penstock_quota_used",
-            "Amount charged, by cluster queue, flavor and resource (cpu in cores, memory in bytes).",
-            ["cluster_queue", "flavor", "resource"],
-            registry=self.registry,
-        )
-        self.quota = Gauge(
-            "penstock_quota_nominal",
-            "Nominal quota, by cluster queue, flavor and resource (cpu in cores, memory in bytes).",
-            ["cluster_queue", "flavor", "resource"],
-            registry=self.registry,
-        )
+        by_resource = ["cluster_queue", "flavor", "resource"]
+        unit = "by cluster queue, flavor and resource (cpu in cores, memory in bytes)."
+        self.used = Gauge("penstock_quota_used", f"Amount charged, {unit}", by_resource, registry=registry)
+        self.quota = Gauge("penstock_quota_nominal", f"Nominal quota, {unit}", by_resource, registry=registry)

@@ -76,6 +76,7 @@ async def test_an_account_may_do_its_work(granted: Client, user: str, action: st
         (CONTROLLER, "get leases", "coordination.k8s.io"),
         (CONTROLLER, "update clusterqueues/status", OURS),
         (WEBHOOK, "list pods", ""),
+        (WEBHOOK, "list runtimeclasses", "node.k8s.io"),
         (WEBHOOK, "patch pods", ""),
         (WEBHOOK, "patch localqueues", OURS),
     ],

@@ -115,7 +115,7 @@ def a_node(
         labels={"pool": "spot"} if labels is None else labels,
         taints=tuple(taints),
         allocatable={resource: supply_amount(resource, text) for resource, text in room.items()},
-        is_usable=is_usable,
+        is_cordoned=not is_usable,
     )
 
 

@@ -7,8 +7,9 @@ import pytest
 from controller.core.keys import CONDITION, GATE
 from controller.core.pods import Outline
 from controller.core.reasons import Reason
+from controller.core.runtime_classes import RuntimeClass
 from controller.core.taints import Taint, Toleration
-from controller.kube.decode import PodDecoder, UnreadableObject, decode_metadata, decode_node
+from controller.kube.decode import PodDecoder, UnreadableObject, decode_metadata, decode_node, decode_runtime_class
 from tests.support.builders import GPU, a_saying, a_term, an_outline
 from tests.support.pod_documents import CREATED, a_container, a_node_document, a_pod_document, decoded, raw
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
@@ -247,7 +248,43 @@ def test_a_node_is_read() -> None:
     ],
 )
 def test_a_node_that_is_cordoned_or_not_ready_is_not_usable(parts: Json) -> None:
-    assert not decode_node(raw(a_node_document(**parts))).is_usable
+    node = decode_node(raw(a_node_document(**parts)))
+    assert not node.is_usable
+    assert node.is_cordoned is ("spec" in parts)
+    assert node.is_ready is ("spec" in parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({}, RuntimeClass(name="kata", handler="runk")),
+        ({"scheduling": None, "overhead": None}, RuntimeClass(name="kata", handler="runk")),
+        ({"scheduling": {}, "overhead": {}}, RuntimeClass(name="kata", handler="runk", tolerations=())),
+        (
+            {
+                "scheduling": {
+                    "nodeSelector": {"a": "1"},
+                    "tolerations": [{"key": "k", "value": "v", "effect": "NoExecute", "tolerationSeconds": 5}],
+                },
+                "overhead": {"podFixed": {"cpu": "250m"}},
+            },
+            RuntimeClass(
+                name="kata",
+                handler="runk",
+                node_selector={"a": "1"},
+                tolerations=(Toleration("k", "", "v", "NoExecute", 5),),
+                overhead={"cpu": "250m"},
+            ),
+        ),
+    ],
+)
+def test_a_runtime_class_is_read(parts: Json, expected: RuntimeClass) -> None:
+    assert decode_runtime_class(raw({"metadata": {"name": "kata"}, "handler": "runk", **parts})) == expected
+
+
+def test_bytes_that_are_no_runtime_class_are_refused() -> None:
+    with pytest.raises(UnreadableObject, match=r"^runtimeclass: "):
+        decode_runtime_class(b'{"metadata": {}, "scheduling": 5}')
 
 
 @pytest.mark.parametrize(

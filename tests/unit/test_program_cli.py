@@ -52,6 +52,17 @@ def test_a_bad_option_is_told_and_exits_with_2(arguments: list[str], text: str) 
     assert "Traceback" not in done.stderr
 
 
+def test_a_default_class_that_no_class_can_be_called_is_wrong_usage() -> None:
+    files = ["--tls-cert", "none", "--tls-key", "none"]
+    text = "'Kata' cannot be the name of a RuntimeClass; write one such as gvisor, in lower case"
+    for done in (
+        run("webhook", *files, "--default-runtime-class", "Kata"),
+        run("webhook", *files, PENSTOCK_DEFAULT_RUNTIME_CLASS="Kata"),
+    ):
+        assert (done.returncode, done.stdout) == (2, "")
+        assert text in done.stderr
+
+
 def test_an_option_can_come_from_the_environment() -> None:
     done = run("controller", PENSTOCK_WORKERS="0")
     assert (done.returncode, "0 is not in the range" in done.stderr) == (2, True)

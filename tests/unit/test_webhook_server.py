@@ -21,7 +21,9 @@ Json = dict[str, Any]
 
 
 class EmptyWorld:
-    """No namespaces, no queues."""
+    """No namespaces, no queues, no step for RuntimeClasses."""
+
+    runtime_classes = None
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         return {}

@@ -21,7 +21,9 @@ MIRROR = {"annotations": {"kubernetes.io/config.mirror": "x"}}
 
 
 class AWorld:
-    """Namespaces by name, and the queue `main` in namespace default."""
+    """Namespaces by name, and the queue `main` in namespace default. RuntimeClasses are not asked for."""
+
+    runtime_classes = None
 
     def __init__(self, **namespaces: Mapping[str, str]) -> None:
         self._namespaces = namespaces

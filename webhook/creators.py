@@ -1,0 +1,22 @@
+"""Who creates a pod, judged by what only they can be: pods that steps leave alone."""
+
+from __future__ import annotations
+
+from webhook.review import Request
+
+_MIRROR = "kubernetes.io/config.mirror"
+_NODES = "system:nodes"
+_DAEMON_SET_CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
+
+
+def is_mirror_pod(request: Request) -> bool:
+    """A static pod's image in the API: only a kubelet may make one, and it runs already."""
+    metadata = request.pod.get("metadata") or {}
+    return _NODES in request.groups and _MIRROR in (metadata.get("annotations") or {})
+
+
+def is_daemon_set_pod(request: Request) -> bool:
+    """By its creator, not by its owner reference alone: anybody can write that."""
+    owners = (request.pod.get("metadata") or {}).get("ownerReferences") or ()
+    is_owned = any(owner.get("kind") == "DaemonSet" and owner.get("controller") for owner in owners)
+    return is_owned and request.user == _DAEMON_SET_CONTROLLER

@@ -1,0 +1,119 @@
+"""Step: give the pod its RuntimeClass, and merge what the class demands.
+
+The class is the pod's own, else the namespace's default, else the cluster's. The apiserver's own RuntimeClass
+admission runs before us, and again after us when we set a class; the merge is the same, so it finds nothing to do.
+Off (`World.runtime_classes` None) until asked for. Who gets no default, and why: docs/runtime-classes.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controller.core.keys import DEFAULT_RUNTIME_CLASS
+from controller.core.runtime_classes import Additions, Conflict, additions
+from controller.core.taints import Toleration
+from webhook.creators import is_daemon_set_pod, is_mirror_pod
+from webhook.patching import Operations, escape
+from webhook.review import Answer, Request
+from webhook.world import RuntimeClasses, World
+
+_FLAG = "--default-runtime-class"
+_NAMED_MOST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The class that a pod is to have. `set_by` says who made it the default; empty when the pod names it itself."""
+
+    name: str
+    set_by: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"the default RuntimeClass {self.name!r} ({self.set_by})" if self.set_by else f"RuntimeClass {self.name!r}"
+        )
+
+
+def choose(request: Request, world: World) -> Choice | None:
+    """Say which class the pod is to have; None when it needs none, or when the step is off."""
+    spec = request.pod.get("spec")
+    classes = world.runtime_classes
+    if classes is None or not spec or is_mirror_pod(request):
+        return None
+    if spec.get("runtimeClassName"):
+        return Choice(str(spec["runtimeClassName"]))
+    if is_daemon_set_pod(request):
+        return None
+    of_namespace = world.namespace_labels(request.namespace).get(DEFAULT_RUNTIME_CLASS)
+    if of_namespace:
+        return Choice(of_namespace, f"set by label {DEFAULT_RUNTIME_CLASS} of namespace {request.namespace!r}")
+    return Choice(classes.default, f"set for the cluster by {_FLAG}") if classes.default else None
+
+
+def assign_runtime_class(request: Request, world: World) -> Answer:
+    """Set the class where the pod names none, and add the class's selector, tolerations and overhead."""
+    choice, classes = choose(request, world), world.runtime_classes
+    if choice is None or classes is None:
+        return Answer()
+    found = classes.get(choice.name)
+    if found is None:
+        return Answer(denial=_missing(choice, classes))
+    spec = request.pod["spec"]
+    lacking = additions(spec.get("nodeSelector") or {}, _tolerations(spec), spec.get("overhead") or {}, found)
+    if isinstance(lacking, Conflict):
+        return Answer(denial=_contradiction(lacking, choice))
+    operations = (*_name(choice), *_patch(spec, lacking))
+    return Answer(operations=operations, audit=(("runtime-class", choice.name),) if operations else ())
+
+
+def _name(choice: Choice) -> Operations:
+    return ({"op": "add", "path": "/spec/runtimeClassName", "value": choice.name},) if choice.set_by else ()
+
+
+def _patch(spec: Mapping[str, Any], lacking: Additions) -> Operations:
+    operations: Operations = ()
+    if lacking.node_selector and spec.get("nodeSelector") is None:
+        operations += (_set("nodeSelector", dict(lacking.node_selector)),)
+    elif lacking.node_selector:
+        operations += tuple(_set(f"nodeSelector/{escape(k)}", value) for k, value in lacking.node_selector.items())
+    if lacking.tolerations:
+        operations += (_set("tolerations", [toleration.document() for toleration in lacking.tolerations]),)
+    if lacking.overhead:
+        operations += (_set("overhead", dict(lacking.overhead)),)
+    return operations
+
+
+def _set(path: str, value: object) -> dict[str, Any]:
+    return {"op": "add", "path": f"/spec/{path}", "value": value}
+
+
+def _tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
+    return tuple(
+        Toleration(
+            one.get("key") or "",
+            one.get("operator") or "",
+            one.get("value") or "",
+            one.get("effect") or "",
+            one.get("tolerationSeconds"),
+        )
+        for one in spec.get("tolerations") or ()
+    )
+
+
+def _contradiction(conflict: Conflict, choice: Choice) -> str:
+    other = "name another class in spec.runtimeClassName" if choice.set_by else "use another class"
+    return (
+        f"{conflict.path} is {conflict.own}, but {choice} demands {conflict.demanded} ({conflict.demanded_by}); "
+        f"{conflict.remedy}, or {other}"
+    )
+
+
+def _missing(choice: Choice, classes: RuntimeClasses) -> str:
+    names = sorted(classes.names())
+    more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
+    there = f"there are {', '.join(names[:_NAMED_MOST])}{more}" if names else "there are none"
+    if choice.set_by:
+        return f"{choice} does not exist: create it, correct the default, or name one in spec.runtimeClassName; {there}"
+    return f"spec.runtimeClassName: {choice} does not exist: create it, or name one that does; {there}"
