@@ -19,6 +19,7 @@ from webhook.tls import Certificate, CertificateError
 @click.option("--http-address", type=AddressType(), default="127.0.0.1:8081", help="Where health and metrics listen.")
 @click.option("--tls-cert", type=click.Path(path_type=Path), required=True, help="Certificate chain, PEM.")
 @click.option("--tls-key", type=click.Path(path_type=Path), required=True, help="Its private key, PEM.")
+@click.option("--pod-policies", is_flag=True, help="Apply ClusterPodSchedulingPolicies and PodSchedulingPolicies.")
 @log_options
 def main(
     *,
@@ -28,10 +29,11 @@ def main(
     http_address: Address,
     tls_cert: Path,
     tls_key: Path,
+    pod_policies: bool,
     log_level: LogLevel,
     log_format: LogFormat,
 ) -> None:
-    """Gate the pods that name a queue when they are created.
+    """Gate the pods that name a queue when they are created, and apply the policies for pods where asked to.
 
     The certificate is read again when its files change. Every option can be given as an environment variable, such
     as PENSTOCK_TLS_CERT.
@@ -40,7 +42,13 @@ def main(
         certificate = Certificate(tls_cert, tls_key)
     except CertificateError as error:
         raise click.ClickException(str(error)) from None
-    settings = Settings(kubeconfig=kubeconfig, context=context, address=address, http_address=http_address)
+    settings = Settings(
+        kubeconfig=kubeconfig,
+        context=context,
+        address=address,
+        http_address=http_address,
+        pod_policies=pod_policies,
+    )
     run_program(run(settings, certificate), level=log_level, form=log_format)
 
 

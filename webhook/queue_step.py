@@ -21,7 +21,7 @@ _DAEMON_SET_CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controlle
 
 def assign_queue(request: Request, world: World) -> Answer:
     """Add our gate, and the queue label where the namespace's default applies."""
-    if _is_mirror_pod(request) or _is_daemon_set_pod(request):
+    if is_mirror_pod(request) or _is_daemon_set_pod(request):
         return Answer()
     labels: Mapping[str, str] = _metadata(request).get("labels") or {}
     named = labels.get(QUEUE_NAME)
@@ -71,7 +71,7 @@ def _warnings(request: Request, world: World, queue: str) -> tuple[str, ...]:
     )
 
 
-def _is_mirror_pod(request: Request) -> bool:
+def is_mirror_pod(request: Request) -> bool:
     """A static pod's image in the API: only a kubelet may make one, and it runs already."""
     return _NODES in request.groups and _MIRROR in (_metadata(request).get("annotations") or {})
 

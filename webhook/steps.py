@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from webhook.patching import applied
+from webhook.pod_policies_step import apply_pod_policies
 from webhook.queue_step import assign_queue
 from webhook.review import Answer, Request
 from webhook.stamps_step import strip_stamps
@@ -17,8 +18,8 @@ from webhook.world import World
 
 Step = Callable[[Request, World], Answer]
 
-CHAIN: tuple[Step, ...] = (strip_stamps, assign_queue)
-"""In the order of their effect; RuntimeClass and the static policies come between these two."""
+CHAIN: tuple[Step, ...] = (strip_stamps, apply_pod_policies, assign_queue)
+"""In the order of their effect; RuntimeClass comes before the policies."""
 
 
 def mutate(request: Request, world: World) -> Answer:
@@ -36,5 +37,6 @@ def mutate(request: Request, world: World) -> Answer:
             operations=(*total.operations, *answer.operations),
             warnings=(*total.warnings, *answer.warnings),
             audit=(*total.audit, *answer.audit),
+            counted=(*total.counted, *answer.counted),
         )
     return total

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ CONTROLLER_ACCOUNT = "penstock-controller"
 """ServiceAccount of the controller in NAMESPACE, as `config/rbac` has it."""
 
 _ANY_PORT = "127.0.0.1:0"
+_REGISTRATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +40,30 @@ class Installation:
 
 
 @asynccontextmanager
-async def installed(sandbox: Sandbox) -> AsyncIterator[Installation]:
+async def installed(
+    sandbox: Sandbox, components: Sequence[str] = (), webhook_arguments: Sequence[str] = ()
+) -> AsyncIterator[Installation]:
     """Install Penstock into the sandbox and run it for as long as the block runs.
+
+    `components` are folders of `config/components`, applied besides; `webhook_arguments` are what they need.
 
     Raises SandboxError when a program does not come up, ApplyError when a manifest is refused.
     """
     async with sandbox.client() as client:
-        await apply(client, [*load_documents(manifests("crd")), *load_documents(manifests("rbac"))])
-    webhook = await _webhook(sandbox)
+        parts = ("crd", "rbac", *_folders(components))
+        documents = [document for part in parts for document in load_documents(manifests(part))]
+        await apply(client, [document for document in documents if document["kind"] not in _REGISTRATIONS])
+    webhook = await _webhook(sandbox, webhook_arguments)
     controller = await _controller(sandbox)
     try:
         webhook.start()
         controller.start()
         await webhook.wait_ready()
-        await _register(sandbox, webhook)
+        await _register(sandbox, webhook, components)
         await controller.wait_ready()
         yield Installation(controller, webhook)
     finally:
-        await asyncio.shield(_stop(sandbox, controller, webhook))
+        await asyncio.shield(_stop(sandbox, controller, webhook, components))
 
 
 def controller_program(kubeconfig: Path, log: Path) -> Program:
@@ -66,11 +73,11 @@ def controller_program(kubeconfig: Path, log: Path) -> Program:
     return Program("controller", arguments, log)
 
 
-async def _stop(sandbox: Sandbox, controller: Program, webhook: Program) -> None:
+async def _stop(sandbox: Sandbox, controller: Program, webhook: Program, components: Sequence[str]) -> None:
     """Stop in the order in which nothing is left behind: nobody asks a webhook that is gone."""
     with suppress(KubeError, OSError):  # the sandbox may be down already: then nobody asks the webhook any more
         async with sandbox.client() as client:
-            await delete(client, _registration())
+            await delete(client, _registration(components))
     for program in (controller, webhook):
         await program.stop()
 
@@ -80,28 +87,34 @@ async def _controller(sandbox: Sandbox) -> Program:
     return controller_program(kubeconfig, sandbox.folder / "penstock-controller.log")
 
 
-async def _webhook(sandbox: Sandbox) -> Program:
+async def _webhook(sandbox: Sandbox, more_arguments: Sequence[str]) -> Program:
     kubeconfig = await sandbox.service_account_kubeconfig(NAMESPACE, "penstock-webhook")
     pair = sandbox.serving_certificate()
     certificate = write_private(sandbox.folder / "webhook.crt", pair.certificate_pem)
     key = write_private(sandbox.folder / "webhook.key", pair.key_pem)
     arguments = ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT, "--address", _ANY_PORT]
     arguments += ["--tls-cert", str(certificate), "--tls-key", str(key)]
-    return Program("webhook", arguments, sandbox.folder / "penstock-webhook.log")
+    return Program("webhook", [*arguments, *more_arguments], sandbox.folder / "penstock-webhook.log")
 
 
-async def _register(sandbox: Sandbox, webhook: Program) -> None:
+async def _register(sandbox: Sandbox, webhook: Program, components: Sequence[str]) -> None:
     port = webhook.port("reviews")
     if port is None:
         raise SandboxError(f"the webhook is ready but has not said where it answers:\n{webhook.tail()}")
-    documents = [_by_url(document, port, sandbox.ca_pem) for document in _registration()]
+    documents = [_by_url(document, port, sandbox.ca_pem) for document in _registration(components)]
     async with sandbox.client() as client:
         await apply(client, documents)
 
 
-def _registration() -> list[dict[str, Any]]:
+def _registration(components: Sequence[str]) -> list[dict[str, Any]]:
     """What registers the webhook, without the Service that a sandbox has no use for."""
-    return [document for document in load_documents(manifests("webhook")) if document["kind"] != "Service"]
+    parts = ("webhook", *_folders(components))
+    documents = [document for part in parts for document in load_documents(manifests(part))]
+    return [document for document in documents if document["kind"] in _REGISTRATIONS]
+
+
+def _folders(components: Sequence[str]) -> list[str]:
+    return [f"components/{name}" for name in components]
 
 
 def _by_url(document: dict[str, Any], port: int, ca_pem: bytes) -> dict[str, Any]:
