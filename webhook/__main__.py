@@ -39,6 +39,7 @@ def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -
     callback=_class_name,
     help="RuntimeClass of pods that name none, where their namespace has no default; implies --runtime-classes.",
 )
+@click.option("--pod-policies", is_flag=True, help="Apply ClusterPodSchedulingPolicies and PodSchedulingPolicies.")
 @log_options
 def main(
     *,
@@ -50,10 +51,11 @@ def main(
     tls_key: Path,
     runtime_classes: bool,
     default_runtime_class: str | None,
+    pod_policies: bool,
     log_level: LogLevel,
     log_format: LogFormat,
 ) -> None:
-    """Gate the pods that name a queue when they are created.
+    """Gate the pods that name a queue when they are created, and apply the policies for pods where asked to.
 
     The certificate is read again when its files change. Every option can be given as an environment variable, such
     as PENSTOCK_TLS_CERT.
@@ -69,6 +71,7 @@ def main(
         http_address=http_address,
         runtime_classes=runtime_classes,
         default_runtime_class=default_runtime_class,
+        pod_policies=pod_policies,
     )
     run_program(run(settings, certificate), level=log_level, form=log_format)
 

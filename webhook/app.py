@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from controller.cache.pod_policies import Policies, PolicySink, read_cluster_policy, read_policy
 from controller.core.keys import GROUP, VERSION
+from controller.core.pod_policies import Policy
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_runtime_class
@@ -26,6 +28,8 @@ from webhook.tls import Certificate
 
 _log = logs.get("app")
 
+_OURS = f"/apis/{GROUP}/{VERSION}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -37,6 +41,7 @@ class Settings:
     http_address: http.Address
     runtime_classes: bool = False
     default_runtime_class: str | None = None
+    pod_policies: bool = False
 
     @property
     def judges_runtime_classes(self) -> bool:
@@ -74,6 +79,7 @@ class ClusterWorld:
         self.namespaces = Lookups()
         self.local_queues = Lookups()
         self.runtime_classes = runtime_classes
+        self.policies = Policies(_report_faulty_policy)
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         """Labels of a namespace; empty when it is not known."""
@@ -95,6 +101,10 @@ class ClusterWorld:
         more.runtime_classes = self.runtime_classes.and_also(found)
         return more
 
+    def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
+        """The policies that may concern pods of this namespace, in order."""
+        return self.policies.of(namespace)
+
 
 async def run(settings: Settings, certificate: Certificate) -> None:
     """Serve until SIGTERM or SIGINT; raises ConfigError or AddressError when it cannot begin."""
@@ -108,7 +118,8 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
     world, metrics = ClusterWorld(classes), WebhookMetrics()
     informers = [
         _informer(client, "/api/v1/namespaces", world.namespaces),
-        _informer(client, f"/apis/{GROUP}/{VERSION}/localqueues", world.local_queues),
+        _informer(client, f"{_OURS}/localqueues", world.local_queues),
+        *(_policy_informers(client, world.policies) if settings.pod_policies else ()),
     ]
     if classes is not None:
         informers.append(
@@ -141,6 +152,26 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
 
 def _informer(client: Client, path: str, sink: Lookups) -> Informer[Any]:
     return Informer(client, path, decode=decode_metadata, sink=sink, report=_report)
+
+
+def _policy_informers(client: Client, policies: Policies) -> list[Informer[Any]]:
+    return [
+        Informer(
+            client,
+            f"{_OURS}/{plural}",
+            decode=decode,
+            sink=PolicySink(policies, cluster_wide=cluster_wide),
+            report=_report,
+        )
+        for plural, decode, cluster_wide in (
+            ("clusterpodschedulingpolicies", read_cluster_policy, True),
+            ("podschedulingpolicies", read_policy, False),
+        )
+    ]
+
+
+def _report_faulty_policy(fault: str) -> None:
+    _log.warning("policy_not_in_effect", error=fault)
 
 
 def _report(trouble: Trouble) -> None:

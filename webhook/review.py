@@ -40,6 +40,8 @@ class Answer:
     warnings: tuple[str, ...] = ()
     audit: tuple[tuple[str, str], ...] = ()
     denial: str | None = None
+    counted: tuple[tuple[str, str], ...] = ()
+    """What becomes of policies, (policy, result), for the metrics alone."""
 
 
 def read(body: bytes) -> Request:

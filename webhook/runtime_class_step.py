@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from controller.core.documents import toleration_document
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
 from controller.core.runtime_classes import Additions, Conflict, additions
 from controller.core.taints import Toleration
@@ -79,7 +80,7 @@ def _patch(spec: Mapping[str, Any], lacking: Additions) -> Operations:
     elif lacking.node_selector:
         operations += tuple(_set(f"nodeSelector/{escape(k)}", value) for k, value in lacking.node_selector.items())
     if lacking.tolerations:
-        operations += (_set("tolerations", [toleration.document() for toleration in lacking.tolerations]),)
+        operations += (_set("tolerations", [toleration_document(toleration) for toleration in lacking.tolerations]),)
     if lacking.overhead:
         operations += (_set("overhead", dict(lacking.overhead)),)
     return operations

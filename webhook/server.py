@@ -34,6 +34,12 @@ class WebhookMetrics:
         )
         for result in _RESULTS:
             self.reviews.labels(result)
+        self.policies = Counter(
+            "penstock_webhook_policies_total",
+            "Pod scheduling policies that concerned a new pod, by policy and by what became of it.",
+            ["policy", "result"],
+            registry=self.registry,
+        )
         self.seconds = Histogram(
             "penstock_webhook_review_seconds",
             "Time from a review's body to its answer.",
@@ -67,6 +73,8 @@ def admission(
             return web.Response(status=status, text=str(error))
         answer = mutate(review, world if completed is None else await completed(review))
         metrics.reviews.labels(_result(review, answer)).inc()
+        for policy, result in answer.counted:
+            metrics.policies.labels(policy, result).inc()
         body = write(review.uid, answer)
         metrics.seconds.observe(time.perf_counter() - began)
         return web.Response(body=body, content_type="application/json")

@@ -1,10 +1,13 @@
-"""Step: take away what only Penstock may write. Users' templates carry our stamps when they are copied from a pod."""
+"""Step: take away what only Penstock may write. Users' templates carry our stamps when they are copied from a pod.
+
+The annotation of policies is not among it: `pod_policies_step` keeps it true.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from controller.core.keys import STAMPED_ANNOTATIONS, STAMPED_LABELS
+from controller.core.keys import POLICIES, STAMPED_ANNOTATIONS, STAMPED_LABELS
 from webhook.patching import escape
 from webhook.review import Answer, Request
 from webhook.world import World
@@ -17,7 +20,7 @@ def strip_stamps(request: Request, _: World) -> Answer:
         (kind, key)
         for kind, keys in (("labels", STAMPED_LABELS), ("annotations", STAMPED_ANNOTATIONS))
         for key in keys
-        if key in (metadata.get(kind) or {})
+        if key in (metadata.get(kind) or {}) and key != POLICIES
     ]
     if not found:
         return Answer()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from webhook.patching import applied
+from webhook.pod_policies_step import apply_pod_policies
 from webhook.queue_step import assign_queue
 from webhook.review import Answer, Request
 from webhook.runtime_class_step import assign_runtime_class
@@ -18,8 +19,8 @@ from webhook.world import World
 
 Step = Callable[[Request, World], Answer]
 
-CHAIN: tuple[Step, ...] = (strip_stamps, assign_runtime_class, assign_queue)
-"""In the order of their effect; the static policies come before the queue."""
+CHAIN: tuple[Step, ...] = (strip_stamps, assign_runtime_class, apply_pod_policies, assign_queue)
+"""In the order of their effect."""
 
 
 def mutate(request: Request, world: World) -> Answer:
@@ -37,5 +38,6 @@ def mutate(request: Request, world: World) -> Answer:
             operations=(*total.operations, *answer.operations),
             warnings=(*total.warnings, *answer.warnings),
             audit=(*total.audit, *answer.audit),
+            counted=(*total.counted, *answer.counted),
         )
     return total

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from controller.core.pod_policies import Policy
 from controller.core.runtime_classes import RuntimeClass
 
 
@@ -34,3 +35,6 @@ class World(Protocol):
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         """Whether this LocalQueue exists."""
+
+    def pod_policies(self, namespace: str) -> Sequence[Policy]:
+        """The policies that may concern pods of this namespace; none where they were not asked for."""

@@ -105,6 +105,8 @@ class Definition:
     short_name: str
     namespaced: bool
     columns: tuple[Column, ...]
+    is_label_value: bool = True
+    """Whether pods carry the name as the value of a label, which bounds its length."""
 
     @property
     def resource(self) -> str:

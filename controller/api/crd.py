@@ -11,11 +11,18 @@ from controller.api.base import NAME_LIMIT, NAME_LIMIT_MESSAGE, Column, Resource
 from controller.api.cluster_queue import ClusterQueue
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
+from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.rules import Rule, rules
 from controller.api.schema import NotStructural, Schema, structural
 from controller.core.keys import GROUP, VERSION
 
-KINDS: tuple[type[Resource], ...] = (ClusterQueue, LocalQueue, ResourceFlavor)
+KINDS: tuple[type[Resource], ...] = (
+    ClusterPodSchedulingPolicy,
+    ClusterQueue,
+    LocalQueue,
+    PodSchedulingPolicy,
+    ResourceFlavor,
+)
 
 _HEADER = "# Rendered from controller/api by `make generate`. Change the models, not this file.\n---\n"
 _LINE_WIDTH = 120
@@ -52,7 +59,7 @@ def render(kind: type[Resource]) -> dict[str, Any]:
                     "name": VERSION,
                     "served": True,
                     "storage": True,
-                    "subresources": {"status": {}},
+                    **_subresources(kind),
                     "additionalPrinterColumns": [_column(column) for column in definition.columns],
                     "schema": {"openAPIV3Schema": root_schema(kind)},
                 }
@@ -76,11 +83,11 @@ def render_files() -> dict[str, str]:
 def root_schema(kind: type[Resource]) -> Schema:
     """Return the schema of a whole object of `kind`."""
     # The apiserver owns and checks metadata; of it a CRD may restrict the name alone, which the rule does.
-    properties = {
+    properties: Schema = {
         "apiVersion": {"type": "string", "description": _API_VERSION},
         "kind": {"type": "string", "description": _KIND},
         "metadata": {"type": "object", "properties": {"name": {"type": "string"}}},
-        **{part: structural(_model(kind, part)) for part in ("spec", "status")},
+        **{part: structural(_model(kind, part)) for part in ("spec", "status") if part in kind.model_fields},
     }
     described = " ".join((kind.__doc__ or "").split())
     return {
@@ -88,8 +95,12 @@ def root_schema(kind: type[Resource]) -> Schema:
         "description": described,
         "properties": properties,
         "required": ["spec"],
-        **rules(_NAME_RULE),
+        **(rules(_NAME_RULE) if kind.definition.is_label_value else {}),
     }
+
+
+def _subresources(kind: type[Resource]) -> dict[str, Any]:
+    return {"subresources": {"status": {}}} if "status" in kind.model_fields else {}
 
 
 def _model(kind: type[Resource], part: str) -> type[BaseModel]:

@@ -124,7 +124,7 @@ _ONLY_NO_EXECUTE = "must be NoExecute when tolerationSeconds is set"
 
 
 class Toleration(Model):
-    """Lets pods of the flavor onto nodes with a matching taint, as core/v1 Toleration."""
+    """Lets pods onto nodes with a matching taint, as core/v1 Toleration."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -18,6 +18,7 @@ from controller.api.cluster_queue import ClusterQueue
 from controller.api.crd import root_schema
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
+from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.schema import Schema
 
 Object = bytes | Mapping[str, Any]
@@ -49,6 +50,16 @@ def parse_cluster_queue(obj: Object) -> ClusterQueue:
 def parse_local_queue(obj: Object) -> LocalQueue:
     """Return the LocalQueue. Raises InvalidObject."""
     return _parse(LocalQueue, obj)
+
+
+def parse_pod_scheduling_policy(obj: Object) -> PodSchedulingPolicy:
+    """Return the PodSchedulingPolicy. Raises InvalidObject."""
+    return _parse(PodSchedulingPolicy, obj)
+
+
+def parse_cluster_pod_scheduling_policy(obj: Object) -> ClusterPodSchedulingPolicy:
+    """Return the ClusterPodSchedulingPolicy. Raises InvalidObject."""
+    return _parse(ClusterPodSchedulingPolicy, obj)
 
 
 def _parse(model: type[_R], obj: Object) -> _R:
@@ -130,6 +141,7 @@ _WORDS = {
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
 }
 
 

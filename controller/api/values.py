@@ -151,6 +151,12 @@ ObjectName = Annotated[
     _checked(lambda text: re.fullmatch(_NAME_PATTERN, text) is not None, NAME_MESSAGE),
     SchemaKeys(pattern=_NAME_PATTERN),
 ]
+Subdomain = Annotated[
+    StrictStr,
+    Field(min_length=1, max_length=253),
+    _checked(lambda text: re.fullmatch(_NAME_PATTERN, text) is not None, NAME_MESSAGE),
+    SchemaKeys(pattern=_NAME_PATTERN),
+]
 Labels = Annotated[
     dict[str, LabelValue],
     Field(max_length=32),

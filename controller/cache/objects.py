@@ -44,7 +44,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
             FlavorQuota(f.name, {r.name: supply_amount(r.name, r.nominal_quota) for r in f.resources})
             for f in spec.flavors
         ),
-        namespaces=_selector(spec.namespace_selector),
+        namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
     )
@@ -60,7 +60,8 @@ def to_local_queue(written: WrittenLocalQueue) -> LocalQueue:
     )
 
 
-def _selector(written: WrittenSelector | None) -> LabelSelector | None:
+def to_selector(written: WrittenSelector | None) -> LabelSelector | None:
+    """Return the selector; None stays None, which selects nothing."""
     if written is None:
         return None
     equal = (Requirement(key, Operator.IN, (value,)) for key, value in sorted(written.match_labels.items()))

@@ -15,6 +15,10 @@ import click
 
 _COMMANDS = {
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
+    "import": (
+        "controller.cli.import_kupid:import_group",
+        "Convert objects of other projects, such as kupid, to ours.",
+    ),
     "runtimeclass": ("controller.cli.runtimeclass:runtimeclass", "See which nodes take the pods of a RuntimeClass."),
     "sandbox": ("controller.cli.sandbox:sandbox", "Run a real local control plane without Docker."),
 }

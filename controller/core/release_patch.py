@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controller.core.documents import requirement_document, toleration_document
 from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.pods import Pod
@@ -68,7 +69,7 @@ def _affinity(pod: Pod, flavor: Flavor, node: str | None) -> Operations:
         required = [op for index, term in enumerate(terms) for op in _narrow_term(index, term, flavor)]
     new: dict[str, Any] = {}
     if flavor.requirements and terms is None:
-        wanted = [_requirement(requirement) for requirement in flavor.requirements]
+        wanted = [requirement_document(requirement) for requirement in flavor.requirements]
         new["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
     if node is not None and pod.outline.preferred:
         required.append({"op": "add", "path": f"{_PREFERRED}/-", "value": _pin(node)})
@@ -90,7 +91,7 @@ def _set_node_affinity(pod: Pod, new: dict[str, Any]) -> Operations:
 def _narrow_term(index: int, term: Term, flavor: Flavor) -> Operations:
     if term.is_empty:
         return []
-    wanted = [_requirement(r) for r in flavor.requirements if r not in term.expressions]
+    wanted = [requirement_document(r) for r in flavor.requirements if r not in term.expressions]
     path = f"{_REQUIRED}/nodeSelectorTerms/{index}/matchExpressions"
     if not term.expressions:
         return [{"op": "add", "path": path, "value": wanted}]
@@ -98,7 +99,7 @@ def _narrow_term(index: int, term: Term, flavor: Flavor) -> Operations:
 
 
 def _tolerations(pod: Pod, flavor: Flavor) -> Operations:
-    missing = [t.document() for t in flavor.tolerations if t not in pod.shape.constraints.tolerations]
+    missing = [toleration_document(t) for t in flavor.tolerations if t not in pod.shape.constraints.tolerations]
     if not missing:
         return []
     if not pod.outline.tolerations:
@@ -123,13 +124,8 @@ def _stamps(pod: Pod, flavor: Flavor, cluster_queue: str, admitted_at: str) -> O
 
 
 def _pin(node: str) -> dict[str, Any]:
-    field = _requirement(Requirement("metadata.name", Operator.IN, (node,)))
+    field = requirement_document(Requirement("metadata.name", Operator.IN, (node,)))
     return {"weight": _PIN_WEIGHT, "preference": {"matchFields": [field]}}
-
-
-def _requirement(requirement: Requirement) -> dict[str, Any]:
-    document: dict[str, Any] = {"key": requirement.key, "operator": requirement.operator.value}
-    return {**document, "values": list(requirement.values)} if requirement.values else document
 
 
 def _escape(key: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 _REPELLING = ("NoSchedule", "NoExecute")
 
@@ -62,17 +61,6 @@ class Toleration:
         if self.operator in ("", "Equal"):
             return other.operator == "Equal" and other.value == self.value
         return self.operator == "Exists"
-
-    def document(self) -> dict[str, Any]:
-        """Write the toleration as it stands in a pod's spec, without what is empty."""
-        document: dict[str, Any] = {
-            "key": self.key,
-            "operator": self.operator,
-            "value": self.value,
-            "effect": self.effect,
-            "tolerationSeconds": self.seconds,
-        }
-        return {name: value for name, value in document.items() if value not in ("", None)}
 
 
 def are_tolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> bool:

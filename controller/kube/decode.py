@@ -259,10 +259,8 @@ def _place(selector: bytes, affinity: bytes, tolerations: bytes) -> tuple[Constr
     preferred = node.preferred if node is not None else None
     constraints = Constraints(
         node_selector=tuple(sorted((own or {}).items())),
-        terms=None if required is None else tuple(_term(term) for term in required.node_selector_terms or ()),
-        tolerations=tuple(
-            Toleration(t.key, t.operator or "Equal", t.value, t.effect, t.toleration_seconds) for t in held or ()
-        ),
+        terms=None if required is None else tuple(_pod_term(term) for term in required.node_selector_terms or ()),
+        tolerations=tuple(read_toleration(toleration) for toleration in held or ()),
     )
     outline = Outline(
         node_selector=own is not None,
@@ -274,20 +272,26 @@ def _place(selector: bytes, affinity: bytes, tolerations: bytes) -> tuple[Constr
     return constraints, outline, _pin(preferred or [])
 
 
-def _toleration(toleration: wire.PodToleration) -> Toleration:
+def read_toleration(toleration: wire.PodToleration) -> Toleration:
+    """Return the toleration, its operator written out."""
     t = toleration
     # an absent operator means Equal; written out, so that equal tolerations are found equal
     return Toleration(t.key, t.operator or "Equal", t.value, t.effect, t.toleration_seconds)
 
 
-def _term(term: wire.SelectorTerm) -> Term:
+def read_term(term: wire.SelectorTerm) -> Term:
+    """Return the term; raises ValueError for an operator that does not exist."""
+    return Term(
+        tuple(_requirement(r) for r in term.match_expressions or ()),
+        tuple(_requirement(r) for r in term.match_fields or ()),
+    )
+
+
+def _pod_term(term: wire.SelectorTerm) -> Term:
+    """As `read_term`, but an operator of a later Kubernetes makes a term that matches no node: the pod waits."""
     try:
-        return Term(
-            tuple(_requirement(r) for r in term.match_expressions or ()),
-            tuple(_requirement(r) for r in term.match_fields or ()),
-        )
+        return read_term(term)
     except ValueError:
-        # an operator of a later Kubernetes: a term that matches no node keeps the pod waiting, and still charged
         return Term()
 
 

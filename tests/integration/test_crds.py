@@ -9,14 +9,32 @@ from typing import Any
 import orjson
 import pytest
 
-from controller.api.parse import parse_cluster_queue, parse_local_queue, parse_resource_flavor
+from controller.api.parse import (
+    parse_cluster_pod_scheduling_policy,
+    parse_cluster_queue,
+    parse_local_queue,
+    parse_pod_scheduling_policy,
+    parse_resource_flavor,
+)
 from controller.kube.apply import apply, delete
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import ApiError, Invalid, NotFound
 from controller.kube.manifests import load_documents
-from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
+from tests.support.api_objects import (
+    Json,
+    cluster_pod_policy,
+    cluster_queue,
+    field_requirement,
+    local_queue,
+    pod_policy,
+    quotas,
+    requirement,
+    resource_flavor,
+)
 from tests.support.eventually import eventually
-from tests.support.faulty_objects import FAULTY, Faulty
+from tests.support.faulty import Faulty
+from tests.support.faulty_objects import FAULTY
+from tests.support.pod_update_rules import PREFERRED, REQUIRED
 
 pytestmark = pytest.mark.integration
 
@@ -26,6 +44,8 @@ PATHS = {
     "ResourceFlavor": f"{ROOT}/resourceflavors",
     "ClusterQueue": f"{ROOT}/clusterqueues",
     "LocalQueue": f"{ROOT}/namespaces/default/localqueues",
+    "ClusterPodSchedulingPolicy": f"{ROOT}/clusterpodschedulingpolicies",
+    "PodSchedulingPolicy": f"{ROOT}/namespaces/default/podschedulingpolicies",
 }
 STRICT_DRY_RUN = {"fieldValidation": "Strict", "dryRun": "All"}
 
@@ -106,6 +126,39 @@ async def test_the_largest_objects_are_accepted_within_the_cost_of_their_rules(s
     assert await create(served, flavor)
 
 
+async def test_the_largest_policies_are_accepted_within_the_cost_of_their_rules(served: Client) -> None:
+    key, values = f"{'a' * 63}.example.com/{'b' * 60}", [f"{'v' * 60}{i}" for i in range(100, 228)]
+    expressions = [{"key": key, "operator": "In", "values": values} for _ in range(12)]
+    term = {"matchExpressions": expressions, "matchFields": [field_requirement("n" * 253)] * 4}
+    # not all 32: an object has room for 1.5 MB
+    listed = [{"key": key, "operator": "NotIn", "values": values} for _ in range(4)]
+    selector = {"matchLabels": {f"{key}{i:02}": "v" * 63 for i in range(32)}, "matchExpressions": listed}
+    near = {"topologyKey": key, "labelSelector": selector, "namespaceSelector": selector, "namespaces": ["n" * 63] * 16}
+    node_affinity = {
+        REQUIRED: {"nodeSelectorTerms": [term] * 4 + [{"matchFields": [field_requirement("n")]}] * 12},
+        PREFERRED: [{"weight": 1, "preference": {"matchFields": [field_requirement("n")]}}] * 16,
+    }
+    pods = {REQUIRED: [near] * 2, PREFERRED: [{"weight": 1, "podAffinityTerm": near}]}
+    tolerations = [{"key": key, "value": "v" * 63, "effect": "NoSchedule"}] * 32
+
+    policy = cluster_pod_policy(
+        affinity={"nodeAffinity": node_affinity, "podAffinity": pods},
+        nodeSelector={f"{key}{i:02}": "v" * 63 for i in range(32)},
+        tolerations=tolerations,
+    )
+
+    assert await create(served, policy)
+
+
+async def test_policies_that_select_nothing_and_everything_stay_apart(served: Client) -> None:
+    nothing = await create(served, pod_policy(podSelector=None))
+    everything = await create(served, pod_policy(podSelector={}))
+
+    assert (nothing["spec"].get("podSelector"), everything["spec"]["podSelector"]) == (None, {})
+    assert (everything["spec"]["mode"], everything["spec"]["onConflict"]) == ("Enforce", "PodWins")
+    assert parse_pod_scheduling_policy(everything).spec.pod_selector is not None
+
+
 async def test_the_cluster_queue_of_a_local_queue_cannot_be_changed(served: Client, namespace: str) -> None:
     await apply(served, [local_queue(namespace=namespace)])
     path = f"{ROOT}/namespaces/{namespace}/localqueues/main"
@@ -126,7 +179,9 @@ async def test_the_status_is_written_by_its_own_door(served: Client, namespace: 
 
 
 async def test_every_manifest_of_config_applies_twice_and_goes_again(served: Client) -> None:
-    documents = [document for part in ("rbac", "webhook", "samples") for document in load_documents(CONFIG / part)]
+    documents = [
+        document for part in ("rbac", "webhook", "components", "samples") for document in load_documents(CONFIG / part)
+    ]
 
     first = await apply(served, documents)
     second = await apply(served, documents)
@@ -145,6 +200,8 @@ async def test_the_samples_are_legal_for_the_models_as_well(served: Client) -> N
         "ResourceFlavor": parse_resource_flavor,
         "ClusterQueue": parse_cluster_queue,
         "LocalQueue": parse_local_queue,
+        "PodSchedulingPolicy": parse_pod_scheduling_policy,
+        "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
     }
     ours = [document for document in load_documents(CONFIG / "samples") if document["kind"] in parsers]
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import orjson
 import pytest
 
-from controller.kube.apply import apply
+from controller.kube.apply import apply, delete
 from controller.kube.client import Client
 from controller.kube.manifests import load_documents
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
-RBAC = Path(__file__).resolve().parents[2] / "config" / "rbac"
+CONFIG = Path(__file__).resolve().parents[2] / "config"
 CONTROLLER = "system:serviceaccount:penstock-system:penstock-controller"
 WEBHOOK = "system:serviceaccount:penstock-system:penstock-webhook"
 OURS = "penstock.dev"
@@ -22,7 +23,7 @@ OURS = "penstock.dev"
 
 @pytest.fixture
 async def granted(admin: Client) -> Client:
-    await apply(admin, load_documents(RBAC))
+    await apply(admin, load_documents(CONFIG / "rbac"))
     return admin
 
 
@@ -85,6 +86,17 @@ async def test_an_account_may_do_no_more(granted: Client, user: str, action: str
     assert not await may(granted, user, action, group=group, namespace="default")
 
 
+async def test_the_webhook_reads_policies_where_they_are_switched_on(granted: Client) -> None:
+    kinds = ("clusterpodschedulingpolicies", "podschedulingpolicies")
+    assert not await may(granted, WEBHOOK, f"list {kinds[0]}", group=OURS)
+    rights = load_documents(CONFIG / "components" / "pod-policies" / "rbac.yaml")
+    await apply(granted, rights)
+    for kind in kinds:
+        await eventually(partial(may, granted, WEBHOOK, f"watch {kind}", group=OURS))
+        assert not await may(granted, WEBHOOK, f"patch {kind}", group=OURS)
+    await delete(granted, rights)
+
+
 async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -> None:
     lease, home = "coordination.k8s.io", "penstock-system"
 
@@ -102,6 +114,10 @@ async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -
         ("edit", "create localqueues", True),
         ("edit", "patch localqueues/status", False),
         ("edit", "create clusterqueues", False),
+        ("view", "list podschedulingpolicies", True),
+        ("edit", "create podschedulingpolicies", False),
+        ("admin", "create podschedulingpolicies", True),
+        ("admin", "create clusterpodschedulingpolicies", False),
     ],
 )
 async def test_people_get_their_queues_with_the_roles_they_have(

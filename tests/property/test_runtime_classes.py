@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from controller.core.documents import toleration_document
 from controller.core.queues import Flavor
 from controller.core.release_patch import release_patch
 from controller.core.runtime_classes import Additions, RuntimeClass, additions
@@ -121,7 +122,7 @@ def test_a_pod_that_has_all_of_its_class_lacks_nothing(
 def test_the_step_is_idempotent(
     selector: dict[str, str], own: tuple[Toleration, ...], overhead: dict[str, str], wanted: RuntimeClass
 ) -> None:
-    spec = {"nodeSelector": selector, "tolerations": [one.document() for one in own], "overhead": overhead}
+    spec = {"nodeSelector": selector, "tolerations": [toleration_document(one) for one in own], "overhead": overhead}
     request = Request(
         uid="1", operation="CREATE", namespace="a", subresource="", user="b", groups=(), pod={"spec": spec}
     )

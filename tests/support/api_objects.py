@@ -30,3 +30,23 @@ def local_queue(name: str = "main", namespace: str = "default", **spec: Any) -> 
 
 def requirement(operator: str, *values: str, key: str = "pool") -> Json:
     return {"key": key, "operator": operator, "values": list(values)}
+
+
+def pod_policy(name: str = "batch", namespace: str = "default", **spec: Any) -> Json:
+    metadata = {"name": name, "namespace": namespace}
+    filled = {"podSelector": {}, **spec}
+    return {"apiVersion": API_VERSION, "kind": "PodSchedulingPolicy", "metadata": metadata, "spec": filled}
+
+
+def cluster_pod_policy(name: str = "batch", **spec: Any) -> Json:
+    filled = {"namespaceSelector": {}, "podSelector": {}, **spec}
+    return {"apiVersion": API_VERSION, "kind": "ClusterPodSchedulingPolicy", "metadata": {"name": name}, "spec": filled}
+
+
+def field_requirement(*names: str, operator: str = "In") -> Json:
+    return {"key": "metadata.name", "operator": operator, "values": list(names)}
+
+
+def node_terms(*terms: Json) -> Json:
+    """An affinity that requires one of these node selector terms."""
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
+from controller.core.pod_policies import Policy
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.taints import Toleration
 
@@ -39,6 +40,9 @@ class ClassyWorld:
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return True
+
+    def pod_policies(self, namespace: str) -> Sequence[Policy]:
+        return ()
 
 
 def a_class(

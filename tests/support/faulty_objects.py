@@ -6,27 +6,17 @@ and Python cannot come to disagree about what is legal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
+from tests.support.faulty import LABEL_VALUE, Faulty
+from tests.support.faulty_policies import POLICIES
 
 _KEY_FORM = 'an optional DNS prefix and "/", then at most 63 letters, digits, "-", "_" or "."'
 LABEL_KEY = f"must be a label key: {_KEY_FORM}, such as node.kubernetes.io/instance-type"
 RESOURCE_NAME = f"must be a resource name: {_KEY_FORM}, such as cpu or nvidia.com/gpu"
-LABEL_VALUE = 'must be a label value: at most 63 letters, digits, "-", "_" or ".", first and last a letter or digit'
 QUANTITY = 'must be a quantity: a whole number, or text such as "500m", "8" or "64Gi"'
 WANTS_NUMBER = "must be one whole number of at most 18 digits when operator is Gt or Lt"
-
-
-@dataclass(frozen=True)
-class Faulty:
-    """An object with one fault: the line that parsing it gives, and what the apiserver's message holds."""
-
-    name: str
-    obj: Json
-    fault: str
-    refusal: str
 
 
 def _with_requirement(entry: Json) -> Json:
@@ -376,4 +366,5 @@ FAULTY: tuple[Faulty, ...] = (
         "spec.stopPolicy: \"Never\": must be 'None' or 'Hold'",
         'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold"',
     ),
+    *POLICIES,
 )

@@ -7,14 +7,24 @@ from typing import Any
 import orjson
 import pytest
 
-from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
+from controller.api.parse import (
+    InvalidObject,
+    parse_cluster_pod_scheduling_policy,
+    parse_cluster_queue,
+    parse_local_queue,
+    parse_pod_scheduling_policy,
+    parse_resource_flavor,
+)
 from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
-from tests.support.faulty_objects import FAULTY, Faulty
+from tests.support.faulty import Faulty
+from tests.support.faulty_objects import FAULTY
 
 PARSERS = {
     "ResourceFlavor": parse_resource_flavor,
     "ClusterQueue": parse_cluster_queue,
     "LocalQueue": parse_local_queue,
+    "PodSchedulingPolicy": parse_pod_scheduling_policy,
+    "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
 }
 
 

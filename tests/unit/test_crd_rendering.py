@@ -110,6 +110,8 @@ def test_the_kinds_have_names_of_their_own() -> None:
     names = {crd["metadata"]["name"]: crd["spec"]["names"]["shortNames"] for crd in map(render, KINDS)}
 
     assert names == {
+        "clusterpodschedulingpolicies.penstock.dev": ["pcpsp"],
+        "podschedulingpolicies.penstock.dev": ["ppsp"],
         "clusterqueues.penstock.dev": ["pcq"],
         "localqueues.penstock.dev": ["plq"],
         "resourceflavors.penstock.dev": ["prf"],

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 import pytest
 
 from controller.core.keys import DEFAULT_RUNTIME_CLASS, GATE, QUEUE_NAME
+from controller.core.pod_policies import Policy
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.taints import Toleration
 from controller.kube.client import Client
@@ -47,6 +49,9 @@ class Off:
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return True
+
+    def pod_policies(self, namespace: str) -> Sequence[Policy]:
+        return ()
 
 
 def a_request(spec: Json | None = None, *, metadata: Json | None = None, **fields: Any) -> Request:

@@ -14,6 +14,9 @@ import trustme
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography import x509
 
+from controller.core.pod_policies import Policy
+from webhook import server
+from webhook.review import Answer
 from webhook.server import WebhookMetrics, admission
 from webhook.tls import Certificate, CertificateError
 
@@ -30,6 +33,9 @@ class EmptyWorld:
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return False
+
+    def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
+        return ()
 
 
 def a_review(pod: Json | None = None) -> Json:
@@ -71,6 +77,16 @@ async def test_a_review_is_answered_and_counted(pod: Json | None, result: str) -
     if result == "changed":
         operations = orjson.loads(base64.b64decode(response["patch"]))
         assert operations[-1]["value"] == [{"name": "penstock.dev/queue"}]
+
+
+async def test_what_becomes_of_policies_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = WebhookMetrics()
+    monkeypatch.setattr(server, "mutate", lambda *_: Answer(counted=(("a", "changed"), ("a", "changed"), ("b/c", "x"))))
+    app = admission(EmptyWorld(), metrics, ready=lambda: True)
+    async with TestClient(TestServer(app)) as client, client.post("/mutate/pods", json=a_review()) as answer:
+        assert answer.status == 200
+    samples = [s for metric in metrics.policies.collect() for s in metric.samples if s.name.endswith("_total")]
+    assert {tuple(s.labels.values()): s.value for s in samples} == {("a", "changed"): 2, ("b/c", "x"): 1}
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"null", b"5", b'{"kind":"AdmissionReview"}', b"[" * 100_000])

@@ -7,7 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME, STAMPED_ANNOTATIONS, STAMPED_LABELS
+from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME, STAMPED_ANNOTATIONS, STAMPED_LABELS
+from controller.core.pod_policies import Policy
 from tests.support.json_patch import patched
 from webhook import steps
 from webhook.review import Answer, BadReview, Request, read, write
@@ -33,6 +34,9 @@ class AWorld:
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return (namespace, name) == ("default", "main")
+
+    def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
+        return ()
 
 
 PLAIN = AWorld()
@@ -158,8 +162,11 @@ def test_stamps_that_a_template_copied_are_removed_with_a_warning() -> None:
     stripped = after(pod)["metadata"]
     assert (stripped["labels"], stripped["annotations"]) == ({"a": "b", QUEUE_NAME: "main"}, {"a": "b"})
     answer = mutate(a_request(pod), PLAIN)
-    names = ", ".join((*STAMPED_LABELS, *STAMPED_ANNOTATIONS))
-    assert answer.warnings == (f"removed {names}: only Penstock writes these, when it admits the pod",)
+    names = ", ".join(key for key in (*STAMPED_LABELS, *STAMPED_ANNOTATIONS) if key != POLICIES)
+    assert answer.warnings == (
+        f"removed {names}: only Penstock writes these, when it admits the pod",
+        f"removed x from {POLICIES}: only Penstock writes it, when a policy changes a pod",
+    )
     assert answer.audit == (("stripped", names), ("queue", "main"))
 
 

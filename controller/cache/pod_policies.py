@@ -1,0 +1,197 @@
+"""Pod scheduling policies as written (`controller.api`) to what is merged into pods (`controller.core`), and kept.
+
+Used by the webhook: the controller decides nothing by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from msgspec import Raw
+
+from controller.api.nodes import NodeRequirement
+from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_policy, parse_pod_scheduling_policy
+from controller.api.placement import Affinity, FieldRequirement, NodeAffinity, NodeTerm, PodAffinity
+from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
+from controller.cache.objects import to_selector
+from controller.core import directives
+from controller.core.directives import PREFERRED, REQUIRED, Directives, PodTermList, Preferred
+from controller.core.labels import Operator, Requirement, Term
+from controller.core.pod_policies import Mode, OnConflict, Policy, order_key
+from controller.core.taints import Toleration
+from controller.kube.decode import UnreadableObject
+
+Key = tuple[str, str]
+"""(namespace, name); cluster-wide policies have an empty namespace."""
+
+WrittenPolicy = PodSchedulingPolicy | ClusterPodSchedulingPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPolicy:
+    """A policy off the wire: without `policy` it breaks the rules of its kind, and `fault` says how."""
+
+    key: Key
+    policy: Policy | None
+    fault: str | None = None
+
+
+class Policies:
+    """The policies of both kinds, kept by two informers. A faulty one is in effect for nobody, and reported."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._known: dict[Key, Policy] = {}
+        self._by_namespace: dict[str, tuple[Policy, ...]] = {}
+
+    def of(self, namespace: str) -> tuple[Policy, ...]:
+        """Those that may concern pods of this namespace, in order."""
+        return self._by_namespace.get(namespace) or self._by_namespace.get("", ())
+
+    def put(self, read: ReadPolicy) -> None:
+        """One is new or changed."""
+        self._set(read)
+        self._sort()
+
+    def drop(self, key: Key) -> None:
+        """One is gone."""
+        self._known.pop(key, None)
+        self._sort()
+
+    def replace(self, reads: Iterable[ReadPolicy], *, cluster_wide: bool) -> None:
+        """All there are of one kind."""
+        self._known = {key: policy for key, policy in self._known.items() if (key[0] == "") is not cluster_wide}
+        for read in reads:
+            self._set(read)
+        self._sort()
+
+    def _set(self, read: ReadPolicy) -> None:
+        if read.policy is not None:
+            self._known[read.key] = read.policy
+            return
+        self._known.pop(read.key, None)
+        self._report(read.fault or "")
+
+    def _sort(self) -> None:
+        in_order = sorted(self._known.values(), key=order_key)
+        wide = tuple(policy for policy in in_order if not policy.namespace)
+        namespaces = {policy.namespace for policy in in_order}
+        self._by_namespace = {
+            namespace: (*wide, *(policy for policy in in_order if policy.namespace == namespace != ""))
+            for namespace in (*namespaces, "")
+        }
+
+
+class PolicySink:
+    """One kind's way into `Policies`."""
+
+    def __init__(self, policies: Policies, *, cluster_wide: bool) -> None:
+        self._policies = policies
+        self._cluster_wide = cluster_wide
+        self.upsert = policies.put
+
+    def replace(self, items: Iterable[ReadPolicy]) -> None:
+        """All there are of the kind."""
+        self._policies.replace(items, cluster_wide=self._cluster_wide)
+
+    def remove(self, item: ReadPolicy) -> None:
+        """One is gone."""
+        self._policies.drop(item.key)
+
+
+def read_policy(raw: Raw) -> ReadPolicy:
+    """Read a PodSchedulingPolicy."""
+    return _read(raw, parse_pod_scheduling_policy)
+
+
+def read_cluster_policy(raw: Raw) -> ReadPolicy:
+    """Read a ClusterPodSchedulingPolicy."""
+    return _read(raw, parse_cluster_pod_scheduling_policy)
+
+
+def _read(raw: Raw, parse: Callable[[dict[str, Any]], WrittenPolicy]) -> ReadPolicy:
+    document = orjson.loads(bytes(raw))
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    if not isinstance(metadata, dict) or "name" not in metadata:
+        raise UnreadableObject("a policy without metadata.name")
+    key = (metadata.get("namespace", ""), metadata["name"])
+    # items of a list carry no kind of their own
+    whole = {name: document[name] for name in ("metadata", "spec") if name in document}
+    try:
+        return ReadPolicy(key, to_policy(parse(whole)))
+    except InvalidObject as error:
+        return ReadPolicy(key, None, str(error))
+
+
+def to_policy(written: WrittenPolicy) -> Policy:
+    """Return the policy as it is merged into pods."""
+    spec = written.spec
+    namespaces = written.spec.namespace_selector if isinstance(written, ClusterPodSchedulingPolicy) else None
+    affinity = spec.affinity or Affinity()
+    node = affinity.node_affinity or NodeAffinity()
+    required = node.required_during_scheduling_ignored_during_execution
+    return Policy(
+        name=written.metadata.name,
+        namespace=written.metadata.namespace,
+        priority=spec.priority,
+        on_conflict=OnConflict(spec.on_conflict),
+        mode=Mode(spec.mode),
+        pods=to_selector(spec.pod_selector),
+        namespaces=to_selector(namespaces),
+        directives=Directives(
+            node_selector=tuple(sorted(spec.node_selector.items())),
+            node_name=spec.node_name or "",
+            scheduler_name=spec.scheduler_name or "",
+            tolerations=tuple(
+                Toleration(t.key, t.operator, t.value, t.effect, t.toleration_seconds) for t in spec.tolerations
+            ),
+            required=tuple(map(_term, required.node_selector_terms)) if required is not None else None,
+            preferred=tuple(
+                Preferred(one.weight, _term(one.preference))
+                for one in node.preferred_during_scheduling_ignored_during_execution
+            ),
+            pod_terms=_pod_terms(affinity),
+        ),
+    )
+
+
+def _term(term: NodeTerm) -> Term:
+    return Term(tuple(map(_requirement, term.match_expressions)), tuple(map(_requirement, term.match_fields)))
+
+
+def _requirement(requirement: NodeRequirement | FieldRequirement) -> Requirement:
+    return Requirement(requirement.key, Operator(requirement.operator), requirement.values)
+
+
+def _pod_terms(affinity: Affinity) -> dict[PodTermList, tuple[Mapping[str, Any], ...]]:
+    lists: dict[PodTermList, tuple[Mapping[str, Any], ...]] = {}
+    for which, written in (
+        (directives.PodAffinity.TOGETHER, affinity.pod_affinity),
+        (directives.PodAffinity.APART, affinity.pod_anti_affinity),
+    ):
+        whole = written or PodAffinity()
+        for part, terms in (
+            (REQUIRED, whole.required_during_scheduling_ignored_during_execution),
+            (PREFERRED, whole.preferred_during_scheduling_ignored_during_execution),
+        ):
+            if terms:
+                lists[which, part] = tuple(
+                    _compact(term.model_dump(mode="json", by_alias=True, exclude_none=True)) for term in terms
+                )
+    return lists
+
+
+def _compact(document: dict[str, Any]) -> dict[str, Any]:
+    """Leave out empty lists and labels, as the apiserver does when it writes a pod; an empty selector means all."""
+    result: dict[str, Any] = {}
+    for name, value in document.items():
+        if isinstance(value, dict) and name != "matchLabels":
+            result[name] = _compact(value)
+        elif value not in ([], {}):
+            result[name] = (
+                [_compact(one) if isinstance(one, dict) else one for one in value] if isinstance(value, list) else value
+            )
+    return result

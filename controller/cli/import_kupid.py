@@ -1,0 +1,135 @@
+"""`penstock import kupid`: kupid's policies as ours, from YAML to YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import click
+import yaml
+
+from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_policy, parse_pod_scheduling_policy
+from controller.core.keys import GROUP, VERSION
+
+_KUPID = "kupid.gardener.cloud/v1alpha1"
+_PARSERS = {
+    "PodSchedulingPolicy": parse_pod_scheduling_policy,
+    "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
+}
+_KEPT_METADATA = ("name", "namespace", "labels", "annotations")
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_PODS_ONLY = (
+    "kupid changed the templates of Deployments, StatefulSets, DaemonSets, Jobs and CronJobs by their own labels; here "
+    "pods are changed when they are created: podSelector has to match the labels of the pods"
+)
+_DIFFERENCES = {
+    "schedulerName": "takes effect here, on pods that name no scheduler or default-scheduler; in kupid it never did, "
+    "since the apiserver writes default-scheduler into every pod first",
+    "nodeName": "becomes a required node affinity on pods that wait at a scheduling gate",
+}
+
+
+class ConversionError(Exception):
+    """An object cannot be converted; the text says which, where in it, and why, one line a fault."""
+
+
+@click.group(name="import")
+def import_group() -> None:
+    """Bring objects of other projects over."""
+
+
+@import_group.command()
+@click.option("-f", "--file", type=click.File(encoding="utf-8"), required=True, help="YAML or JSON; - reads stdin.")
+def kupid(file: TextIO) -> None:
+    """Convert kupid's PodSchedulingPolicies and ClusterPodSchedulingPolicies to ours, on stdout.
+
+    What differs is told on stderr. Nothing is written when one of the objects cannot be converted.
+
+    \b
+    Example:
+      penstock import kupid -f policies.yaml | kubectl apply -f -
+    """
+    converted, faults, warnings = [], [], []
+    for where, body in _objects(file):
+        try:
+            converted.append(convert(where, body))
+        except ConversionError as error:
+            faults.append(str(error))
+            continue
+        spec = converted[-1]["spec"]
+        warnings += [f"{where}: spec.{name}: {text}" for name, text in _DIFFERENCES.items() if spec.get(name)]
+    if faults or not converted:
+        raise click.ClickException("\n".join(faults) or f"{file.name}: holds no object")
+    for warning in (_PODS_ONLY, *warnings):
+        click.echo(f"Warning: {warning}", err=True)
+    click.echo(yaml.safe_dump_all(converted, sort_keys=False, explicit_start=True), nl=False)
+
+
+def convert(where: str, body: object) -> dict[str, Any]:
+    """Return the object as one of ours. Raises ConversionError."""
+    if not isinstance(body, dict):
+        raise ConversionError(f"{where}: must be an object, is {type(body).__name__}")
+    kind, version = body.get("kind"), body.get("apiVersion")
+    if version != _KUPID:
+        raise ConversionError(f"{where}: apiVersion: {version!r}: must be {_KUPID}")
+    if kind not in _PARSERS:
+        raise ConversionError(f"{where}: kind: {kind!r}: must be {' or '.join(_PARSERS)}")
+    document = {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": kind,
+        "metadata": _metadata(body.get("metadata")),
+        "spec": _spec(body.get("spec")),
+    }
+    try:
+        _PARSERS[kind](document)
+    except InvalidObject as error:
+        raise ConversionError("\n".join(f"{where}: {fault}" for fault in error.faults)) from None
+    return document
+
+
+def _objects(file: TextIO) -> Iterator[tuple[str, object]]:
+    """Each object with where it stands; those of a List one by one, as `kubectl get -o yaml` writes them."""
+    try:
+        for number, body in enumerate(yaml.safe_load_all(file), start=1):
+            where = f"{file.name}: document {number}"
+            if isinstance(body, dict) and body.get("kind") == "List" and isinstance(body.get("items"), list):
+                yield from ((f"{where}: items[{index}]", item) for index, item in enumerate(body["items"]))
+            elif body is not None:
+                yield where, body
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{file.name}: not YAML: {' '.join(str(error).split())}") from None
+
+
+def _metadata(written: object) -> object:
+    """What a person wrote of it; the rest is the apiserver's and of the old object."""
+    if not isinstance(written, dict):
+        return written
+    kept = {name: written[name] for name in _KEPT_METADATA if written.get(name)}
+    if isinstance(kept.get("annotations"), dict):
+        annotations = {key: value for key, value in kept["annotations"].items() if key != _APPLIED}
+        kept = {name: value for name, value in kept.items() if name != "annotations"}
+        return {**kept, "annotations": annotations} if annotations else kept
+    return kept
+
+
+def _spec(written: object) -> object:
+    """Without what is null, or an empty name, which both say no more than absence; empty selectors stay."""
+    spec = _without_nulls(written)
+    if not isinstance(spec, dict):
+        return spec
+    spec = {name: value for name, value in spec.items() if name not in _DIFFERENCES or value != ""}
+    if isinstance(spec.get("tolerations"), list):
+        spec["tolerations"] = [_toleration(one) for one in spec["tolerations"]]
+    return spec
+
+
+def _toleration(written: object) -> object:
+    if isinstance(written, dict) and written.get("operator") == "":
+        return {name: value for name, value in written.items() if name != "operator"}
+    return written
+
+
+def _without_nulls(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value

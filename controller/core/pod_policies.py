@@ -1,0 +1,137 @@
+"""Pod scheduling policies: which of them concern a pod, in which order, and what becomes of the pod.
+
+How one policy is merged into a pod is `policy_merge`. Mirrors the meaning of kupid's PodSchedulingPolicy, with an
+order, a word on conflicts, and modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from controller.core.directives import Directives
+from controller.core.labels import LabelSelector
+from controller.core.policy_merge import Merge, merge
+
+
+class OnConflict(StrEnum):
+    """What a policy does where it contradicts a pod."""
+
+    POD_WINS = "PodWins"
+    REJECT = "Reject"
+
+
+class Mode(StrEnum):
+    """Whether a policy changes pods, tells who creates them, or tells the audit log alone."""
+
+    ENFORCE = "Enforce"
+    WARN = "Warn"
+    AUDIT = "Audit"
+
+
+class Result(StrEnum):
+    """What one policy came to for one pod. The latter three are of policies that are not enforced."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    CONFLICT = "conflict"
+    REFUSED = "refused"
+    WOULD_CHANGE = "would_change"
+    WOULD_CONFLICT = "would_conflict"
+    WOULD_REFUSE = "would_refuse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """One policy. `namespace` is empty for a cluster-wide one; a selector that is None selects nothing."""
+
+    name: str
+    namespace: str = ""
+    priority: int = 0
+    on_conflict: OnConflict = OnConflict.POD_WINS
+    mode: Mode = Mode.ENFORCE
+    pods: LabelSelector | None = None
+    namespaces: LabelSelector | None = None
+    directives: Directives = field(default_factory=Directives)
+
+    @property
+    def title(self) -> str:
+        """The policy in texts."""
+        return f"PodSchedulingPolicy {self.name!r}" if self.namespace else f"ClusterPodSchedulingPolicy {self.name!r}"
+
+    @property
+    def key(self) -> str:
+        """The policy in annotations and metrics, where both kinds meet."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    def selects(self, namespace: str, namespace_labels: Mapping[str, str], pod_labels: Mapping[str, str]) -> bool:
+        """Say whether the policy concerns a pod with these labels in this namespace."""
+        if self.pods is None or not self.pods.matches(pod_labels):
+            return False
+        if self.namespace:
+            return self.namespace == namespace
+        return self.namespaces is not None and self.namespaces.matches(namespace_labels)
+
+
+def order_key(policy: Policy) -> tuple[bool, int, str, str]:
+    """Cluster-wide first, then greater priority, then name: no two policies of a pod share a place."""
+    return bool(policy.namespace), -policy.priority, policy.name, policy.namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one policy came to."""
+
+    policy: Policy
+    merge: Merge
+
+    @property
+    def result(self) -> Result:
+        """The verdict in a word."""
+        done, enforced = self.merge, self.policy.mode is Mode.ENFORCE
+        if done.fault is not None or (done.conflicts and self.policy.on_conflict is OnConflict.REJECT):
+            return Result.REFUSED if enforced else Result.WOULD_REFUSE
+        if done.conflicts:
+            return Result.CONFLICT if enforced else Result.WOULD_CONFLICT
+        if done.changed:
+            return Result.CHANGED if enforced else Result.WOULD_CHANGE
+        return Result.UNCHANGED
+
+    @property
+    def reasons(self) -> str:
+        """Why something was left out, or the pod refused."""
+        return "; ".join((*(conflict.text for conflict in self.merge.conflicts), *filter(None, (self.merge.fault,))))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The pod after its policies, and the verdict of each in their order. With `refusal` the pod is not created."""
+
+    pod: Directives
+    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the pod is refused, for who creates it."""
+        last = self.verdicts[-1] if self.verdicts else None
+        if last is None or last.result is not Result.REFUSED:
+            return None
+        advice = "" if last.merge.fault else "; change the pod, or ask who keeps the policy (onConflict: Reject)"
+        return f"{last.policy.title} refuses the pod: {last.reasons}{advice}"
+
+
+def apply(pod: Directives, policies: Iterable[Policy], *, is_held: bool) -> Outcome:
+    """Merge the policies that concern a pod into it, in their order, whatever the order in which they come.
+
+    Each sees the pod as the enforced ones before it left it. The first refusal ends it.
+    """
+    verdicts: list[Verdict] = []
+    for policy in sorted(policies, key=order_key):
+        verdict = Verdict(policy, merge(pod, policy.directives, is_held=is_held))
+        verdicts.append(verdict)
+        if verdict.result is Result.REFUSED:
+            break
+        if policy.mode is Mode.ENFORCE:
+            pod = verdict.merge.pod
+    return Outcome(pod, tuple(verdicts))

@@ -1,0 +1,302 @@
+"""Pods as they come out of the apiserver when policies concern them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import orjson
+import pytest
+import yaml
+from aiohttp import web
+from click.testing import CliRunner
+
+from controller.cli.main import root
+from controller.core.keys import POLICIES, QUEUE_NAME
+from controller.kube.errors import Forbidden
+from controller.sandbox import Sandbox
+from controller.telemetry import http
+from tests.integration.pod_policies.conftest import WIDE, PolicyTeam, policies_of
+from tests.support import plain_http
+from tests.support.api_objects import field_requirement, node_terms, requirement
+from tests.support.eventually import eventually
+from tests.support.pod_update_rules import PREFERRED, REQUIRED
+from tests.support.team import OURS, TEAM_LABEL, Json, is_gated
+from webhook.tls import Certificate
+
+HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+pytestmark = pytest.mark.integration
+
+SPOT = {"key": "spot", "operator": "Exists", "effect": "NoSchedule"}
+NEAR = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "a"}}, "namespaceSelector": {}}
+
+
+def required(pod: Json) -> list[Json]:
+    terms: list[Json] = pod["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    return terms
+
+
+def pool(*values: str) -> Json:
+    return {"matchExpressions": [requirement("In", *values)]}
+
+
+async def test_a_pod_is_given_what_the_policies_of_both_kinds_want(team: PolicyTeam) -> None:
+    wide = await team.wide("all", nodeSelector={"a": "wide"}, affinity=node_terms(pool("x"), pool("y")))
+    affinity = {"podAntiAffinity": {PREFERRED: [{"weight": 5, "podAffinityTerm": NEAR}]}}
+    await team.policy("own", nodeSelector={"b": "own"}, tolerations=[SPOT], schedulerName="other", affinity=affinity)
+    await team.in_effect()
+    created = await team.pod("one", queue=None)
+    spec = (await team.get("one"))["spec"]
+    assert created["spec"]["nodeSelector"] == spec["nodeSelector"] == {"a": "wide", "b": "own"}
+    assert required(created) == [pool("x"), pool("y")]
+    assert spec["affinity"]["podAntiAffinity"] == affinity["podAntiAffinity"]
+    assert SPOT in spec["tolerations"]
+    assert spec["schedulerName"] == "other"
+    assert policies_of(created) == f"{wide},{team.namespace}/own"
+
+
+async def test_a_dry_run_shows_the_change_and_leaves_nothing(team: PolicyTeam) -> None:
+    await team.policy("own", nodeSelector={"a": "b"})
+    await team.in_effect()
+    pod, warnings = await team.tried()
+    assert (pod["spec"]["nodeSelector"], warnings) == ({"a": "b"}, [])
+    assert await team.all() == {}
+
+
+async def test_what_a_copied_pod_says_of_policies_is_not_believed(team: PolicyTeam) -> None:
+    await team.policy("own", nodeSelector={"a": "b"})
+    await team.in_effect()
+    pod, warnings = await team.tried(metadata={"annotations": {POLICIES: f"other,{team.namespace}/own", "mine": "x"}})
+    assert pod["metadata"]["annotations"] == {POLICIES: f"{team.namespace}/own", "mine": "x"}
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"removed other from {POLICIES}: only Penstock writes it")
+    again, warnings = await team.tried(
+        metadata={"annotations": pod["metadata"]["annotations"]}, nodeSelector={"a": "b"}
+    )
+    assert (policies_of(again), warnings) == (f"{team.namespace}/own", [])
+
+
+async def test_the_pods_own_word_stays_with_a_warning(team: PolicyTeam) -> None:
+    await team.policy("own", nodeSelector={"a": "policy", "b": "policy"})
+    await team.in_effect()
+    pod, warnings = await team.tried(nodeSelector={"a": "pod"})
+    assert pod["spec"]["nodeSelector"] == {"a": "pod", "b": "policy"}
+    assert len(warnings) == 1
+    assert "PodSchedulingPolicy 'own' is left out in part: spec.nodeSelector[a] is 'pod', not 'policy'" in warnings[0]
+
+
+async def test_a_queued_pod_passes_two_registrations_and_is_warned_once(team: PolicyTeam) -> None:
+    await team.local_queue()
+    await team.policy("own", nodeSelector={"a": "policy", "b": "policy"}, tolerations=[SPOT])
+    await team.policy("told", nodeSelector={"c": "1"}, mode="Warn")
+    await team.in_effect()
+    labels = {"labels": {QUEUE_NAME: "main"}}
+    pod, warnings = await team.tried(metadata=labels, nodeSelector={"a": "pod"})
+    assert is_gated(pod)
+    assert (pod["spec"]["nodeSelector"], policies_of(pod)) == ({"a": "pod", "b": "policy"}, f"{team.namespace}/own")
+    assert pod["spec"]["tolerations"].count(SPOT) == 1
+    assert [warning.split(" (")[0].split(" is ")[0] for warning in warnings] == [
+        "PodSchedulingPolicy 'own'",
+        "PodSchedulingPolicy 'told'",
+    ]
+
+
+async def test_system_namespaces_are_left_alone(team: PolicyTeam, sandbox: Sandbox) -> None:
+    selector = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "DoesNotExist"}]}
+    await team.wide("system", namespaceSelector=selector, podSelector={"matchLabels": {"of": team.id}}, nodeName="n")
+    await team.in_effect()
+    body = {
+        "metadata": {"name": "one", "labels": {"of": team.id}},
+        "spec": {"containers": [{"name": "main", "image": "none"}]},
+    }
+    elsewhere, _ = await plain_http.create(sandbox, "/api/v1/namespaces/default/pods?dryRun=All", body)
+    system, _ = await plain_http.create(sandbox, "/api/v1/namespaces/kube-system/pods?dryRun=All", body)
+    assert (elsewhere["spec"].get("nodeName"), system["spec"].get("nodeName")) == ("n", None)
+
+
+async def test_a_policy_that_rejects_refuses_a_pod_that_says_otherwise(team: PolicyTeam) -> None:
+    await team.policy("own", nodeSelector={"a": "policy"}, onConflict="Reject")
+    await team.in_effect()
+    text = r"PodSchedulingPolicy 'own' refuses the pod: spec.nodeSelector\[a\] is 'pod', not 'policy'; change the pod"
+    with pytest.raises(Forbidden, match=text):
+        await team.pod("one", queue=None, spec={"nodeSelector": {"a": "pod"}})
+    assert (await team.pod("two", queue=None))["spec"]["nodeSelector"] == {"a": "policy"}
+
+
+async def test_a_warning_policy_tells_and_changes_nothing(team: PolicyTeam) -> None:
+    await team.policy("own", nodeSelector={"a": "policy"}, tolerations=[SPOT], mode="Warn")
+    await team.in_effect()
+    pod, warnings = await team.tried()
+    assert ("nodeSelector" in pod["spec"], policies_of(pod)) == (False, None)
+    assert len(warnings) == 1
+    assert "PodSchedulingPolicy 'own' (mode Warn) would set nodeSelector, tolerations" in warnings[0]
+
+
+async def test_an_auditing_policy_tells_the_audit_log_alone(team: PolicyTeam, sandbox: Sandbox) -> None:
+    await team.policy("own", nodeSelector={"a": "policy"}, mode="Audit")
+    await team.in_effect()
+    pod, warnings = await team.tried(metadata={"name": "audited"})
+    assert ("nodeSelector" in pod["spec"], policies_of(pod), warnings) == (False, None, [])
+
+    async def logged() -> bool:
+        events = [line for line in audit_log(sandbox) if f"{team.namespace}/own: nodeSelector" in line]
+        return any("pod-policies.penstock.dev/policies-not-enforced" in line for line in events)
+
+    await eventually(logged, message="nothing in the audit log")
+
+
+def audit_log(sandbox: Sandbox) -> list[str]:
+    found = [path for path in sandbox.folder.rglob("*audit*") if path.is_file() and path.suffix in (".log", ".jsonl")]
+    return [line for path in found for line in path.read_text().splitlines()]
+
+
+async def test_a_node_by_name_passes_the_scheduler_by(team: PolicyTeam) -> None:
+    node = (await team.nodes("any"))[0]
+    await team.policy("own", nodeName=node)
+    await team.in_effect()
+    assert (await team.pod("one", queue=None))["spec"]["nodeName"] == node
+
+
+@asynccontextmanager
+async def another_webhook(team: PolicyTeam, operations: list[Json], folder: Path) -> AsyncIterator[None]:
+    """A webhook that comes after ours by name and patches the team's pods, whereupon ours are called again."""
+    pair = team.sandbox.serving_certificate()
+    (folder / "tls.crt").write_bytes(pair.certificate_pem)
+    (folder / "tls.key").write_bytes(pair.key_pem)
+    encoded = base64.b64encode(orjson.dumps(operations)).decode()
+
+    async def answer(request: web.Request) -> web.Response:
+        uid = (await request.json())["request"]["uid"]
+        response = {"uid": uid, "allowed": True, "patchType": "JSONPatch", "patch": encoded}
+        return web.json_response({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+
+    app = web.Application()
+    app.router.add_post("/", answer)
+    context = Certificate(folder / "tls.crt", folder / "tls.key").context
+    async with http.serving(app, http.Address("127.0.0.1", 0), ssl_context=context) as address:
+        hook = {
+            "name": "late.example.com",
+            "clientConfig": {
+                "url": f"https://127.0.0.1:{address.port}/",
+                "caBundle": base64.b64encode(team.sandbox.ca_pem).decode(),
+            },
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+            "namespaceSelector": {"matchLabels": {TEAM_LABEL: team.id}},
+            "objectSelector": {"matchLabels": {"asks": "twice"}},
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "failurePolicy": "Fail",
+        }
+        name = f"zz-{team.id}"
+        await team.client.post(HOOKS, {"metadata": {"name": name}, "webhooks": [hook]})
+        try:
+            yield
+        finally:
+            await team.client.delete(f"{HOOKS}/{name}")
+
+
+async def test_a_pod_changed_after_us_keeps_what_it_has_and_gets_it_once(team: PolicyTeam, tmp_path: Path) -> None:
+    await team.policy("own", nodeSelector={"a": "b"}, tolerations=[SPOT], affinity=node_terms(pool("x"), pool("y")))
+    # selects what the other webhook makes of the pod, so that its effect shows that we were called again
+    await team.policy("second", podSelector={"matchLabels": {"late": "yes"}}, nodeSelector={"c": "d"})
+    await team.in_effect()
+    late_toleration = {"key": "late", "operator": "Exists"}
+    operations: list[Json] = [
+        {"op": "add", "path": "/metadata/labels/late", "value": "yes"},
+        {"op": "add", "path": "/spec/tolerations/-", "value": late_toleration},
+    ]
+    async with another_webhook(team, operations, tmp_path):
+
+        async def called() -> Json | None:
+            pod, warnings = await team.tried(metadata={"labels": {"asks": "twice"}})
+            if "late" not in pod["metadata"]["labels"]:
+                return None
+            assert warnings == []
+            return pod
+
+        pod = await eventually(called, message="the other webhook is not called")
+    assert pod is not None
+    assert pod["spec"]["nodeSelector"] == {"a": "b", "c": "d"}
+    assert required(pod) == [pool("x"), pool("y")]
+    assert [pod["spec"]["tolerations"].count(one) for one in (SPOT, late_toleration)] == [1, 1]
+    assert policies_of(pod) == f"{team.namespace}/own,{team.namespace}/second"
+
+
+async def test_pods_of_workloads_are_changed_and_their_templates_are_not(team: PolicyTeam) -> None:
+    await team.nodes("any", labels={"a": "b"})
+    await team.policy("own", nodeSelector={"a": "b"}, tolerations=[SPOT])
+    await team.in_effect()
+    containers = [{"name": "main", "image": "none"}]
+    job = {"template": {"spec": {"restartPolicy": "Never", "containers": containers}}}
+    labels = {"app": "server"}
+    server = {
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+    }
+    made = {
+        f"/apis/batch/v1/namespaces/{team.namespace}/jobs": job,
+        f"/apis/apps/v1/namespaces/{team.namespace}/deployments": server,
+        f"/apis/batch/v1/namespaces/{team.namespace}/cronjobs": {"schedule": "* * * * *", "jobTemplate": {"spec": job}},
+    }
+    for path, spec in made.items():
+        body = {"metadata": {"name": path.rsplit("/", 1)[-1]}, "spec": spec}
+        written = orjson.loads(await team.client.post(path, body))
+        template = written["spec"].get("template") or written["spec"]["jobTemplate"]["spec"]["template"]
+        assert "nodeSelector" not in template["spec"]
+        assert "tolerations" not in template["spec"]
+
+    async def created() -> bool:
+        pods = list((await team.all()).values())
+        assert all(pod["spec"]["nodeSelector"] == {"a": "b"} for pod in pods)
+        owners = {name for pod in pods for name in made if pod["metadata"]["name"].startswith(name.rsplit("/", 1)[-1])}
+        return owners == made.keys()
+
+    # the CronJob's first pod comes with the next full minute
+    await eventually(created, seconds=90, message="not every workload has a pod")
+
+
+async def test_a_queued_pod_is_gated_released_and_bound_where_its_policies_allow(team: PolicyTeam) -> None:
+    await team.ready({"spot": {"cpu": 8}})
+    second = (await team.nodes("spot", count=3, cpu="8", memory="32Gi"))[-1]
+    await team.policy(
+        "own", nodeName=second, affinity=node_terms({"matchExpressions": [requirement("Exists", key="shape")]})
+    )
+    await team.in_effect()
+    pod = await team.pod("one", "1")
+    assert is_gated(pod)
+    assert "nodeName" not in pod["spec"]
+    expected = {
+        "matchExpressions": [{"key": "shape", "operator": "Exists"}],
+        "matchFields": [field_requirement(second)],
+    }
+    assert required(pod) == [expected]
+    bound = (await team.until_bound("one"))["one"]
+    assert bound["spec"]["nodeName"] == second
+    assert policies_of(bound) == f"{team.namespace}/own"
+
+
+async def test_a_converted_object_of_kupid_works(team: PolicyTeam) -> None:
+    written = {
+        "apiVersion": "kupid.gardener.cloud/v1alpha1",
+        "kind": "ClusterPodSchedulingPolicy",
+        "metadata": {"name": team.full("kupid"), "uid": "old", "resourceVersion": "7"},
+        "spec": {
+            "namespaceSelector": {"matchLabels": {TEAM_LABEL: team.id}},
+            "podSelector": {},
+            "affinity": node_terms(pool("etcd")),
+            "tolerations": [{"key": "etcd", "operator": "Equal", "value": "true", "effect": "NoExecute"}],
+        },
+    }
+    done = CliRunner().invoke(root, ["import", "kupid", "-f", "-"], input=yaml.safe_dump(written))
+    assert done.exit_code == 0, done.output
+    await team.client.post(f"{OURS}/{WIDE}", next(yaml.safe_load_all(done.stdout)))
+    try:
+        await team.in_effect()
+        pod, _ = await team.tried()
+    finally:
+        await team.client.delete(f"{OURS}/{WIDE}/{team.full('kupid')}")
+    assert required(pod) == [pool("etcd")]
+    assert written["spec"]["tolerations"][0] in pod["spec"]["tolerations"]  # type: ignore[index]
+    assert policies_of(pod) == team.full("kupid")

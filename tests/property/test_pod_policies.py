@@ -1,0 +1,172 @@
+"""Any pod, any policies: nothing is loosened, nothing is done twice, and a release after it is legal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import convert
+
+from controller.core.directives import Directives, Preferred
+from controller.core.labels import LabelSelector, Term
+from controller.core.node_terms import TERMS_MOST
+from controller.core.pod_policies import Mode, OnConflict, Policy, apply
+from controller.core.queues import Flavor
+from controller.core.release_patch import release_patch
+from controller.core.taints import Toleration
+from controller.kube.decode import read_term, read_toleration
+from controller.kube.wire import PodToleration, SelectorTerm
+from tests.support.json_patch import patched
+from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_update_rules import faults_of_update, may_run_on
+from tests.support.strategies import (
+    KEYS,
+    narrowing_flavors,
+    node_labels,
+    pod_documents,
+    requirement_document,
+    term_documents,
+    toleration_documents,
+    values,
+)
+from webhook import directives
+from webhook.patching import applied
+
+Json = dict[str, Any]
+THOROUGH = settings(deadline=None, max_examples=250)
+
+
+def _term(document: Json) -> Term:
+    return read_term(convert(document, SelectorTerm))
+
+
+def _toleration(document: Json) -> Toleration:
+    return read_toleration(convert(document, PodToleration))
+
+
+def _is_said(document: Json) -> bool:
+    return bool(document.get("matchExpressions") or document.get("matchFields"))
+
+
+terms = term_documents().filter(_is_said).map(_term)
+
+
+@st.composite
+def wishes(draw: st.DrawFn) -> Directives:
+    required = draw(st.none() | st.lists(terms, min_size=1, max_size=3).map(tuple))
+    return Directives(
+        node_selector=tuple(sorted(draw(st.dictionaries(st.sampled_from(KEYS), values, max_size=2)).items())),
+        node_name=draw(st.sampled_from(("", "", "node-1", "node-2"))),
+        scheduler_name=draw(st.sampled_from(("", "default-scheduler", "other"))),
+        tolerations=tuple(map(_toleration, draw(st.lists(toleration_documents(), max_size=2)))),
+        required=required,
+        preferred=tuple(draw(st.lists(st.builds(Preferred, st.just(1), terms), max_size=1))),
+    )
+
+
+@st.composite
+def policies(draw: st.DrawFn, modes: tuple[Mode, ...] = (Mode.ENFORCE,)) -> list[Policy]:
+    return [
+        Policy(
+            name=f"p{number}",
+            namespace=draw(st.sampled_from(("", "default"))),
+            priority=draw(st.integers(0, 1)),
+            on_conflict=OnConflict.POD_WINS,
+            mode=draw(st.sampled_from(modes)),
+            pods=LabelSelector(),
+            namespaces=LabelSelector(),
+            directives=draw(wishes()),
+        )
+        for number in range(draw(st.integers(0, 3)))
+    ]
+
+
+def pod_of(document: Json) -> Directives:
+    pod = directives.read(document["spec"])
+    assert pod is not None
+    return pod
+
+
+def holds_on(wants: Directives, name: str, labels: dict[str, str], skipped: set[str]) -> bool:
+    """A direct reading, on JSON: what of the policy was not left out holds on this node."""
+    spec: Json = {}
+    if wants.required is not None and "nodeAffinity" not in skipped:
+        listed = [
+            {
+                "matchExpressions": [requirement_document(r) for r in term.expressions],
+                "matchFields": [requirement_document(r) for r in term.fields],
+            }
+            for term in wants.required
+        ]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": listed}}
+        spec["affinity"] = {"nodeAffinity": required}
+    named = not wants.node_name or "nodeName" in skipped or wants.node_name == name
+    return named and may_run_on({"spec": spec}, name, labels)
+
+
+@THOROUGH
+@given(pod_documents(), policies(), st.lists(node_labels(), min_size=3, max_size=8))
+def test_the_nodes_after_are_those_that_pod_and_policies_allow(
+    document: Json, chosen: list[Policy], nodes: list[dict[str, str]]
+) -> None:
+    before = pod_of(document)
+    outcome = apply(before, chosen, is_held=True)
+    after = applied(document, directives.patch(document["spec"], before, outcome.pod))
+    added = dict(set(outcome.pod.node_selector) - set(before.node_selector))
+    for number, labels in enumerate(nodes):
+        name = f"node-{number}"
+        could, can = may_run_on(document, name, labels), may_run_on(after, name, labels)
+        assert could or not can
+        wanted = all(
+            holds_on(v.policy.directives, name, labels, {conflict.field for conflict in v.merge.conflicts})
+            for v in outcome.verdicts
+        )
+        selected = all(labels.get(key) == value for key, value in added.items())
+        if before.required is None or any(not term.is_empty for term in before.required):
+            assert can is (could and wanted and selected)
+        # what was left out could not have held beside the pod's own
+        for verdict in outcome.verdicts:
+            if any(conflict.field == "nodeAffinity" for conflict in verdict.merge.conflicts):
+                assert not (can and holds_on(verdict.policy.directives, name, labels, {"nodeName"}))
+
+
+@THOROUGH
+@given(pod_documents(), policies(tuple(Mode)), st.booleans(), st.randoms(use_true_random=False))
+def test_twice_is_once_and_the_order_of_the_list_does_not_matter(
+    document: Json, chosen: list[Policy], held: bool, random: Any
+) -> None:
+    pod = pod_of(document)
+    outcome = apply(pod, chosen, is_held=held)
+    shuffled = list(chosen)
+    random.shuffle(shuffled)
+    assert apply(pod, shuffled, is_held=held) == outcome
+    again = apply(outcome.pod, chosen, is_held=held)
+    assert again.pod == outcome.pod
+    enforced = [v for v in again.verdicts if v.policy.mode is Mode.ENFORCE]
+    assert not any(v.merge.changed for v in enforced)
+    assert [v.reasons for v in enforced] == [v.reasons for v in outcome.verdicts if v.policy.mode is Mode.ENFORCE]
+    assert len(outcome.pod.required or ()) <= max(TERMS_MOST, len(pod.required or ()))
+
+
+@THOROUGH
+@given(pod_documents(), policies())
+def test_the_patch_makes_of_the_pod_what_was_worked_out(document: Json, chosen: list[Policy]) -> None:
+    before = pod_of(document)
+    after = apply(before, chosen, is_held=True).pod
+    operations = directives.patch(document["spec"], before, after)
+    changed = patched(document, operations)
+    assert directives.patch(changed["spec"], pod_of(changed), after) == ()
+    assert pod_of(changed).required == after.required
+    assert pod_of(changed).tolerations == after.tolerations
+    assert pod_of(changed).node_selector == after.node_selector
+
+
+@THOROUGH
+@given(pod_documents(), policies(), narrowing_flavors())
+def test_a_release_after_the_policies_is_legal(document: Json, chosen: list[Policy], flavor: Flavor) -> None:
+    before = pod_of(document)
+    operations = directives.patch(document["spec"], before, apply(before, chosen, is_held=True).pod)
+    queued = patched(document, operations)
+    release = release_patch(decoded(queued), flavor, cluster_queue="team-a", node="node-1", admitted_at=CREATED)
+    assert faults_of_update(queued, patched(queued, release)) == []

@@ -1,0 +1,100 @@
+"""`penstock import kupid`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from controller.cli.main import root
+from tests.support.api_objects import Json, node_terms, requirement
+
+WIDE = "ClusterPodSchedulingPolicy"
+
+
+def of_kupid(kind: str = "PodSchedulingPolicy", **spec: Any) -> Json:
+    metadata: Json = {"name": "etcd", "uid": "x", "resourceVersion": "7", "labels": {"a": "b"}}
+    if kind != WIDE:
+        metadata["namespace"] = "shoot"
+    return {"apiVersion": "kupid.gardener.cloud/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def convert(*documents: Any) -> Result:
+    return CliRunner().invoke(root, ["import", "kupid", "-f", "-"], input=yaml.safe_dump_all(documents))
+
+
+def test_objects_become_ours_with_their_whole_spec() -> None:
+    spec: Json = {
+        "podSelector": {},
+        "nodeSelector": {"pool": "", "zone": "a"},
+        "affinity": node_terms({"matchExpressions": [requirement("In", "etcd")]}),
+        "tolerations": [{"key": "etcd", "operator": "", "value": "x", "effect": "NoExecute"}],
+        "nodeName": "",
+        "schedulerName": None,
+    }
+    done = convert(of_kupid(**spec), of_kupid(WIDE, namespaceSelector={}, podSelector=None))
+    assert done.exit_code == 0, done.output
+    own, wide = yaml.safe_load_all(done.stdout)
+    assert own == {
+        "apiVersion": "penstock.dev/v1alpha1",
+        "kind": "PodSchedulingPolicy",
+        "metadata": {"name": "etcd", "namespace": "shoot", "labels": {"a": "b"}},
+        "spec": {
+            "podSelector": {},
+            "nodeSelector": spec["nodeSelector"],
+            "affinity": spec["affinity"],
+            "tolerations": [{"key": "etcd", "value": "x", "effect": "NoExecute"}],
+        },
+    }
+    assert (wide["kind"], wide["spec"]) == (WIDE, {"namespaceSelector": {}})
+    assert done.stderr.startswith("Warning: kupid changed the templates of Deployments")
+    assert done.stderr.count("Warning: ") == 1
+
+
+def test_what_differs_is_told_on_stderr() -> None:
+    done = convert(of_kupid(podSelector={}, nodeName="n1", schedulerName="x"))
+    assert done.exit_code == 0
+    assert "Warning: <stdin>: document 1: spec.nodeName: becomes a required node affinity" in done.stderr
+    assert "Warning: <stdin>: document 1: spec.schedulerName: takes effect here" in done.stderr
+
+
+def test_a_list_is_taken_apart_and_the_annotation_of_kubectl_dropped() -> None:
+    item = of_kupid()
+    item["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "mine": "x"}
+    done = convert({"apiVersion": "v1", "kind": "List", "items": [item, of_kupid(WIDE)]})
+    assert done.exit_code == 0, done.output
+    first, second = yaml.safe_load_all(done.stdout)
+    assert first["metadata"]["annotations"] == {"mine": "x"}
+    assert second["kind"] == WIDE
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        ({"kind": "Pod", "apiVersion": "v1"}, "apiVersion: 'v1': must be kupid.gardener.cloud/v1alpha1"),
+        ({**of_kupid(), "kind": "Policy"}, "kind: 'Policy': must be PodSchedulingPolicy or ClusterPodSchedulingPolicy"),
+        ("text", "must be an object, is str"),
+        ({**of_kupid(), "metadata": 3}, "metadata: 3: must be an object"),
+        ({**of_kupid(), "spec": None}, "spec: null: must be an object"),
+        (of_kupid(affinity=node_terms({})), "nodeSelectorTerms[0]: {}: must have matchExpressions or matchFields"),
+        (of_kupid(nodename="x"), 'spec.nodename: "x": is not a field that Penstock knows'),
+    ],
+)
+def test_a_fault_names_file_document_and_path_and_nothing_is_written(document: Any, text: str) -> None:
+    done = convert(of_kupid(), document)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: <stdin>: document 2: ")
+    assert text in done.stderr
+
+
+@pytest.mark.parametrize(("content", "text"), [("a: [", "not YAML: "), ("", "holds no object"), ("---\n", "no object")])
+def test_a_file_without_objects_is_told_by_its_name(tmp_path: Path, content: str, text: str) -> None:
+    file = tmp_path / "policies.yaml"
+    file.write_text(content)
+    done = CliRunner().invoke(root, ["import", "kupid", "-f", str(file)])
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"Error: {file}: ")
+    assert text in done.stderr
