@@ -18,7 +18,8 @@ help: ## Show this list
 demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes (KUBECONFIG=file: on your own cluster)
 	@$(PENSTOCK) demo $(CLUSTER)
 
-test: check sandbox ## Run every check and every test, on a real control plane too
+test: $(VENV)/dev.stamp ## Run every check and every test, on a real control plane too
+	@$(MAKE) --no-print-directory --jobs=3 check sandbox
 	@echo "==> tests"
 	@$(BIN)/pytest $(PYTEST)
 
