@@ -20,9 +20,10 @@ from controller.core.directives import (
     Preferred,
 )
 from controller.core.documents import term_document, toleration_document
+from controller.core.pointers import escape
 from controller.kube import wire
 from controller.kube.decode import read_term, read_toleration
-from webhook.patching import Operations, applied, escape
+from webhook.patching import Operations, applied
 
 _FIELDS = ("nodeSelector", "nodeName", "schedulerName", "tolerations", "affinity")
 _NODE_AFFINITY = ("affinity", "nodeAffinity")

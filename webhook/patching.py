@@ -12,11 +12,6 @@ from typing import Any
 Operations = tuple[dict[str, Any], ...]
 
 
-def escape(key: str) -> str:
-    """Write a key as one token of a JSON pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
-
-
 def applied(document: Mapping[str, Any], operations: Operations) -> dict[str, Any]:
     """Return a copy of `document` with the operations done."""
     result: dict[str, Any] = copy.deepcopy(dict(document))

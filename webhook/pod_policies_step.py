@@ -12,9 +12,10 @@ from typing import Any
 
 from controller.core.keys import DEFAULT_QUEUE, POLICIES, QUEUE_NAME
 from controller.core.pod_policies import Mode, Outcome, Result, Verdict, apply
+from controller.core.pointers import escape
 from webhook import directives
 from webhook.creators import is_mirror_pod
-from webhook.patching import Operations, escape
+from webhook.patching import Operations
 from webhook.review import Answer, Request
 from webhook.world import World
 

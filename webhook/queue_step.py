@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
+from controller.core.pointers import escape
 from webhook.creators import is_daemon_set_pod, is_mirror_pod
-from webhook.patching import Operations, escape
+from webhook.patching import Operations
 from webhook.review import Answer, Request
 from webhook.world import World
 

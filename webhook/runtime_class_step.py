@@ -13,10 +13,11 @@ from typing import Any
 
 from controller.core.documents import toleration_document
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
+from controller.core.pointers import escape
 from controller.core.runtime_classes import Additions, Conflict, additions
 from controller.core.taints import Toleration
 from webhook.creators import is_daemon_set_pod, is_mirror_pod
-from webhook.patching import Operations, escape
+from webhook.patching import Operations
 from webhook.review import Answer, Request
 from webhook.world import RuntimeClasses, World
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from controller.core.keys import POLICIES, STAMPED_ANNOTATIONS, STAMPED_LABELS
-from webhook.patching import escape
+from controller.core.pointers import escape
 from webhook.review import Answer, Request
 from webhook.world import World
 

@@ -13,6 +13,7 @@ from controller.core.documents import requirement_document, toleration_document
 from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.pods import Pod
+from controller.core.pointers import escape
 from controller.core.queues import Flavor
 
 Operations = list[dict[str, Any]]
@@ -20,7 +21,8 @@ Operations = list[dict[str, Any]]
 _NODE_AFFINITY = "/spec/affinity/nodeAffinity"
 _REQUIRED = f"{_NODE_AFFINITY}/requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = f"{_NODE_AFFINITY}/preferredDuringSchedulingIgnoredDuringExecution"
-_PIN_WEIGHT = 100
+PIN_WEIGHT = 100
+"""By this weight, and its one field, the soft pin is known again when the pod is read."""
 
 
 def release_patch(pod: Pod, flavor: Flavor, *, cluster_queue: str, node: str | None, admitted_at: str) -> Operations:
@@ -46,7 +48,7 @@ def _guards(pod: Pod) -> Operations:
         {"op": "test", "path": "/metadata/uid", "value": pod.uid},
         {"op": "test", "path": f"/metadata/{version[0]}", "value": version[1]},
         # labels have no generation either: who is charged must still be who was asked
-        {"op": "test", "path": f"/metadata/labels/{_escape(QUEUE_NAME)}", "value": pod.queue},
+        {"op": "test", "path": f"/metadata/labels/{escape(QUEUE_NAME)}", "value": pod.queue},
     ]
 
 
@@ -58,7 +60,7 @@ def _node_selector(pod: Pod, flavor: Flavor) -> Operations:
     if not pod.outline.node_selector:
         return [{"op": "add", "path": "/spec/nodeSelector", "value": missing}]
     return [
-        {"op": "add", "path": f"/spec/nodeSelector/{_escape(key)}", "value": value} for key, value in missing.items()
+        {"op": "add", "path": f"/spec/nodeSelector/{escape(key)}", "value": value} for key, value in missing.items()
     ]
 
 
@@ -109,11 +111,11 @@ def _tolerations(pod: Pod, flavor: Flavor) -> Operations:
 
 def _stamps(pod: Pod, flavor: Flavor, cluster_queue: str, admitted_at: str) -> Operations:
     labels: Operations = [
-        {"op": "add", "path": f"/metadata/labels/{_escape(CLUSTER_QUEUE)}", "value": cluster_queue},
-        {"op": "add", "path": f"/metadata/labels/{_escape(FLAVOR)}", "value": flavor.name},
+        {"op": "add", "path": f"/metadata/labels/{escape(CLUSTER_QUEUE)}", "value": cluster_queue},
+        {"op": "add", "path": f"/metadata/labels/{escape(FLAVOR)}", "value": flavor.name},
     ]
     if pod.has_annotations:
-        path = f"/metadata/annotations/{_escape(ADMITTED_AT)}"
+        path = f"/metadata/annotations/{escape(ADMITTED_AT)}"
         return [*labels, {"op": "add", "path": path, "value": admitted_at}]
     return [
         *labels,
@@ -125,9 +127,4 @@ def _stamps(pod: Pod, flavor: Flavor, cluster_queue: str, admitted_at: str) -> O
 
 def _pin(node: str) -> dict[str, Any]:
     field = requirement_document(Requirement("metadata.name", Operator.IN, (node,)))
-    return {"weight": _PIN_WEIGHT, "preference": {"matchFields": [field]}}
-
-
-def _escape(key: str) -> str:
-    """RFC 6901."""
-    return key.replace("~", "~0").replace("/", "~1")
+    return {"weight": PIN_WEIGHT, "preference": {"matchFields": [field]}}

@@ -14,7 +14,7 @@ from kubernetes_asyncio.client.configuration import Configuration
 from kubernetes_asyncio.config import load_incluster_config, load_kube_config
 from kubernetes_asyncio.config.config_exception import ConfigException
 
-from controller.kube.errors import ConfigError
+from controller.kube.errors import ConfigError, one_line
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 
@@ -32,9 +32,9 @@ async def load(kubeconfig: str | None = None, context: str | None = None) -> Con
     try:
         await load_kube_config(config_file=joined, context=context, client_configuration=configuration)
     except yaml.YAMLError as error:
-        raise ConfigError(f"kubeconfig {joined}: not YAML: {_one_line(error)}") from error
+        raise ConfigError(f"kubeconfig {joined}: not YAML: {one_line(error)}") from error
     except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ConfigError(f"kubeconfig {joined}: {_one_line(error)}") from error
+        raise ConfigError(f"kubeconfig {joined}: {one_line(error)}") from error
     except AssertionError:
         configuration.host = ""  # the library asserts that the cluster says anything at all
     if not configuration.host:
@@ -61,9 +61,9 @@ def _check_shape(path: Path) -> None:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise ConfigError(f"kubeconfig {path}: not YAML: {_one_line(error)}") from error
+        raise ConfigError(f"kubeconfig {path}: not YAML: {one_line(error)}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"kubeconfig {path}: cannot be read: {_one_line(error)}") from error
+        raise ConfigError(f"kubeconfig {path}: cannot be read: {one_line(error)}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"kubeconfig {path}: is empty or no kubeconfig; it must have clusters, contexts and users")
     for part in ("clusters", "contexts", "users"):
@@ -76,9 +76,5 @@ def _in_cluster(configuration: Configuration) -> Configuration:
     try:
         load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     except (ConfigException, OSError) as error:
-        raise ConfigError(f"service account of this pod: {_one_line(error)}") from error
+        raise ConfigError(f"service account of this pod: {one_line(error)}") from error
     return configuration
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -18,6 +18,7 @@ from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.pods import Outline, Pod, Said
 from controller.core.reasons import Reason
+from controller.core.release_patch import PIN_WEIGHT
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.shapes import Constraints, Shape
 from controller.core.taints import Taint, Toleration
@@ -29,7 +30,6 @@ from controller.kube.errors import KubeError
 _REMEMBERED = 10_000
 _LONGEST_KEY = 4096
 """Longer makes are decoded every time: users must not fill our memory with what nobody makes twice."""
-_PIN_WEIGHT = 100
 _ENDED = ("Succeeded", "Failed")
 _CLAIMS = Hold(
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
@@ -304,6 +304,6 @@ def _pin(preferred: list[wire.PreferredTerm]) -> str | None:
     for term in reversed(preferred):
         fields = term.preference.match_fields or []
         named = [f.values for f in fields if (f.key, f.operator) == ("metadata.name", "In")]
-        if term.weight == _PIN_WEIGHT and len(fields) == len(named) == 1 and named[0]:
+        if term.weight == PIN_WEIGHT and len(fields) == len(named) == 1 and named[0]:
             return named[0][0]
     return None

@@ -93,6 +93,11 @@ def api_error(status: int, body: bytes, *, retry_after: str | None = None) -> Ap
     return kind(status, reason, message, retry_after_seconds=_seconds(retry_after))
 
 
+def one_line(error: BaseException) -> str:
+    """Return an error's text for the middle of a sentence: on one line, never empty."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def _read_status(body: bytes) -> tuple[str, str]:
     try:
         status: Any = orjson.loads(body)

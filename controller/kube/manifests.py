@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from controller.kube.errors import KubeError
+from controller.kube.errors import KubeError, one_line
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _KUSTOMIZE = "kustomize.config.k8s.io/"
@@ -47,9 +47,9 @@ def _documents(file: Path) -> Iterator[Document]:
     try:
         bodies = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
     except yaml.YAMLError as error:
-        raise ManifestError(f"{file}: not YAML: {_one_line(error)}") from error
+        raise ManifestError(f"{file}: not YAML: {one_line(error)}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ManifestError(f"{file}: cannot be read: {_one_line(error)}") from error
+        raise ManifestError(f"{file}: cannot be read: {one_line(error)}") from error
     for number, body in enumerate(bodies, start=1):
         if body is None:
             continue  # nothing between two `---`
@@ -68,7 +68,3 @@ def _check(body: object, where: str) -> None:
     named = isinstance(metadata, dict) and isinstance(metadata.get("name"), str) and metadata["name"]
     if not named and not body["apiVersion"].startswith(_KUSTOMIZE):
         raise ManifestError(f"{where}: {body['kind']}: metadata.name is required and must be text")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())

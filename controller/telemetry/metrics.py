@@ -73,7 +73,7 @@ class ControllerMetrics:
         )
         self.side_writes = Counter(
             "penstock_side_writes_total",
-            "Writes beside the release patch, by kind (event, condition, status) and result (written, failed).",
+            "Writes beside the release patch, by kind and result (written, failed, dropped).",
             ["kind", "result"],
             registry=registry,
         )

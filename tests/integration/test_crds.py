@@ -90,9 +90,11 @@ async def test_what_is_left_out_is_filled_with_the_defaults(served: Client) -> N
 
 
 async def test_what_the_apiserver_gives_back_can_be_parsed(served: Client) -> None:
-    parse_resource_flavor(await create(served, resource_flavor(nodeRequirements=[requirement("Lt", "9")])))
-    parse_cluster_queue(await create(served, cluster_queue(namespaceSelector={"matchLabels": {"team": "a"}})))
-    parse_local_queue(await create(served, local_queue()))
+    flavor = parse_resource_flavor(await create(served, resource_flavor(nodeRequirements=[requirement("Lt", "9")])))
+    selector = {"matchLabels": {"team": "a"}}
+    queue = parse_cluster_queue(await create(served, cluster_queue(namespaceSelector=selector)))
+    door = parse_local_queue(await create(served, local_queue()))
+    assert [one.metadata.name for one in (flavor, queue, door)] == ["spot", "team-a", "main"]
 
 
 @pytest.mark.parametrize(("selector", "kept"), [(None, None), ({}, {})])

@@ -1,0 +1,8 @@
+"""JSON pointers (RFC 6901), as JSON Patches name the places that they change."""
+
+from __future__ import annotations
+
+
+def escape(key: str) -> str:
+    """Write a key as one token of a pointer."""
+    return key.replace("~", "~0").replace("/", "~1")
