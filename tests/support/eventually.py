@@ -20,7 +20,9 @@ async def eventually(check: Callable[[], T], *, seconds: float = ..., message: s
 async def eventually(
     check: Callable[[], Awaitable[T] | T], *, seconds: float = 20, message: str = "it did not come true"
 ) -> T:
-    """Call `check` until what it returns is true, and return that; an AssertionError in it counts as not yet.
+    """Call `check` until what it returns is true, and return that; an AssertionError or LookupError in it counts as not yet.
+
+    What is being waited for is often a field that is not there yet, so a missing key is no reason to stop.
 
     Fails after `seconds` with `message` and what was seen last.
     """
@@ -32,8 +34,8 @@ async def eventually(
             if value:
                 return value
             seen = repr(value)
-        except AssertionError as error:
-            seen = f"AssertionError: {error}"
+        except (AssertionError, LookupError) as error:
+            seen = f"{type(error).__name__}: {error}"
         if clock.monotonic() > deadline:
             raise AssertionError(f"{message}; last seen after {seconds:g} s: {seen}")
         await asyncio.sleep(_POLL_SECONDS)

@@ -23,6 +23,19 @@ async def test_an_assertion_means_not_yet() -> None:
     assert await eventually(third_time)
 
 
+async def test_a_field_that_is_not_there_yet_means_not_yet() -> None:
+    status: dict[str, int] = {}
+
+    async def told() -> bool:
+        status.setdefault("looks", 0)
+        status["looks"] += 1
+        if status["looks"] == 3:
+            status["nodes"] = 1
+        return status["nodes"] == 1
+
+    assert await eventually(told)
+
+
 async def test_it_fails_with_the_message_and_what_was_seen_last() -> None:
     with pytest.raises(AssertionError, match=r"no luck; last seen after 0.01 s: \[\]"):
         await eventually(list, seconds=0.01, message="no luck")
