@@ -10,10 +10,10 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-u
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check unit integration sandbox generate lock image clean
+.PHONY: help demo test lint types layers check unit integration sandbox bench-webhook generate lock image clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes (KUBECONFIG=file: on your own cluster)
 	@$(PENSTOCK) demo $(CLUSTER)
@@ -49,6 +49,9 @@ integration: sandbox ## Run the tests on the real control plane
 sandbox: $(VENV)/dev.stamp ## Get or build the programs of the sandbox (minutes, once)
 	@echo "==> control plane for the sandbox"
 	@$(PENSTOCK) sandbox build
+
+bench-webhook: sandbox ## Measure the webhook on this machine (needs wrk)
+	@$(BIN)/python -m tests.bench.webhook $(BENCH)
 
 generate: $(VENV)/dev.stamp ## Write config/crd anew from the models
 	@$(BIN)/python -m controller.api.generate

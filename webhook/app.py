@@ -103,7 +103,7 @@ class ClusterWorld:
 
     def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
         """The policies that may concern pods of this namespace, in order."""
-        return self.policies.of(namespace)
+        return self.policies.of(namespace, self.namespace_labels(namespace))
 
 
 async def run(settings: Settings, certificate: Certificate) -> None:

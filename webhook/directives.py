@@ -37,7 +37,10 @@ class _Spec(msgspec.Struct, rename="camel"):
     affinity: dict[str, Any] | None = None
 
 
-_PodTerms = dict[str, list[dict[str, Any]] | None]
+class _PodTerms(msgspec.Struct):
+    """In a Struct of its own, because msgspec takes other types apart at every call."""
+
+    lists: dict[str, list[dict[str, Any]] | None]
 
 
 def read(spec: Mapping[str, Any]) -> Directives | None:
@@ -63,7 +66,7 @@ def read(spec: Mapping[str, Any]) -> Directives | None:
 def _pod_terms(affinity: Mapping[str, Any]) -> dict[PodTermList, tuple[Mapping[str, Any], ...]]:
     lists: dict[PodTermList, tuple[Mapping[str, Any], ...]] = {}
     for which, part in POD_TERM_LISTS:
-        terms = msgspec.convert(affinity.get(which) or {}, _PodTerms).get(part)
+        terms = msgspec.convert({"lists": affinity.get(which) or {}}, _PodTerms).lists.get(part)
         if terms:
             lists[which, part] = tuple(terms)
     return lists

@@ -5,28 +5,36 @@ Only what steps produce: add, replace and remove at object members, and add at a
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Operations = tuple[dict[str, Any], ...]
 
 
 def applied(document: Mapping[str, Any], operations: Operations) -> dict[str, Any]:
-    """Return a copy of `document` with the operations done."""
-    result: dict[str, Any] = copy.deepcopy(dict(document))
+    """Return the document with the operations done; it shares with the old one what they did not touch.
+
+    Neither the old document nor a value of an operation is changed: whoever is on the way to a change is copied.
+    """
+    result = dict(document)
     for operation in operations:
-        *parents, last = [_unescape(token) for token in operation["path"].split("/")[1:]]
-        target: Any = result
-        for token in parents:
-            target = target[token]
-        if operation["op"] == "remove":
-            del target[last]
-        elif last == "-":
-            target.append(operation["value"])
-        else:
-            target[last] = operation["value"]
+        tokens = [_unescape(token) for token in operation["path"].split("/")[1:]]
+        result = _changed(result, tokens, operation)
     return result
+
+
+def _changed(node: Any, tokens: Sequence[str], operation: Mapping[str, Any]) -> Any:
+    copy: Any = list(node) if isinstance(node, list) else dict(node)
+    name, rest = tokens[0], tokens[1:]
+    if rest:
+        copy[name] = _changed(node[name], rest, operation)
+    elif operation["op"] == "remove":
+        del copy[name]
+    elif name == "-":
+        copy.append(operation["value"])
+    else:
+        copy[name] = operation["value"]
+    return copy
 
 
 def _unescape(token: str) -> str:

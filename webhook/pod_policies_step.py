@@ -22,13 +22,15 @@ from webhook.world import World
 
 def apply_pod_policies(request: Request, world: World) -> Answer:
     """Give the pod what its policies want, or refuse it, or only tell."""
+    metadata = request.pod.get("metadata") or {}
+    policies = world.pod_policies(request.namespace)
+    if not policies and POLICIES not in (metadata.get("annotations") or {}):
+        return Answer()
     spec: Mapping[str, Any] = request.pod.get("spec") or {}
     pod = directives.read(spec)
     if pod is None or is_mirror_pod(request):
         return Answer()
-    metadata = request.pod.get("metadata") or {}
     outcome = Outcome(pod)
-    policies = world.pod_policies(request.namespace)
     if policies:
         labels = world.namespace_labels(request.namespace)
         chosen = [one for one in policies if one.selects(request.namespace, labels, metadata.get("labels") or {})]

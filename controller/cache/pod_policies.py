@@ -27,6 +27,9 @@ from controller.kube.decode import UnreadableObject
 Key = tuple[str, str]
 """(namespace, name); cluster-wide policies have an empty namespace."""
 
+_NAMESPACES_MOST = 20_000
+"""Whose policies are kept; at 8 bytes a policy and namespace the most are cheap, and deleted namespaces must go."""
+
 WrittenPolicy = PodSchedulingPolicy | ClusterPodSchedulingPolicy
 
 
@@ -45,11 +48,19 @@ class Policies:
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
         self._known: dict[Key, Policy] = {}
-        self._by_namespace: dict[str, tuple[Policy, ...]] = {}
+        self._in_order: tuple[Policy, ...] = ()
+        self._reaching: dict[str, tuple[Mapping[str, str], tuple[Policy, ...]]] = {}
 
-    def of(self, namespace: str) -> tuple[Policy, ...]:
-        """Those that may concern pods of this namespace, in order."""
-        return self._by_namespace.get(namespace) or self._by_namespace.get("", ())
+    def of(self, namespace: str, labels: Mapping[str, str]) -> tuple[Policy, ...]:
+        """Those that reach this namespace with these labels, in order; kept, for most pods are no namespace's first."""
+        known = self._reaching.get(namespace)
+        if known is not None and known[0] == labels:
+            return known[1]
+        if len(self._reaching) >= _NAMESPACES_MOST:
+            self._reaching.clear()
+        reaching = tuple(policy for policy in self._in_order if policy.reaches(namespace, labels))
+        self._reaching[namespace] = (labels, reaching)
+        return reaching
 
     def put(self, read: ReadPolicy) -> None:
         """One is new or changed."""
@@ -76,13 +87,8 @@ class Policies:
         self._report(read.fault or "")
 
     def _sort(self) -> None:
-        in_order = sorted(self._known.values(), key=order_key)
-        wide = tuple(policy for policy in in_order if not policy.namespace)
-        namespaces = {policy.namespace for policy in in_order}
-        self._by_namespace = {
-            namespace: (*wide, *(policy for policy in in_order if policy.namespace == namespace != ""))
-            for namespace in (*namespaces, "")
-        }
+        self._in_order = tuple(sorted(self._known.values(), key=order_key))
+        self._reaching.clear()
 
 
 class PolicySink:

@@ -67,11 +67,13 @@ class Policy:
 
     def selects(self, namespace: str, namespace_labels: Mapping[str, str], pod_labels: Mapping[str, str]) -> bool:
         """Say whether the policy concerns a pod with these labels in this namespace."""
-        if self.pods is None or not self.pods.matches(pod_labels):
-            return False
+        return self.pods is not None and self.pods.matches(pod_labels) and self.reaches(namespace, namespace_labels)
+
+    def reaches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Say whether pods of this namespace with these labels may be selected at all."""
         if self.namespace:
             return self.namespace == namespace
-        return self.namespaces is not None and self.namespaces.matches(namespace_labels)
+        return self.namespaces is not None and self.namespaces.matches(labels)
 
 
 def order_key(policy: Policy) -> tuple[bool, int, str, str]:

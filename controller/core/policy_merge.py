@@ -129,8 +129,8 @@ def _tolerations(done: Merge, policy: Directives) -> None:
             done.pod = replace(done.pod, tolerations=(*done.pod.tolerations, wanted))
 
 
-def _without_seconds(toleration: Toleration) -> Toleration:
-    return replace(toleration, seconds=None)
+def _without_seconds(toleration: Toleration) -> tuple[str, str, str, str]:
+    return toleration.key, toleration.operator, toleration.value, toleration.effect
 
 
 def _seconds(toleration: Toleration) -> str:

@@ -20,9 +20,9 @@ async def eventually(check: Callable[[], T], *, seconds: float = ..., message: s
 async def eventually(
     check: Callable[[], Awaitable[T] | T], *, seconds: float = 20, message: str = "it did not come true"
 ) -> T:
-    """Call `check` until what it returns is true, and return that; an AssertionError or LookupError in it counts as not yet.
+    """Call `check` until what it returns is true, and return that.
 
-    What is being waited for is often a field that is not there yet, so a missing key is no reason to stop.
+    An AssertionError in it counts as not yet, and so does a LookupError: what is awaited is often a missing field.
 
     Fails after `seconds` with `message` and what was seen last.
     """

@@ -40,7 +40,7 @@ class AWorld:
         return True
 
     def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
-        return self.policies.of(namespace)
+        return self.policies.of(namespace, self.labels)
 
 
 def raw(document: Json) -> Raw:
@@ -227,4 +227,4 @@ def test_a_policy_that_became_faulty_is_in_effect_no_more_and_reported() -> None
 
 
 def names(world: AWorld, namespace: str) -> list[str]:
-    return [policy.key for policy in world.policies.of(namespace)]
+    return [policy.key for policy in world.pod_policies(namespace)]

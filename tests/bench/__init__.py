@@ -1,0 +1,1 @@
+"""Benchmarks: figures as ratios of one run, printed, never asserted. Not part of `make test`."""

@@ -1,0 +1,111 @@
+"""`make bench-webhook`: reviews per second a core and p99 of the real webhook, over TLS with keep-alive, under wrk.
+
+Reviews are sent past the apiserver, whose own cost would hide the webhook's. The figure is reviews per second of CPU
+time of the webhook's process, so that what else the machine does counts little.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import psutil
+
+from controller.kube.apply import apply
+from controller.sandbox import Sandbox
+from controller.sandbox.errors import SandboxError
+from controller.sandbox.installation import installed
+from tests.bench.policies import NAMESPACES, policies, team
+from tests.bench.reviews import review
+
+_REVIEWS = 200
+_SCRIPT = Path(__file__).with_name("post.lua")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One load, and the least that the design asks of it, in reviews per second a core."""
+
+    name: str
+    bar: int
+    components: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+
+CASES = (
+    Case("gate only", 10_000),
+    Case(f"100 policies, {NAMESPACES:,} namespaces", 3_000, ("pod-policies",), ("--pod-policies",)),
+)
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--seconds", type=click.IntRange(1, 600), default=10, help="How long each load lasts.")
+@click.option("--connections", type=click.IntRange(1, 1000), default=16, help="Connections at once.")
+def main(seconds: int, connections: int) -> None:
+    """Measure the webhook on this machine."""
+    if shutil.which("wrk") is None:
+        raise click.ClickException("wrk is not there; on Debian and Ubuntu: apt install wrk")
+    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
+    click.echo(f"{os.cpu_count()} cores, load {load}, {connections} connections, {seconds} s each\n")
+    click.echo(f"{'load':<32} {'reviews/s a core':>17} {'asked for':>10} {'reviews/s':>10} {'p50 ms':>8} {'p99 ms':>8}")
+    for case in CASES:
+        asyncio.run(_measure(case, seconds, connections))
+
+
+async def _measure(case: Case, seconds: int, connections: int) -> None:
+    async with _webhook(case) as (url, process, reviews):
+        before = process.cpu_times()
+        wrk = await asyncio.create_subprocess_exec(
+            *("wrk", "--threads", "1", "--connections", str(connections), "--duration", f"{seconds}s"),
+            *("--latency", "--script", str(_SCRIPT), url),
+            env={**os.environ, "REVIEWS": str(reviews)},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        output, _ = await wrk.communicate()
+        after = process.cpu_times()
+    spent = after.user + after.system - before.user - before.system
+    result = next((line.split()[1:] for line in output.decode().splitlines() if line.startswith("RESULT")), None)
+    if wrk.returncode or result is None:
+        raise click.ClickException(f"wrk failed with {wrk.returncode}:\n{output.decode()}")
+    requests, microseconds, errors = int(result[0]), int(result[1]), int(result[4])
+    click.echo(
+        f"{case.name:<32} {requests / spent:>17,.0f} {case.bar:>10,} {requests / microseconds * 1e6:>10,.0f} "
+        f"{float(result[2]):>8.2f} {float(result[3]):>8.2f}"
+    )
+    if errors:
+        raise click.ClickException(
+            f"{errors} of {requests} reviews were not answered with 200: the figure is worth nothing"
+        )
+
+
+@asynccontextmanager
+async def _webhook(case: Case) -> AsyncIterator[tuple[str, psutil.Process, Path]]:
+    async with Sandbox.start() as sandbox:
+        async with sandbox.client() as client:
+            if case.components:
+                click.echo(f"making {NAMESPACES:,} namespaces ...", err=True)
+            names = [team(number) for number in range(NAMESPACES if case.components else 1)]
+            for start in range(0, len(names), 100):
+                await asyncio.gather(*(client.post("/api/v1/namespaces", one) for one in names[start : start + 100]))
+        async with installed(sandbox, components=case.components, webhook_arguments=case.arguments) as programs:
+            async with sandbox.client() as client:
+                if case.components:
+                    await apply(client, policies())
+            reviews = sandbox.folder / "reviews"
+            spread = [names[n * len(names) // _REVIEWS]["metadata"]["name"] for n in range(_REVIEWS)]
+            reviews.write_bytes(b"\n".join(review(name, n) for n, name in enumerate(spread)) + b"\n")
+            port = programs.webhook.port("reviews")
+            if port is None:
+                raise SandboxError(f"the webhook has not said where it answers:\n{programs.webhook.tail()}")
+            await asyncio.sleep(1)  # the last policies are still on their way
+            yield f"https://127.0.0.1:{port}/mutate/pods", psutil.Process(programs.webhook.pid), reviews
+
+
+if __name__ == "__main__":
+    main()
