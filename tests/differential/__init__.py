@@ -1,0 +1,1 @@
+"""Our rules on updates of pods against the real ones of Kubernetes, pair by pair."""

@@ -1,0 +1,136 @@
+// The apiserver's own verdict on updates of pods: rest.BeforeUpdate with the real strategy of k8s.io/kubernetes, which
+// is what a PUT or PATCH goes through after mutating admission.
+//
+// Reads lines {"old": Pod, "new": [Pod, ...]}, and answers with one line for each new pod: a JSON list of [field, cause],
+// sorted and without doubles. A line that begins with "!" says why an update cannot be judged: a pod cannot be decoded, or
+// the old one is refused as it stands.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	"k8s.io/kubernetes/pkg/registry/core/pod"
+)
+
+const longestLine = 64 << 20
+
+type updates struct {
+	Old json.RawMessage   `json:"old"`
+	New []json.RawMessage `json:"new"`
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == "fields" {
+		printFields()
+		return
+	}
+	// it would write a line for every fault that two of the functions find
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	// many short-lived objects, and memory to spare
+	debug.SetGCPercent(400)
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(make([]byte, 1<<20), longestLine)
+	out := bufio.NewWriter(os.Stdout)
+	for lines.Scan() {
+		if len(lines.Bytes()) == 0 {
+			// an empty line asks for what is still in the buffer
+			out.Flush()
+			continue
+		}
+		var asked updates
+		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		old, fault := stored(asked.Old)
+		for _, raw := range asked.New {
+			fmt.Fprintln(out, answer(raw, old, fault))
+		}
+	}
+	out.Flush()
+	if err := lines.Err(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// stored decodes a pod that the apiserver has, which it would take again as it stands.
+func stored(raw []byte) (*api.Pod, error) {
+	old, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	found, err := update(old.DeepCopy(), old)
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("refused as it stands: %v", found)
+	}
+	return old, err
+}
+
+func answer(raw []byte, old *api.Pod, fault error) string {
+	if fault != nil {
+		return fmt.Sprintf("!old: %q", fault)
+	}
+	new, err := decode(raw)
+	if err != nil {
+		return fmt.Sprintf("!new: %q", err)
+	}
+	found, err := update(new, old)
+	if err != nil {
+		return fmt.Sprintf("!update: %q", err)
+	}
+	text, _ := json.Marshal(found)
+	return string(text)
+}
+
+func decode(raw []byte) (*api.Pod, error) {
+	object, err := runtime.Decode(legacyscheme.Codecs.UniversalDecoder(), raw)
+	if err != nil {
+		return nil, err
+	}
+	decoded, ok := object.(*api.Pod)
+	if !ok {
+		return nil, fmt.Errorf("%T is no pod", object)
+	}
+	return decoded, nil
+}
+
+// update answers what the apiserver would: nothing, or what it refuses.
+func update(new, old *api.Pod) ([][2]string, error) {
+	if new.ResourceVersion == "" {
+		// the store does the same for updates without conditions (Store.Update)
+		new.ResourceVersion = old.ResourceVersion
+	}
+	// a request of the new pod's namespace: that it is the old one's is for the validation to say
+	ctx := request.WithNamespace(context.Background(), new.Namespace)
+	found := [][2]string{}
+	err := rest.BeforeUpdate(pod.Strategy, ctx, new, old)
+	if err == nil {
+		return found, nil
+	}
+	status, ok := err.(*errors.StatusError)
+	if !ok || !errors.IsInvalid(err) {
+		return nil, err
+	}
+	for _, cause := range status.ErrStatus.Details.Causes {
+		found = append(found, [2]string{cause.Field, string(cause.Type)})
+	}
+	slices.SortFunc(found, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(found), nil
+}
