@@ -104,19 +104,16 @@ def _satisfiable(requirements: list[Requirement]) -> bool:
 
 
 def _range_is_open(requirements: list[Requirement]) -> bool:
-    """With no `In`, only Gt and Lt bound the value; NotIn can at most punch holes into the range."""
+    """With no `In`, only Gt and Lt bound the value. NotIn closes no range: 05 is the number 5 in another spelling.
+
+    A label's value does not begin with a sign, so no number among labels is below 0.
+    """
     above = [_integer(r.values[0]) for r in requirements if r.operator is Operator.GT and r.values]
     below = [_integer(r.values[0]) for r in requirements if r.operator is Operator.LT and r.values]
     if None in above or None in below:
         return False
-    lows = [low for low in above if low is not None]
-    highs = [high for high in below if high is not None]
-    if not lows or not highs:
-        return True
-    holes = {value for r in requirements if r.operator is Operator.NOT_IN for value in r.values}
-    low, high = max(lows) + 1, min(highs)
-    # one more candidate than there are holes is enough to find a free one
-    return any(str(value) not in holes for value in range(low, min(high, low + len(holes) + 1)))
+    lowest = max((low + 1 for low in above if low is not None), default=0)
+    return max(lowest, 0) < min((high for high in below if high is not None), default=2**63)
 
 
 def _integer(text: str | None) -> int | None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from controller.core.amounts import PODS
 from controller.core.decisions import Blocker, Wait
-from controller.core.labels import Operator, Requirement, contradictory_key
 from controller.core.ledger import Ledger
-from controller.core.queues import CapacityMode, ClusterQueue, Flavor
+from controller.core.narrowing import Conflict, narrow
+from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota
 from controller.core.reasons import Reason
-from controller.core.shapes import Constraints, Shape
+from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
 
 _MILDEST_FIRST = (Reason.NO_CAPACITY, Reason.QUOTA_EXCEEDED, Reason.NEVER_FITS)
@@ -35,41 +35,37 @@ def place(
     """
     blockers = []
     for quota in queue.flavors:
-        flavor = snapshot.flavors[quota.flavor]
-        blocker = ledger.quota_blocker(queue, quota, shape)
-        if blocker is None:
-            found = _find_room(snapshot, ledger, flavor, shape, only_freed=only_freed)
-            if isinstance(found, Placement):
-                return found
-            blocker = found
-        blockers.append(blocker)
+        found = _try(snapshot, ledger, queue, quota, shape, only_freed=only_freed)
+        if isinstance(found, Placement):
+            return found
+        blockers.append(found)
     reason = min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
     return Wait(reason, blockers=tuple(blockers))
+
+
+def _try(
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, quota: FlavorQuota, shape: Shape, *, only_freed: bool
+) -> Placement | Blocker:
+    """Try one flavor. What could never run there is told before quota: no waiting would change it."""
+    flavor = snapshot.flavors[quota.flavor]
+    held = narrow(shape.constraints, flavor)
+    if isinstance(held, Conflict):
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
+    blocker = ledger.quota_blocker(queue, quota, shape)
+    return blocker or _find_room(snapshot, ledger, flavor, shape, only_freed=only_freed)
 
 
 def _find_room(
     snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape, *, only_freed: bool
 ) -> Placement | Blocker:
     if flavor.mode is CapacityMode.STATIC:
-        blocker = _contradiction(flavor, shape.constraints) or ledger.static_blocker(flavor, shape)
-        return blocker or Placement(flavor, None)
+        return ledger.static_blocker(flavor, shape) or Placement(flavor, None)
     node = ledger.find_node(flavor, shape, only_freed=only_freed)
     if node is not None:
         return Placement(flavor, node)
     if only_freed:
         return Blocker(flavor.name, Reason.NO_CAPACITY)
     return _no_node(snapshot, ledger, flavor, shape)
-
-
-def _contradiction(flavor: Flavor, constraints: Constraints) -> Blocker | None:
-    """Return a finding when no node label could meet both the flavor and the pod, in any of the pod's terms."""
-    own = (*(Requirement(k, Operator.IN, (v,)) for k, v in flavor.node_labels), *flavor.requirements)
-    keys = [contradictory_key((*own, *alternative)) for alternative in constraints.alternatives()]
-    if keys and None in keys:
-        return None
-    fault = f"contradicts it on {keys[0]}" if keys else "has only empty terms, which match no node"
-    detail = f"the pod's own node selector or affinity {fault}"
-    return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
 
 
 def _no_node(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:

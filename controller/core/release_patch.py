@@ -1,17 +1,20 @@
 """The release patch: one JSON Patch that narrows a queued pod to its flavor, stamps it and opens our gate.
 
-Legal for the apiserver by construction (KEP-3838): requirements go to the tail of every existing required term, never
-to an empty one, never twice; nodeSelector keys only where free; tolerations only added; our gate removed. The `test`
-operations make the apiserver refuse it (422) when the pod is another one or was edited after we read it.
+What is narrowed and how stays legal: `core.narrowing`. Here it becomes operations. The `test` operations make the
+apiserver refuse the patch (422) when the pod is another one or was edited after we read it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from controller.core.documents import requirement_document, toleration_document
+from controller.core.directives import PREFERRED, REQUIRED
+from controller.core.documents import requirement_document, term_document, toleration_document
 from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
-from controller.core.labels import Operator, Requirement, Term
+from controller.core.labels import Requirement, Term
+from controller.core.narrowing import Conflict, Narrowing, narrow
+from controller.core.node_terms import named
 from controller.core.pods import Pod
 from controller.core.pointers import escape
 from controller.core.queues import Flavor
@@ -19,8 +22,6 @@ from controller.core.queues import Flavor
 Operations = list[dict[str, Any]]
 
 _NODE_AFFINITY = "/spec/affinity/nodeAffinity"
-_REQUIRED = f"{_NODE_AFFINITY}/requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = f"{_NODE_AFFINITY}/preferredDuringSchedulingIgnoredDuringExecution"
 PIN_WEIGHT = 100
 """By this weight, and its one field, the soft pin is known again when the pod is read."""
 
@@ -29,13 +30,16 @@ def release_patch(pod: Pod, flavor: Flavor, *, cluster_queue: str, node: str | N
     """Build the operations that release `pod` onto `flavor`, softly pinned to `node` where one was planned.
 
     `admitted_at` is RFC 3339. The pod must carry our gate as its only one, and must not contradict the flavor: the
-    decision has checked both.
+    decision has checked both. Raises ValueError where it does.
     """
+    held = narrow(pod.shape.constraints, flavor)
+    if isinstance(held, Conflict):
+        raise ValueError(f"pod {pod.key}, flavor {flavor.name}: {held.text}")
     return [
         *_guards(pod),
-        *_node_selector(pod, flavor),
-        *_affinity(pod, flavor, node),
-        *_tolerations(pod, flavor),
+        *_node_selector(pod, held),
+        *_affinity(pod, held, node),
+        *_tolerations(pod, held),
         *_stamps(pod, flavor, cluster_queue, admitted_at),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
         {"op": "remove", "path": "/spec/schedulingGates/0"},
@@ -52,32 +56,31 @@ def _guards(pod: Pod) -> Operations:
     ]
 
 
-def _node_selector(pod: Pod, flavor: Flavor) -> Operations:
-    own = dict(pod.shape.constraints.node_selector)
-    missing = {key: value for key, value in flavor.node_labels if key not in own}
-    if not missing:
+def _node_selector(pod: Pod, held: Narrowing) -> Operations:
+    if not held.node_labels:
         return []
     if not pod.outline.node_selector:
-        return [{"op": "add", "path": "/spec/nodeSelector", "value": missing}]
+        return [{"op": "add", "path": "/spec/nodeSelector", "value": dict(held.node_labels)}]
     return [
-        {"op": "add", "path": f"/spec/nodeSelector/{escape(key)}", "value": value} for key, value in missing.items()
+        {"op": "add", "path": f"/spec/nodeSelector/{escape(key)}", "value": value} for key, value in held.node_labels
     ]
 
 
-def _affinity(pod: Pod, flavor: Flavor, node: str | None) -> Operations:
-    terms = pod.shape.constraints.terms
-    required: Operations = []
-    if flavor.requirements and terms is not None:
-        required = [op for index, term in enumerate(terms) for op in _narrow_term(index, term, flavor)]
+def _affinity(pod: Pod, held: Narrowing, node: str | None) -> Operations:
+    terms = pod.shape.constraints.terms or ()
+    operations = [
+        operation
+        for index, (term, appended) in enumerate(zip(terms, held.appended, strict=True))
+        for operation in _append(index, term, appended)
+    ]
     new: dict[str, Any] = {}
-    if flavor.requirements and terms is None:
-        wanted = [requirement_document(requirement) for requirement in flavor.requirements]
-        new["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
+    if held.required:
+        new[REQUIRED] = {"nodeSelectorTerms": [term_document(Term(held.required))]}
     if node is not None and pod.outline.preferred:
-        required.append({"op": "add", "path": f"{_PREFERRED}/-", "value": _pin(node)})
+        operations.append({"op": "add", "path": f"{_NODE_AFFINITY}/{PREFERRED}/-", "value": _pin(node)})
     elif node is not None:
-        new["preferredDuringSchedulingIgnoredDuringExecution"] = [_pin(node)]
-    return required + _set_node_affinity(pod, new)
+        new[PREFERRED] = [_pin(node)]
+    return operations + _set_node_affinity(pod, new)
 
 
 def _set_node_affinity(pod: Pod, new: dict[str, Any]) -> Operations:
@@ -90,23 +93,19 @@ def _set_node_affinity(pod: Pod, new: dict[str, Any]) -> Operations:
     return [{"op": "add", "path": f"{_NODE_AFFINITY}/{field}", "value": value} for field, value in new.items()]
 
 
-def _narrow_term(index: int, term: Term, flavor: Flavor) -> Operations:
-    if term.is_empty:
-        return []
-    wanted = [requirement_document(r) for r in flavor.requirements if r not in term.expressions]
-    path = f"{_REQUIRED}/nodeSelectorTerms/{index}/matchExpressions"
-    if not term.expressions:
-        return [{"op": "add", "path": path, "value": wanted}]
-    return [{"op": "add", "path": f"{path}/-", "value": one} for one in wanted]
+def _append(index: int, term: Term, appended: Sequence[Requirement]) -> Operations:
+    documents = [requirement_document(requirement) for requirement in appended]
+    path = f"{_NODE_AFFINITY}/{REQUIRED}/nodeSelectorTerms/{index}/matchExpressions"
+    if documents and not term.expressions:
+        return [{"op": "add", "path": path, "value": documents}]
+    return [{"op": "add", "path": f"{path}/-", "value": one} for one in documents]
 
 
-def _tolerations(pod: Pod, flavor: Flavor) -> Operations:
-    missing = [toleration_document(t) for t in flavor.tolerations if t not in pod.shape.constraints.tolerations]
-    if not missing:
-        return []
-    if not pod.outline.tolerations:
-        return [{"op": "add", "path": "/spec/tolerations", "value": missing}]
-    return [{"op": "add", "path": "/spec/tolerations/-", "value": one} for one in missing]
+def _tolerations(pod: Pod, held: Narrowing) -> Operations:
+    documents = [toleration_document(toleration) for toleration in held.tolerations]
+    if documents and not pod.outline.tolerations:
+        return [{"op": "add", "path": "/spec/tolerations", "value": documents}]
+    return [{"op": "add", "path": "/spec/tolerations/-", "value": one} for one in documents]
 
 
 def _stamps(pod: Pod, flavor: Flavor, cluster_queue: str, admitted_at: str) -> Operations:
@@ -126,5 +125,4 @@ def _stamps(pod: Pod, flavor: Flavor, cluster_queue: str, admitted_at: str) -> O
 
 
 def _pin(node: str) -> dict[str, Any]:
-    field = requirement_document(Requirement("metadata.name", Operator.IN, (node,)))
-    return {"weight": PIN_WEIGHT, "preference": {"matchFields": [field]}}
+    return {"weight": PIN_WEIGHT, "preference": term_document(Term(fields=(named(node),)))}

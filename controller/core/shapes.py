@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.core.amounts import Requests
-from controller.core.labels import Operator, Requirement, Term
+from controller.core.labels import Term
 from controller.core.taints import Toleration
 
 
@@ -37,13 +37,6 @@ class Constraints:
         if any(labels.get(key) != value for key, value in self.node_selector):
             return False
         return self.terms is None or any(term.matches(name, labels) for term in self.terms)
-
-    def alternatives(self) -> tuple[tuple[Requirement, ...], ...]:
-        """Each set of label requirements under which the pod could run; none when nothing could hold."""
-        selector = tuple(Requirement(key, Operator.IN, (value,)) for key, value in self.node_selector)
-        if self.terms is None:
-            return (selector,)
-        return tuple((*selector, *term.expressions) for term in self.terms if not term.is_empty)
 
 
 @dataclass(frozen=True, slots=True)

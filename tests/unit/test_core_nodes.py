@@ -71,13 +71,6 @@ def test_a_flavors_own_tolerations_count() -> None:
     assert NodeIndex(tainted, {"spot": tolerant}).eligible(tolerant, constraints()) == ("a",)
 
 
-def test_the_alternatives_of_a_pod_are_its_selector_with_each_term() -> None:
-    both = constraints(selector={"a": "1"}, terms=[a_term("b Exists"), a_term()])
-    assert [[one.key for one in alternative] for alternative in both.alternatives()] == [["a", "b"]]
-    assert constraints().alternatives() == ((),)
-    assert constraints(terms=[a_term()]).alternatives() == ()
-
-
 def test_a_pods_phase_follows_its_gates_its_queue_and_its_node() -> None:
     phases = [
         a_pod().phase,

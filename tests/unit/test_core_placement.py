@@ -155,6 +155,17 @@ def test_pods_are_counted_only_where_a_quota_names_them() -> None:
             "flavor spot: none of its 1 ready nodes matches the pod's node selector, affinity and tolerations",
         ),
         (
+            # before quota and nodes: neither could ever help
+            {
+                "shape": a_shape(constraints(selector={"pool": "steady"})),
+                "usage": {("team-a", "spot", "cpu"): 9500},
+                "nodes": [],
+            },
+            Reason.NEVER_FITS,
+            "flavor spot: the pod's own node selector or affinity contradicts it on pool "
+            "(the pod: pool=steady; the flavor: pool=spot)",
+        ),
+        (
             {"flavors": TWO_FLAVORS, "queues": [TWO], "shape": a_shape(cpu="9"), "nodes": [STEADY_NODE]},
             Reason.NEVER_FITS,
             "flavor spot: needs 9 cpu, more than the whole quota (2); "
@@ -218,12 +229,14 @@ def test_a_static_sum_is_shared_by_all_queues() -> None:
         (
             a_shape(constraints(selector={"pool": "spot"})),
             {"cpu": "9"},
-            "flavor licence: the pod's own node selector or affinity contradicts it on pool",
+            "flavor licence: the pod's own node selector or affinity contradicts it on pool "
+            "(the pod: pool=spot; the flavor: pool=steady)",
         ),
         (
             a_shape(constraints(terms=[a_term("pool In spot"), a_term("pool NotIn steady")])),
             {"cpu": "9"},
-            "flavor licence: the pod's own node selector or affinity contradicts it on pool",
+            "flavor licence: the pod's own node selector or affinity contradicts it on pool "
+            "(the pod: pool=spot; the flavor: pool=steady), in the first of its 2 terms",
         ),
         (
             a_shape(constraints(terms=[a_term()])),

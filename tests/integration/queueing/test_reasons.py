@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from controller.kube.client import MERGE_PATCH
@@ -101,14 +103,16 @@ async def test_a_foreign_gate_stays_until_its_owner_removes_it(team: Team) -> No
     await team.until_bound("one")
 
 
-async def test_a_pod_that_contradicts_a_static_flavor_is_not_released(team: Team) -> None:
-    await team.flavor("static", nodeLabels={TEAM_LABEL: team.id}, capacity={"mode": "Static", "static": {"cpu": 2}})
+@pytest.mark.parametrize("capacity", [{"mode": "Static", "static": {"cpu": 2}}, {"mode": "Nodes"}])
+async def test_a_pod_that_contradicts_a_flavor_is_not_released(team: Team, capacity: dict[str, Any]) -> None:
+    await team.flavor("static", nodeLabels={TEAM_LABEL: team.id}, capacity=capacity)
     await team.cluster_queue({"static": {"cpu": 2}})
     await team.local_queue()
     await team.pod("one", spec={"nodeSelector": {TEAM_LABEL: "another"}})
     message = await team.until_waiting("one", "NeverFits")
     assert message == (
-        f"flavor {team.full('static')}: the pod's own node selector or affinity contradicts it on {TEAM_LABEL}"
+        f"flavor {team.full('static')}: the pod's own node selector or affinity contradicts it on {TEAM_LABEL} "
+        f"(the pod: {TEAM_LABEL}=another; the flavor: {TEAM_LABEL}={team.id})"
     )
 
 

@@ -1,0 +1,61 @@
+"""The release patch against Kubernetes itself: whatever pod the apiserver has, it takes the release."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from random import Random
+
+from controller.core.keys import GATE, QUEUE_NAME
+from controller.core.labels import Operator, Requirement
+from controller.core.narrowing import Narrowing, narrow
+from controller.core.queues import Flavor
+from controller.core.release_patch import release_patch
+from controller.core.taints import Toleration
+from tests.differential import directives, words
+from tests.differential.oracle import Oracle, Pair
+from tests.differential.pairs import stored_pod
+from tests.differential.words import chance, some
+from tests.support.json_patch import patched
+from tests.support.pod_documents import CREATED, decoded
+
+_PODS = 3000
+
+
+def _flavor(random: Random) -> Flavor:
+    labels = {random.choice(words.LEGAL_KEYS): random.choice(words.LEGAL_VALUES) for _ in some(random, 2)}
+    found = [directives.node_requirement(random, legal=True) for _ in some(random, 3)]
+    tolerations = [directives.toleration(random, legal=True) for _ in some(random, 2)]
+    return Flavor(
+        name="spot",
+        node_labels=tuple(sorted(labels.items())),
+        requirements=tuple(Requirement(r["key"], Operator(r["operator"]), tuple(r.get("values") or ())) for r in found),
+        tolerations=tuple(
+            Toleration(t["key"], t["operator"], t.get("value", ""), t.get("effect", ""), t.get("tolerationSeconds"))
+            for t in tolerations
+            # what a flavor may have: no numeric operators
+            if t["operator"] in ("Equal", "Exists")
+        ),
+    )
+
+
+def _releases(random: Random) -> Iterator[Pair]:
+    for _ in range(_PODS):
+        old = stored_pod(random)
+        old["spec"] = {**old["spec"], "schedulingGates": [{"name": GATE}]}
+        old["spec"].pop("nodeName", None)
+        old["metadata"]["labels"] = {**old["metadata"]["labels"], QUEUE_NAME: "main"}
+        old["metadata"].pop("annotations", None)
+        pod, flavor = decoded(old), _flavor(random)
+        if isinstance(narrow(pod.shape.constraints, flavor), Narrowing):
+            node = "node-1" if chance(random, 50) else None
+            operations = release_patch(pod, flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+            yield old, patched(old, operations)
+
+
+def test_no_release_is_refused(kubernetes: Oracle) -> None:
+    seed = secrets.randbits(32)
+    releases = list(_releases(Random(seed)))  # noqa: S311 - cases, not secrets
+    assert len(releases) > _PODS // 4
+    for release, verdict in zip(releases, kubernetes.judge(releases), strict=True):
+        assert verdict == (), (seed, release)
