@@ -39,6 +39,13 @@ def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -
     callback=_class_name,
     help="RuntimeClass of pods that name none, where their namespace has no default; implies --runtime-classes.",
 )
+@click.option(
+    "--trusted-user",
+    multiple=True,
+    metavar="NAME",
+    default=("system:serviceaccount:penstock-system:penstock-controller",),
+    help="User whose updates of pods are not judged by policies; can be given more than once.",
+)
 @click.option("--pod-policies", is_flag=True, help="Apply ClusterPodSchedulingPolicies and PodSchedulingPolicies.")
 @log_options
 def main(
@@ -51,6 +58,7 @@ def main(
     tls_key: Path,
     runtime_classes: bool,
     default_runtime_class: str | None,
+    trusted_user: tuple[str, ...],
     pod_policies: bool,
     log_level: LogLevel,
     log_format: LogFormat,
@@ -72,6 +80,7 @@ def main(
         runtime_classes=runtime_classes,
         default_runtime_class=default_runtime_class,
         pod_policies=pod_policies,
+        trusted_users=frozenset(trusted_user),
     )
     run_program(run(settings, certificate), level=log_level, form=log_format)
 
