@@ -10,7 +10,8 @@ from controller.core.runtime_classes import is_class_name
 from controller.telemetry.http import Address
 from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program
-from webhook.app import Settings, run
+from webhook.app import run
+from webhook.settings import Settings
 from webhook.tls import Certificate, CertificateError
 
 

@@ -81,3 +81,10 @@ class ClusterWorld:
     def trusts(self, user: str) -> bool:
         """Whether the updates of this user are not judged."""
         return user in self._trusted_users
+
+    def faulty_policies(self) -> list[tuple[str, str]]:
+        """Kind and name (with its namespace) of policies that are in effect for nobody."""
+        return [
+            ("PodSchedulingPolicy", f"{namespace}/{name}") if namespace else ("ClusterPodSchedulingPolicy", name)
+            for namespace, name in self.policies.faults
+        ]

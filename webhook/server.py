@@ -6,9 +6,9 @@ import time
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from controller.telemetry import logs
+from webhook.metrics import WebhookMetrics
 from webhook.review import Answer, BadReview, Request, read, write
 from webhook.steps import mutate
 from webhook.validation import validate
@@ -20,37 +20,6 @@ Judge = Callable[[Request, World], Answer]
 
 _BODY_LIMIT = 20 * 2**20
 """The apiserver takes requests of 3 MiB and may write a character of them as six: what it takes must not pass us by."""
-_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
-_RESULTS = {"mutate": ("changed", "unchanged", "denied", "bad"), "validate": ("allowed", "denied", "bad")}
-
-
-class WebhookMetrics:
-    """The webhook's metrics, in a registry of their own."""
-
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.reviews = Counter(
-            "penstock_webhook_reviews_total",
-            "Admission reviews, by endpoint and result (changed, unchanged, denied, bad; allowed, denied, bad).",
-            ["endpoint", "result"],
-            registry=self.registry,
-        )
-        for endpoint, results in _RESULTS.items():
-            for result in results:
-                self.reviews.labels(endpoint, result)
-        self.policies = Counter(
-            "penstock_webhook_policies_total",
-            "Pod scheduling policies that concerned a pod, by policy and by what became of it.",
-            ["policy", "result"],
-            registry=self.registry,
-        )
-        self.seconds = Histogram(
-            "penstock_webhook_review_seconds",
-            "Time from a review's body to its answer, by endpoint.",
-            ["endpoint"],
-            registry=self.registry,
-            buckets=_BUCKETS,
-        )
 
 
 def admission(

@@ -195,5 +195,20 @@ def test_a_policy_that_became_faulty_is_in_effect_no_more_and_reported() -> None
     assert world.faults[0].startswith("podschedulingpolicies.penstock.dev/default/batch: spec.affinity.nodeAffinity.")
 
 
+@pytest.mark.parametrize("how", ["mended", "deleted", "no longer listed"])
+def test_a_faulty_policy_is_known_until_it_is_mended_or_gone(how: str) -> None:
+    world = PolicyWorld(pod_policy(affinity=node_terms({})), cluster_pod_policy("w", affinity=node_terms({})))
+    assert list(world.policies.faults) == [("default", "batch"), ("", "w")]
+    sink = PolicySink(world.policies, cluster_wide=False)
+    match how:
+        case "mended":
+            sink.upsert(read_policy(raw(pod_policy())))
+        case "deleted":
+            sink.remove(read_policy(raw(pod_policy())))
+        case _:
+            sink.replace([])
+    assert list(world.policies.faults) == [("", "w")]
+
+
 def names(world: PolicyWorld, namespace: str) -> list[str]:
     return [policy.key for policy in world.policies.of(namespace)]

@@ -15,8 +15,9 @@ from cryptography import x509
 
 from tests.support.worlds import EmptyWorld
 from webhook import server
+from webhook.metrics import WebhookMetrics
 from webhook.review import Answer
-from webhook.server import WebhookMetrics, admission
+from webhook.server import admission
 from webhook.tls import Certificate, CertificateError
 
 Json = dict[str, Any]
