@@ -18,7 +18,7 @@ from controller.kube.decode import decode_metadata, decode_runtime_class
 from controller.kube.watch import Informer, Sink, Trouble
 from controller.telemetry import logs
 from webhook import runtime_classes
-from webhook.cluster_world import ClusterWorld
+from webhook.cluster_world import NAMESPACES, ClusterWorld
 from webhook.settings import Settings
 
 _log = logs.get("sources")
@@ -43,7 +43,7 @@ def missing(sources: list[Informer[Any]]) -> str | None:
 
 
 def _all(world: ClusterWorld, settings: Settings) -> Iterator[_Source]:
-    yield "/api/v1/namespaces", decode_metadata, world.namespaces
+    yield NAMESPACES, decode_metadata, world.namespaces
     yield f"{_OURS}/localqueues", decode_metadata, world.local_queues
     if world.runtime_classes is not None:
         yield runtime_classes.PATH, decode_runtime_class, world.runtime_classes

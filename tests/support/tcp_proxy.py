@@ -20,6 +20,7 @@ class TcpProxy:
         parts = urlsplit(target)
         self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 443
         self._pipes: set[asyncio.StreamWriter] = set()
+        self._flows: set[asyncio.Event] = set()
         self._is_cut = False
         self._listening: asyncio.Server | None = None
 
@@ -42,12 +43,19 @@ class TcpProxy:
     def cut(self) -> None:
         """End every connection, and every new one at once."""
         self._is_cut = True
+        for flow in self._flows:
+            flow.set()
         for pipe in list(self._pipes):
             pipe.close()
 
     def mend(self) -> None:
         """Take connections again."""
         self._is_cut = False
+
+    def stall(self) -> None:
+        """Hand on nothing more to who is connected now; new connections work."""
+        for flow in self._flows:
+            flow.clear()
 
     def kubeconfig(self, original: Path, folder: Path) -> Path:
         """A copy of a kubeconfig that leads through here."""
@@ -65,16 +73,21 @@ class TcpProxy:
             return
         onward_reader, onward_writer = await asyncio.open_connection(self._host, self._port)
         self._pipes |= {writer, onward_writer}
+        flow = asyncio.Event()
+        flow.set()
+        self._flows.add(flow)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._pump(reader, onward_writer), name="there")
-                group.create_task(self._pump(onward_reader, writer), name="back")
+                group.create_task(self._pump(reader, onward_writer, flow), name="there")
+                group.create_task(self._pump(onward_reader, writer, flow), name="back")
         finally:
             self._pipes -= {writer, onward_writer}
+            self._flows.remove(flow)
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, flow: asyncio.Event) -> None:
         with suppress(OSError):
             while chunk := await reader.read(_CHUNK):
+                await flow.wait()
                 writer.write(chunk)
                 await writer.drain()
         writer.close()

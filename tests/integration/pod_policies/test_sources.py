@@ -120,6 +120,19 @@ async def test_cut_off_it_serves_what_it_knew_and_says_since_when(team: PolicyTe
         await eventually(caught_up, seconds=60, message="it does not catch up")
 
 
+async def test_a_namespace_that_no_watch_has_told_of_is_asked_for(team: PolicyTeam, tmp_path: Path) -> None:
+    label, name = team.full("fresh"), team.full("new")
+    await team.wide("fresh", namespaceSelector={"matchLabels": {label: "yes"}}, nodeSelector={"a": "b"})
+    async with a_webhook(team.sandbox, tmp_path, is_cut=False) as webhook:
+        await webhook.program.wait_ready()
+        webhook.proxy.stall()
+        await team.client.post("/api/v1/namespaces", {"metadata": {"name": name, "labels": {label: "yes"}}})
+        try:
+            assert await webhook.review(name) == (200, ["/spec/nodeSelector", "/metadata/annotations"])
+        finally:
+            await team.client.delete(f"/api/v1/namespaces/{name}")
+
+
 async def test_before_it_knows_anything_it_answers_nothing(team: PolicyTeam, tmp_path: Path) -> None:
     async with a_webhook(team.sandbox, tmp_path, is_cut=True) as webhook:
         await eventually(lambda: webhook.program.port("reviews"), message="it does not listen")
