@@ -10,7 +10,8 @@ from controller.core.runtime_classes import is_class_name
 from controller.telemetry.http import Address
 from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program
-from webhook.app import Settings, run
+from webhook.app import run
+from webhook.settings import Settings
 from webhook.tls import Certificate, CertificateError
 
 
@@ -39,6 +40,13 @@ def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -
     callback=_class_name,
     help="RuntimeClass of pods that name none, where their namespace has no default; implies --runtime-classes.",
 )
+@click.option(
+    "--trusted-user",
+    multiple=True,
+    metavar="NAME",
+    default=("system:serviceaccount:penstock-system:penstock-controller",),
+    help="User whose updates of pods are not judged by policies; can be given more than once.",
+)
 @click.option("--pod-policies", is_flag=True, help="Apply ClusterPodSchedulingPolicies and PodSchedulingPolicies.")
 @log_options
 def main(
@@ -51,6 +59,7 @@ def main(
     tls_key: Path,
     runtime_classes: bool,
     default_runtime_class: str | None,
+    trusted_user: tuple[str, ...],
     pod_policies: bool,
     log_level: LogLevel,
     log_format: LogFormat,
@@ -72,6 +81,7 @@ def main(
         runtime_classes=runtime_classes,
         default_runtime_class=default_runtime_class,
         pod_policies=pod_policies,
+        trusted_users=frozenset(trusted_user),
     )
     run_program(run(settings, certificate), level=log_level, form=log_format)
 

@@ -21,7 +21,10 @@ class BadReview(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The parts of an AdmissionRequest that steps read. `pod` is the object as it would be stored."""
+    """The parts of an AdmissionRequest that steps and checks read. `pod` is the object as it would be stored.
+
+    `old` is the object as it is stored, None when there is none yet.
+    """
 
     uid: str
     operation: str
@@ -30,6 +33,7 @@ class Request:
     user: str
     groups: tuple[str, ...]
     pod: Mapping[str, Any]
+    old: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,16 @@ class Answer:
     denial: str | None = None
     counted: tuple[tuple[str, str], ...] = ()
     """What becomes of policies, (policy, result), for the metrics alone."""
+
+    def __add__(self, more: Answer) -> Answer:
+        """Both, one after the other."""
+        return Answer(
+            operations=(*self.operations, *more.operations),
+            warnings=(*self.warnings, *more.warnings),
+            audit=(*self.audit, *more.audit),
+            denial=self.denial or more.denial,
+            counted=(*self.counted, *more.counted),
+        )
 
 
 def read(body: bytes) -> Request:
@@ -117,6 +131,7 @@ class _Form(msgspec.Struct):
     subresource: str | None = msgspec.field(name="subResource", default=None)
     user: _User = msgspec.field(name="userInfo", default_factory=_User)
     pod: _Pod | None = msgspec.field(name="object", default=None)
+    old: _Pod | None = msgspec.field(name="oldObject", default=None)
 
 
 def _request(request: dict[str, Any]) -> Request:
@@ -132,6 +147,7 @@ def _request(request: dict[str, Any]) -> Request:
         user=form.user.username,
         groups=tuple(form.user.groups or ()),
         pod=request.get("object") or {},
+        old=request.get("oldObject"),
     )
 
 

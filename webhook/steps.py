@@ -34,10 +34,5 @@ def mutate(request: Request, world: World) -> Answer:
             return answer
         if answer.operations:
             request = replace(request, pod=applied(request.pod, answer.operations))
-        total = Answer(
-            operations=(*total.operations, *answer.operations),
-            warnings=(*total.warnings, *answer.warnings),
-            audit=(*total.audit, *answer.audit),
-            counted=(*total.counted, *answer.counted),
-        )
+        total += answer
     return total

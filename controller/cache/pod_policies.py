@@ -47,6 +47,8 @@ class Policies:
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
+        self.faults: dict[Key, str] = {}
+        """Those that are in effect for nobody, and why."""
         self._known: dict[Key, Policy] = {}
         self._in_order: tuple[Policy, ...] = ()
         self._reaching: dict[str, tuple[Mapping[str, str], tuple[Policy, ...]]] = {}
@@ -70,11 +72,13 @@ class Policies:
     def drop(self, key: Key) -> None:
         """One is gone."""
         self._known.pop(key, None)
+        self.faults.pop(key, None)
         self._sort()
 
     def replace(self, reads: Iterable[ReadPolicy], *, cluster_wide: bool) -> None:
         """All there are of one kind."""
         self._known = {key: policy for key, policy in self._known.items() if (key[0] == "") is not cluster_wide}
+        self.faults = {key: fault for key, fault in self.faults.items() if (key[0] == "") is not cluster_wide}
         for read in reads:
             self._set(read)
         self._sort()
@@ -82,8 +86,10 @@ class Policies:
     def _set(self, read: ReadPolicy) -> None:
         if read.policy is not None:
             self._known[read.key] = read.policy
+            self.faults.pop(read.key, None)
             return
         self._known.pop(read.key, None)
+        self.faults[read.key] = read.fault or ""
         self._report(read.fault or "")
 
     def _sort(self) -> None:

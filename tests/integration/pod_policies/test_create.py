@@ -300,3 +300,24 @@ async def test_a_converted_object_of_kupid_works(team: PolicyTeam) -> None:
     assert required(pod) == [pool("etcd")]
     assert written["spec"]["tolerations"][0] in pod["spec"]["tolerations"]  # type: ignore[index]
     assert policies_of(pod) == team.full("kupid")
+
+
+async def test_a_pod_made_right_after_its_namespace_gets_the_policies_of_its_labels(team: PolicyTeam) -> None:
+    label = team.full("fresh")
+    await team.wide("fresh", namespaceSelector={"matchLabels": {label: "yes"}}, nodeSelector={"a": "b"})
+    await team.in_effect()
+    body = {
+        "metadata": {"name": "one"},
+        "spec": {"serviceAccountName": "first", "containers": [{"name": "main", "image": "none"}]},
+    }
+    found = []
+    for number in range(30):
+        name = team.full(f"new-{number}")
+        await team.client.post("/api/v1/namespaces", {"metadata": {"name": name, "labels": {label: "yes"}}})
+        # an account of one's own: the default one comes later
+        await team.client.post(f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "first"}})
+        pods = f"/api/v1/namespaces/{name}/pods"
+        pod = orjson.loads(await team.client.post(pods, body, params={"dryRun": "All"}))
+        found.append(pod["spec"].get("nodeSelector"))
+        await team.client.delete(f"/api/v1/namespaces/{name}")
+    assert found == [{"a": "b"}] * 30

@@ -8,7 +8,7 @@ import pytest
 
 from controller.core.keys import QUEUE_NAME
 from controller.kube.client import MERGE_PATCH
-from controller.kube.errors import ApiError, Forbidden, NotFound
+from controller.kube.errors import ApiError, Forbidden, Invalid, NotFound
 from controller.sandbox import Sandbox
 from tests.integration.runtime_classes.conftest import CLASSES, STANDARD, Corner
 from tests.support import plain_http
@@ -226,3 +226,29 @@ async def test_a_runtime_is_upgraded_by_a_new_class_and_a_moved_default(corner: 
         return False
 
     await eventually(refused, message="a pod of the old class is still let in")
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        ({"op": "replace", "path": "/spec/nodeSelector/runtime", "value": "runc"}, "spec.nodeSelector"),
+        ({"op": "remove", "path": "/spec/nodeSelector"}, "spec.nodeSelector"),
+        ({"op": "remove", "path": "/spec/tolerations"}, "spec.tolerations"),
+        ({"op": "remove", "path": "/spec/overhead"}, "spec: Forbidden: pod updates may not change fields other than"),
+        (
+            {"op": "replace", "path": "/spec/runtimeClassName", "value": STANDARD},
+            "spec: Forbidden: pod updates may not change fields other than",
+        ),
+    ],
+)
+async def test_what_a_class_demands_cannot_be_taken_from_a_gated_pod(
+    corner: Corner, operation: Json, text: str
+) -> None:
+    """The apiserver refuses it by its own rules (KEP-3838), whoever asks: no check of ours is needed."""
+    await corner.default_class(await corner.runtime_class("kata", **RULES))
+    created = await corner.pod("one", queue=None, spec={"schedulingGates": [{"name": "example.com/other"}]})
+    assert created["spec"]["nodeSelector"] == {"runtime": "kata"}
+    with pytest.raises(Invalid) as refused:
+        await corner.patch("one", [operation])
+    assert text in refused.value.message
+    assert (await corner.get("one"))["spec"] == created["spec"]

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from typing import Any, cast
+
+import orjson
+from msgspec import Raw
+
+from controller.cache.pod_policies import read_cluster_policy, read_policy
+from controller.kube.watch import Informer
+from tests.support.api_objects import cluster_pod_policy, node_terms, pod_policy
+from webhook.cluster_world import ClusterWorld
+from webhook.metrics import WebhookMetrics
+
+
+class ASource:
+    """As much of an informer as metrics read."""
+
+    def __init__(self, resource: str, stale_seconds: float | None) -> None:
+        self.resource = resource
+        self.stale_seconds = stale_seconds
+
+    @property
+    def as_informer(self) -> Informer[Any]:
+        return cast("Informer[Any]", self)
+
+
+def samples(metrics: WebhookMetrics, name: str) -> dict[tuple[str, ...], float]:
+    return {
+        tuple(sample.labels.values()): sample.value
+        for metric in metrics.registry.collect()
+        for sample in metric.samples
+        if sample.name == f"penstock_webhook_{name}"
+    }
+
+
+def test_a_source_that_fails_shows_with_its_age_until_it_works_again() -> None:
+    metrics = WebhookMetrics()
+    pods, others = ASource("namespaces", 12.5), ASource("localqueues", None)
+    metrics.refresh_sources([pods.as_informer, others.as_informer])
+    assert samples(metrics, "source_up") == {("namespaces",): 0, ("localqueues",): 1}
+    assert samples(metrics, "source_stale_seconds") == {("namespaces",): 12.5, ("localqueues",): 0}
+    pods.stale_seconds = None
+    metrics.refresh_sources([pods.as_informer])
+    assert samples(metrics, "source_up")["namespaces",] == 1
+    assert samples(metrics, "source_stale_seconds")["namespaces",] == 0
+
+
+def test_a_policy_that_is_not_in_effect_is_named_until_it_is_mended() -> None:
+    world, metrics = ClusterWorld(), WebhookMetrics()
+    broken = node_terms({})
+    world.policies.put(read_policy(Raw(orjson.dumps(pod_policy(affinity=broken)))))
+    world.policies.put(read_cluster_policy(Raw(orjson.dumps(cluster_pod_policy("w", affinity=broken)))))
+    metrics.refresh_faulty(world.faulty_policies())
+    assert samples(metrics, "policies_not_in_effect") == {
+        ("ClusterPodSchedulingPolicy", "w"): 1,
+        ("PodSchedulingPolicy", "default/batch"): 1,
+    }
+    world.policies.put(read_cluster_policy(Raw(orjson.dumps(cluster_pod_policy("w")))))
+    metrics.refresh_faulty(world.faulty_policies())
+    assert samples(metrics, "policies_not_in_effect") == {("PodSchedulingPolicy", "default/batch"): 1}
+
+
+def test_a_thousand_broken_policies_do_not_become_a_thousand_series() -> None:
+    metrics = WebhookMetrics()
+    metrics.refresh_faulty(("PodSchedulingPolicy", f"team/{number:04}") for number in range(1000))
+    found = samples(metrics, "policies_not_in_effect")
+    assert (len(found), found["PodSchedulingPolicy", "(others)"], sum(found.values())) == (101, 900, 1000)
