@@ -5,17 +5,13 @@ Finds and builds; starts none of them.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.sandbox import toolchain
+from controller.sandbox import gobuild, toolchain
 from controller.sandbox.errors import SandboxError
 from controller.sandbox.layout import cache_folder
 from controller.sandbox.progress import Progress
@@ -98,57 +94,19 @@ def _missing(cache: Path, wanted: list[_Program]) -> list[_Program]:
 
 
 def _build(cache: Path, wanted: list[_Program], progress: Progress) -> None:
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with _one_builder(cache, progress):
-            # another builder may have finished while we waited for the lock
-            missing = _missing(cache, wanted)
-            go = toolchain.go(cache.parent, progress) if missing else Path()
-            for number, program in enumerate(missing, start=1):
-                _build_one(go, cache, program, f"building {program.name} ({number} of {len(missing)})", progress)
-    except OSError as error:
-        where = error.filename or cache
-        raise SandboxError(f"{where}: {error.strerror}; set XDG_CACHE_HOME to a folder you can write to") from error
-
-
-@contextmanager
-def _one_builder(cache: Path, progress: Progress) -> Iterator[None]:
-    handle = os.open(cache / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress.say("another process builds the sandbox's programs; waiting for it")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        for remains in cache.glob(".building-*"):
-            shutil.rmtree(remains, ignore_errors=True)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _build_one(go: Path, cache: Path, program: _Program, label: str, progress: Progress) -> None:
-    """Build into a folder beside the place and move the program there when it is whole."""
-    draft = cache / f".building-{program.name}"
-    draft.mkdir()
-    log = cache / f"{program.name}.build.log"
-    stamp = [f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in _STAMP.items()] if program.stamped else []
-    arguments = [str(go), "build", "-trimpath", "-ldflags", " ".join(["-s", "-w", *stamp])]
-    arguments += ["-o", str(draft / program.name), program.package]
-    # CGO off: no C compiler is needed, and the programs run on any machine of this system
-    settings = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off", "CGO_ENABLED": "0"}
-    try:
-        code = progress.run(
-            label, arguments, log=log, environment={**os.environ, **settings}, folder=_MODULES / program.module
-        )
-        if code != 0:
-            raise SandboxError(_why(program, log))
-        (draft / program.name).rename(cache / program.name)
-        log.unlink()
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def _why(program: _Program, log: Path) -> str:
-    remedy = "check the network and GOPROXY, or set KUBEBUILDER_ASSETS to a folder with all programs"
-    return f"{program.name} cannot be built: {toolchain.last_line(log)}; {remedy} (log: {log})"
+    with gobuild.one_builder(cache, progress):
+        # another builder may have finished while we waited for the lock
+        missing = _missing(cache, wanted)
+        go = toolchain.go(cache.parent, progress) if missing else Path()
+        for number, program in enumerate(missing, start=1):
+            stamp = [f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in _STAMP.items()] if program.stamped else []
+            gobuild.build(
+                go,
+                _MODULES / program.module,
+                program.package,
+                cache / program.name,
+                progress=progress,
+                flags=stamp,
+                count=f" ({number} of {len(missing)})",
+                remedy="check the network and GOPROXY, or set KUBEBUILDER_ASSETS to a folder with all programs",
+            )

