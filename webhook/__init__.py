@@ -1,5 +1,5 @@
-"""Program 2, `python -m webhook`: what happens to a pod when it is created.
+"""Program 2, `python -m webhook`: what happens to a pod when it is created, and to a pod template when it is written.
 
-Pure: `review`, `patching`, `world`, `creators`, `steps`. Edge: `server`, `tls`, `runtime_classes`, `app`. Uses what
-`controller` shares and no more.
+Pure: `review`, `template_review`, `patching`, `world`, `creators`, `steps`. Edge: `server`, `tls`, `runtime_classes`,
+`app`. Uses what `controller` shares and no more.
 """

@@ -12,7 +12,7 @@ from typing import Any
 
 from controller.cache.pod_policies import Policies, PolicySink, read_cluster_policy, read_policy
 from controller.core.keys import GROUP, VERSION
-from controller.core.pod_policies import Policy
+from controller.core.pod_policies import Policy, Target
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_runtime_class
@@ -104,6 +104,10 @@ class ClusterWorld:
     def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
         """The policies that may concern pods of this namespace, in order."""
         return self.policies.of(namespace)
+
+    def template_policies(self, namespace: str) -> tuple[Policy, ...]:
+        """The policies that may concern templates of pods in this namespace, in order."""
+        return self.policies.of(namespace, Target.POD_TEMPLATES)
 
 
 async def run(settings: Settings, certificate: Certificate) -> None:

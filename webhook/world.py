@@ -38,3 +38,6 @@ class World(Protocol):
 
     def pod_policies(self, namespace: str) -> Sequence[Policy]:
         """The policies that may concern pods of this namespace; none where they were not asked for."""
+
+    def template_policies(self, namespace: str) -> Sequence[Policy]:
+        """The same for the templates of pods in this namespace's workloads."""

@@ -20,7 +20,7 @@ from controller.cache.objects import to_selector
 from controller.core import directives
 from controller.core.directives import PREFERRED, REQUIRED, Directives, PodTermList, Preferred
 from controller.core.labels import Operator, Requirement, Term
-from controller.core.pod_policies import Mode, OnConflict, Policy, order_key
+from controller.core.pod_policies import Mode, OnConflict, Policy, Target, order_key
 from controller.core.taints import Toleration
 from controller.kube.decode import UnreadableObject
 
@@ -45,11 +45,12 @@ class Policies:
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
         self._known: dict[Key, Policy] = {}
-        self._by_namespace: dict[str, tuple[Policy, ...]] = {}
+        self._by_namespace: dict[Target, dict[str, tuple[Policy, ...]]] = {target: {} for target in Target}
 
-    def of(self, namespace: str) -> tuple[Policy, ...]:
-        """Those that may concern pods of this namespace, in order."""
-        return self._by_namespace.get(namespace) or self._by_namespace.get("", ())
+    def of(self, namespace: str, target: Target = Target.PODS) -> tuple[Policy, ...]:
+        """Those that may concern pods, or templates of pods, of this namespace, in order."""
+        known = self._by_namespace[target]
+        return known.get(namespace) or known.get("", ())
 
     def put(self, read: ReadPolicy) -> None:
         """One is new or changed."""
@@ -77,12 +78,19 @@ class Policies:
 
     def _sort(self) -> None:
         in_order = sorted(self._known.values(), key=order_key)
-        wide = tuple(policy for policy in in_order if not policy.namespace)
-        namespaces = {policy.namespace for policy in in_order}
         self._by_namespace = {
-            namespace: (*wide, *(policy for policy in in_order if policy.namespace == namespace != ""))
-            for namespace in (*namespaces, "")
+            target: _by_namespace([one for one in in_order if one.target is target]) for target in Target
         }
+
+
+def _by_namespace(in_order: list[Policy]) -> dict[str, tuple[Policy, ...]]:
+    """For each namespace with policies of its own those and the cluster-wide ones; for "" the latter alone."""
+    wide = tuple(policy for policy in in_order if not policy.namespace)
+    found = {policy.namespace: wide for policy in in_order} | {"": wide}
+    for policy in in_order:
+        if policy.namespace:
+            found[policy.namespace] = (*found[policy.namespace], policy)
+    return found
 
 
 class PolicySink:
@@ -139,6 +147,7 @@ def to_policy(written: WrittenPolicy) -> Policy:
         priority=spec.priority,
         on_conflict=OnConflict(spec.on_conflict),
         mode=Mode(spec.mode),
+        target=Target(spec.target),
         pods=to_selector(spec.pod_selector),
         namespaces=to_selector(namespaces),
         directives=Directives(

@@ -44,6 +44,9 @@ class ClassyWorld:
     def pod_policies(self, namespace: str) -> Sequence[Policy]:
         return ()
 
+    def template_policies(self, namespace: str) -> Sequence[Policy]:
+        return ()
+
 
 def a_class(
     name: str = "kata",

@@ -53,6 +53,9 @@ class Off:
     def pod_policies(self, namespace: str) -> Sequence[Policy]:
         return ()
 
+    def template_policies(self, namespace: str) -> Sequence[Policy]:
+        return ()
+
 
 def a_request(spec: Json | None = None, *, metadata: Json | None = None, **fields: Any) -> Request:
     pod = {"metadata": metadata or {}, "spec": {"containers": [], **(spec or {})}}

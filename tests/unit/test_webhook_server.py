@@ -37,6 +37,9 @@ class EmptyWorld:
     def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
         return ()
 
+    def template_policies(self, namespace: str) -> tuple[Policy, ...]:
+        return ()
+
 
 def a_review(pod: Json | None = None) -> Json:
     queued = {"metadata": {"labels": {"penstock.dev/queue-name": "main"}}, "spec": {}}
@@ -58,6 +61,15 @@ async def post(body: bytes, *, ready: bool = True, path: str = "/mutate/pods") -
         body = await answer.read()
     samples = [s for metric in metrics.reviews.collect() for s in metric.samples if s.name.endswith("_total")]
     return answer.status, body, {s.labels["result"]: int(s.value) for s in samples if s.value}
+
+
+async def test_templates_are_reviewed_at_their_own_path() -> None:
+    review = a_review({"metadata": {}, "spec": {"template": {"metadata": {}, "spec": {}}}})
+    review["request"]["resource"] = {"group": "apps", "resource": "deployments"}
+    status, _, counts = await post(orjson.dumps(review), path="/mutate/podtemplates")
+    assert (status, counts) == (200, {"unchanged": 1})
+    assert (await post(orjson.dumps(review)))[0] == 400
+    assert (await post(orjson.dumps(a_review()), path="/mutate/podtemplates"))[0] == 400
 
 
 @pytest.mark.parametrize(

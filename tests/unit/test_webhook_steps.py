@@ -38,6 +38,9 @@ class AWorld:
     def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
         return ()
 
+    def template_policies(self, namespace: str) -> tuple[Policy, ...]:
+        return ()
+
 
 PLAIN = AWorld()
 DEFAULTING = AWorld(default={DEFAULT_QUEUE: "main"})
