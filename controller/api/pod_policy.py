@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictInt
 
-from controller.api.base import AGE, Column, Definition, Metadata, Model, Resource
+from controller.api.base import AGE, Column, Conditions, Count, Definition, Metadata, Model, Resource, Status, active
 from controller.api.nodes import LabelSelector, Toleration
 from controller.api.placement import Affinity
 from controller.api.rules import SchemaKeys
@@ -19,6 +19,8 @@ _ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
 _COLUMNS = (
     Column("Mode", ".spec.mode", "string", "Whether pods are changed, or only what would be changed is told"),
     Column("Target", ".spec.target", "string", "What is changed: pods, or the templates that they are made from"),
+    Column("Pods", ".status.pods", "integer", "Pods that carry the policy"),
+    active("Whether the policy works as it is written"),
     Column("Priority", ".spec.priority", "integer", "Which of several policies goes first; none means 0"),
     Column("On-Conflict", ".spec.onConflict", "string", "What happens where a pod says otherwise", priority=1),
     Column("Scheduler", ".spec.schedulerName", "string", "The scheduler that pods are given", priority=1),
@@ -99,6 +101,13 @@ class ClusterPodSchedulingPolicySpec(PodSchedulingPolicySpec):
     ] = None
 
 
+class PodSchedulingPolicyStatus(Status):
+    """What Penstock sees of the policy."""
+
+    pods: Annotated[Count, Field(description="How many pods there are now, ended ones too, that carry the policy.")] = 0
+    conditions: Conditions = ()
+
+
 class PodSchedulingPolicy(Resource):
     """What pods of this namespace are told about where to run when they are created."""
 
@@ -114,6 +123,7 @@ class PodSchedulingPolicy(Resource):
     kind: Literal["PodSchedulingPolicy"] = "PodSchedulingPolicy"
     metadata: Metadata
     spec: PodSchedulingPolicySpec
+    status: PodSchedulingPolicyStatus = PodSchedulingPolicyStatus()
 
 
 class ClusterPodSchedulingPolicy(Resource):
@@ -131,3 +141,4 @@ class ClusterPodSchedulingPolicy(Resource):
     kind: Literal["ClusterPodSchedulingPolicy"] = "ClusterPodSchedulingPolicy"
     metadata: Metadata
     spec: ClusterPodSchedulingPolicySpec
+    status: PodSchedulingPolicyStatus = PodSchedulingPolicyStatus()

@@ -1,6 +1,6 @@
 """Pod scheduling policies as written (`controller.api`) to what is merged into pods (`controller.core`), and kept.
 
-Used by the webhook: the controller decides nothing by them.
+The store is the webhook's: the controller decides nothing by policies.
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ class Policies:
         return known.get(namespace) or known.get("", ())
 
     def put(self, read: ReadPolicy) -> None:
-        """One is new or changed."""
-        self._set(read)
-        self._sort()
+        """One is new or changed; most changes are of its status, which is the controller's."""
+        if read.policy is None or self._known.get(read.key) != read.policy:
+            self._set(read)
+            self._sort()
 
     def drop(self, key: Key) -> None:
         """One is gone."""

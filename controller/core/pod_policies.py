@@ -82,6 +82,12 @@ class Policy:
         return self.namespaces is not None and self.namespaces.matches(namespace_labels)
 
 
+def contradictions(policy: Policy) -> str:
+    """Say what of a policy could be given to no pod, because its own parts rule each other out; empty: nothing."""
+    alone = merge(Directives(), policy.directives, is_held=False)
+    return "; ".join(conflict.text for conflict in alone.conflicts)
+
+
 def order_key(policy: Policy) -> tuple[bool, int, str, str]:
     """Cluster-wide first, then greater priority, then name: no two policies of a pod share a place."""
     return bool(policy.namespace), -policy.priority, policy.name, policy.namespace
