@@ -75,28 +75,27 @@ def read_template(body: bytes) -> TemplateRequest:
     workload = WORKLOADS.get(resource) if resource is not None else None
     if workload is None:
         raise BadReview("request.resource has no pod template; correct the rules of the webhook configuration")
-    written, old = request.get("object"), request.get("oldObject")
+    template = _template(request, "object", workload.path)
+    former = _template(request, "oldObject", workload.path)
     try:
-        holder = msgspec.convert(written or {"metadata": {}}, _Object).metadata
+        holder = msgspec.convert(request.get("object") or {"metadata": {}}, _Object).metadata
     except msgspec.ValidationError as error:
         raise BadReview(f"request.object: {error}") from None
     return TemplateRequest(
-        inner=request_of({**request, "object": _template(written, workload.path)}),
+        inner=request_of({**request, "object": template, "oldObject": former}),
         workload=workload,
-        old=_template(old, workload.path),
+        old=former,
         has_controller=any(owner.controller for owner in holder.owners or ()),
         is_terminating=holder.deletion is not None,
     )
 
 
-def _template(document: object, path: tuple[str, ...]) -> Mapping[str, Any] | None:
+def _template(request: Mapping[str, Any], which: str, path: tuple[str, ...]) -> Mapping[str, Any] | None:
     """The template in an object; None without an object, or where the apiserver allows that there is none."""
-    for name in path:
-        if document is None:
-            return None
-        if not isinstance(document, dict):
-            raise BadReview(f"request.object: {'.'.join(path)} is not an object")
-        document = document.get(name)
-    if document is not None and not isinstance(document, dict):
-        raise BadReview(f"request.object: {'.'.join(path)} is not an object")
-    return document
+    found: Mapping[str, Any] | None = request
+    for name in (which, *path):
+        inner = (found or {}).get(name)
+        if inner is not None and not isinstance(inner, dict):
+            raise BadReview(f"request.{which}: {'.'.join(path)} is not an object")
+        found = inner
+    return found
