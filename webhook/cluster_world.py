@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from controller.cache.pod_policies import Policies
-from controller.core.pod_policies import Policy
+from controller.core.pod_policies import Policy, Target
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_runtime_class
 from controller.kube.wire import Owned
@@ -97,6 +97,10 @@ class ClusterWorld:
     def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
         """The policies that may concern pods of this namespace, in order."""
         return self.policies.of(namespace, self.namespace_labels(namespace))
+
+    def template_policies(self, namespace: str) -> tuple[Policy, ...]:
+        """The policies that may concern templates of pods in this namespace, in order."""
+        return self.policies.of(namespace, self.namespace_labels(namespace), Target.POD_TEMPLATES)
 
     def trusts(self, user: str) -> bool:
         """Whether the updates of this user are not judged."""

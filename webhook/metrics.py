@@ -10,7 +10,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from controller.kube.watch import Informer
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
-_RESULTS = {"mutate": ("changed", "unchanged", "denied", "bad"), "validate": ("allowed", "denied", "bad")}
+_RESULTS = {
+    "mutate": ("changed", "unchanged", "denied", "bad"),
+    "mutate_template": ("changed", "unchanged", "denied", "bad"),
+    "validate": ("allowed", "denied", "bad"),
+}
 _NAMED_MOST: Final = 100
 _OTHERS: Final = "(others)"
 
@@ -31,7 +35,7 @@ class WebhookMetrics:
                 self.reviews.labels(endpoint, result)
         self.policies = Counter(
             "penstock_webhook_policies_total",
-            "Pod scheduling policies that concerned a pod, by policy and by what became of it.",
+            "Pod scheduling policies that concerned a pod, or a template, by policy and by what became of it.",
             ["policy", "result"],
             registry=self.registry,
         )

@@ -23,7 +23,7 @@ class BadReview(Exception):
 class Request:
     """The parts of an AdmissionRequest that steps and checks read. `pod` is the object as it would be stored.
 
-    `old` is the object as it is stored, None when there is none yet.
+    `old` is the object as it is stored, None when there is none yet. Of a workload both are its pod template.
     """
 
     uid: str
@@ -63,6 +63,14 @@ def read(body: bytes) -> Request:
 
     Raises BadReview when the body is not JSON, not a v1 AdmissionReview, or not about pods.
     """
+    request = opened(body)
+    if resource_of(request) != ("", "pods"):
+        raise BadReview("request.resource is not core/v1 pods; correct the rules of the webhook configuration")
+    return request_of(request)
+
+
+def opened(body: bytes) -> dict[str, Any]:
+    """Take the request out of its envelope. Raises BadReview."""
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -74,10 +82,15 @@ def read(body: bytes) -> Request:
     request = review.get("request")
     if not isinstance(request, dict) or not isinstance(request.get("uid"), str):
         raise BadReview("request.uid is missing")
+    return request
+
+
+def resource_of(request: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return group and plural name of what the request is about; None when it does not say."""
     resource = request.get("resource")
-    if not isinstance(resource, dict) or (resource.get("group"), resource.get("resource")) != ("", "pods"):
-        raise BadReview("request.resource is not core/v1 pods; correct the rules of the webhook configuration")
-    return _request(request)
+    named = resource if isinstance(resource, dict) else {}
+    group, plural = named.get("group"), named.get("resource")
+    return (group, plural) if isinstance(group, str) and isinstance(plural, str) else None
 
 
 class _Owner(msgspec.Struct):
@@ -134,7 +147,8 @@ class _Form(msgspec.Struct):
     old: _Pod | None = msgspec.field(name="oldObject", default=None)
 
 
-def _request(request: dict[str, Any]) -> Request:
+def request_of(request: Mapping[str, Any]) -> Request:
+    """Read a request whose object is a pod, or has been replaced by the pod template in it. Raises BadReview."""
     try:
         form = msgspec.convert(request, _Form)
     except msgspec.ValidationError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from aiohttp import web
 
@@ -11,12 +12,16 @@ from controller.telemetry import logs
 from webhook.metrics import WebhookMetrics
 from webhook.review import Answer, BadReview, Request, read, write
 from webhook.steps import mutate
+from webhook.template_review import read_template
+from webhook.templates_step import mutate_template
 from webhook.validation import validate
 from webhook.world import World
 
 _log = logs.get("webhook")
 
-Judge = Callable[[Request, World], Answer]
+_Judge = Callable[[World], Answer]
+_Read = Callable[[bytes], tuple[Request, _Judge]]
+"""A review's body to its request, and what is to be done about it; raises BadReview."""
 
 _BODY_LIMIT = 20 * 2**20
 """The apiserver takes requests of 3 MiB and may write a character of them as six: what it takes must not pass us by."""
@@ -36,12 +41,13 @@ def admission(
     reviews = _Reviews(world, metrics, ready, completed)
     app = web.Application(client_max_size=_BODY_LIMIT)
     app.router.add_post("/mutate/pods", reviews.mutate)
+    app.router.add_post("/mutate/podtemplates", reviews.mutate_template)
     app.router.add_post("/validate/pods", reviews.validate)
     return app
 
 
 class _Reviews:
-    """The two endpoints."""
+    """The endpoints."""
 
     def __init__(
         self,
@@ -56,23 +62,26 @@ class _Reviews:
         self._completed = completed
 
     async def mutate(self, request: web.Request) -> web.Response:
-        return await self._answer(request, "mutate", mutate)
+        return await self._answer(request, "mutate", _read_mutation)
+
+    async def mutate_template(self, request: web.Request) -> web.Response:
+        return await self._answer(request, "mutate_template", _read_template_mutation)
 
     async def validate(self, request: web.Request) -> web.Response:
-        return await self._answer(request, "validate", validate)
+        return await self._answer(request, "validate", _read_validation)
 
-    async def _answer(self, request: web.Request, endpoint: str, judge: Judge) -> web.Response:
+    async def _answer(self, request: web.Request, endpoint: str, read_body: _Read) -> web.Response:
         if not self._ready():
             return web.Response(status=503, text="not ready: queues and namespaces are not listed yet")
         began = time.perf_counter()
         try:
-            review = read(await request.read())
+            review, judge = read_body(await request.read())
         except (BadReview, web.HTTPRequestEntityTooLarge) as error:
             self._metrics.reviews.labels(endpoint, "bad").inc()
             _log.warning("bad_review", error=str(error), bytes=request.content_length)
             status = 400 if isinstance(error, BadReview) else error.status
             return web.Response(status=status, text=str(error))
-        answer = judge(review, self._world if self._completed is None else await self._completed(review))
+        answer = judge(self._world if self._completed is None else await self._completed(review))
         self._metrics.reviews.labels(endpoint, _result(endpoint, review, answer)).inc()
         for policy, result in answer.counted:
             self._metrics.policies.labels(policy, result).inc()
@@ -81,9 +90,24 @@ class _Reviews:
         return web.Response(body=body, content_type="application/json")
 
 
+def _read_mutation(body: bytes) -> tuple[Request, _Judge]:
+    review = read(body)
+    return review, partial(mutate, review)
+
+
+def _read_validation(body: bytes) -> tuple[Request, _Judge]:
+    review = read(body)
+    return review, partial(validate, review)
+
+
+def _read_template_mutation(body: bytes) -> tuple[Request, _Judge]:
+    review = read_template(body)
+    return review.inner, partial(mutate_template, review)
+
+
 def _result(endpoint: str, request: Request, answer: Answer) -> str:
     if answer.denial is not None:
-        _log.info("pod_denied", namespace=request.namespace, user=request.user, why=answer.denial)
+        _log.info("review_denied", namespace=request.namespace, user=request.user, why=answer.denial)
         return "denied"
     if endpoint == "validate":
         return "allowed"

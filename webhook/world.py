@@ -39,5 +39,8 @@ class World(Protocol):
     def pod_policies(self, namespace: str) -> Sequence[Policy]:
         """The policies that may concern pods of this namespace; none where they were not asked for."""
 
+    def template_policies(self, namespace: str) -> Sequence[Policy]:
+        """The same for the templates of pods in this namespace's workloads."""
+
     def trusts(self, user: str) -> bool:
         """Whether the updates of this user are not judged."""

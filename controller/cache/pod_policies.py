@@ -1,6 +1,6 @@
 """Pod scheduling policies as written (`controller.api`) to what is merged into pods (`controller.core`), and kept.
 
-Used by the webhook: the controller decides nothing by them.
+The store is the webhook's: the controller decides nothing by policies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from controller.cache.objects import to_selector
 from controller.core import directives
 from controller.core.directives import PREFERRED, REQUIRED, Directives, PodTermList, Preferred
 from controller.core.labels import Operator, Requirement, Term
-from controller.core.pod_policies import Mode, OnConflict, Policy, order_key
+from controller.core.pod_policies import Mode, OnConflict, Policy, Target, order_key
 from controller.core.taints import Toleration
 from controller.kube.decode import UnreadableObject
 
@@ -51,23 +51,27 @@ class Policies:
         """Those that are in effect for nobody, and why."""
         self._known: dict[Key, Policy] = {}
         self._in_order: tuple[Policy, ...] = ()
-        self._reaching: dict[str, tuple[Mapping[str, str], tuple[Policy, ...]]] = {}
+        self._reaching: dict[tuple[Target, str], tuple[Mapping[str, str], tuple[Policy, ...]]] = {}
 
-    def of(self, namespace: str, labels: Mapping[str, str]) -> tuple[Policy, ...]:
-        """Those that reach this namespace with these labels, in order; kept, for most pods are no namespace's first."""
-        known = self._reaching.get(namespace)
+    def of(self, namespace: str, labels: Mapping[str, str], target: Target = Target.PODS) -> tuple[Policy, ...]:
+        """Those for pods, or templates, that reach this namespace with these labels, in order.
+
+        They are kept, for most pods are no namespace's first.
+        """
+        known = self._reaching.get((target, namespace))
         if known is not None and known[0] == labels:
             return known[1]
         if len(self._reaching) >= _NAMESPACES_MOST:
             self._reaching.clear()
-        reaching = tuple(policy for policy in self._in_order if policy.reaches(namespace, labels))
-        self._reaching[namespace] = (labels, reaching)
+        reaching = tuple(one for one in self._in_order if one.target is target and one.reaches(namespace, labels))
+        self._reaching[target, namespace] = (labels, reaching)
         return reaching
 
     def put(self, read: ReadPolicy) -> None:
-        """One is new or changed."""
-        self._set(read)
-        self._sort()
+        """One is new or changed; most changes are of its status, which is the controller's."""
+        if read.policy is None or self._known.get(read.key) != read.policy:
+            self._set(read)
+            self._sort()
 
     def drop(self, key: Key) -> None:
         """One is gone."""
@@ -151,6 +155,7 @@ def to_policy(written: WrittenPolicy) -> Policy:
         priority=spec.priority,
         on_conflict=OnConflict(spec.on_conflict),
         mode=Mode(spec.mode),
+        target=Target(spec.target),
         pods=to_selector(spec.pod_selector),
         namespaces=to_selector(namespaces),
         directives=Directives(

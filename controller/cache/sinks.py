@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable
 from controller.api.cluster_queue import ClusterQueue
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
+from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
+from controller.cache.pod_policies import to_policy
 from controller.cache.written import Entry, Key, Read, Written
 from controller.core.nodes import Node
 from controller.core.pods import Pod
@@ -132,3 +134,14 @@ def local_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
         cache.set_local_queue(key, to_local_queue(model) if isinstance(model, LocalQueue) else None)
 
     return ObjectSink(written.local_queues, put)
+
+
+def policy_sinks(cache: ClusterCache, written: Written) -> tuple[ObjectSink, ObjectSink]:
+    """ClusterPodSchedulingPolicies, and PodSchedulingPolicies, into the cache."""
+
+    def put(key: Key, read: Read | None) -> None:
+        model = read.model if read is not None else None
+        policy = to_policy(model) if isinstance(model, PodSchedulingPolicy | ClusterPodSchedulingPolicy) else None
+        cache.policies.put(key, policy)
+
+    return ObjectSink(written.cluster_policies, put), ObjectSink(written.policies, put)

@@ -13,7 +13,7 @@ from msgspec.json import Decoder
 
 from controller.core.amounts import QuantityError, supply_amount
 from controller.core.demand import ContainerDemand, Reported, pod_demand
-from controller.core.keys import CLUSTER_QUEUE, CONDITION, FLAVOR, QUEUE_NAME
+from controller.core.keys import CLUSTER_QUEUE, CONDITION, FLAVOR, POLICIES, QUEUE_NAME
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.pods import Outline, Pod, Said
@@ -58,6 +58,7 @@ class PodDecoder:
         self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
+        self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def __call__(self, raw: bytes | Raw) -> Pod:
         """Return the pod; raise UnreadableObject when the bytes are no pod."""
@@ -93,7 +94,21 @@ class PodDecoder:
             hold=hold or (_CLAIMS if _has_claims(spec) else None),
             outline=outline,
             has_annotations=meta.annotations is not None,
+            policies=self._carried(meta.namespace, meta.annotations[POLICIES])
+            if meta.annotations and POLICIES in meta.annotations
+            else (),
         )
+
+    def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
+        """Cluster-wide policies and those of the pod's namespace: others cannot concern it, whatever stands there."""
+        if len(noted) > _LONGEST_KEY:
+            return ()  # some sixty policies; no more than that is kept for what anybody can write
+        known = self._policies.get((namespace, noted))
+        if known is None:
+            own = f"{namespace}/"
+            known = tuple(dict.fromkeys(n for n in noted.split(",") if n and ("/" not in n or n.startswith(own))))
+            _remember(self._policies, (namespace, noted), known)
+        return known
 
     def _shape(self, shape: Shape) -> Shape:
         known = self._shapes.get(shape)

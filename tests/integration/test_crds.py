@@ -158,6 +158,7 @@ async def test_policies_that_select_nothing_and_everything_stay_apart(served: Cl
 
     assert (nothing["spec"].get("podSelector"), everything["spec"]["podSelector"]) == (None, {})
     assert (everything["spec"]["mode"], everything["spec"]["onConflict"]) == ("Enforce", "PodWins")
+    assert everything["spec"]["target"] == "Pods"
     assert parse_pod_scheduling_policy(everything).spec.pod_selector is not None
 
 

@@ -9,7 +9,7 @@ import orjson
 from msgspec import Raw
 
 from controller.cache.pod_policies import Policies, read_cluster_policy, read_policy
-from controller.core.pod_policies import Policy
+from controller.core.pod_policies import Policy, Target
 from tests.support.worlds import EmptyWorld
 
 Json = dict[str, Any]
@@ -33,6 +33,9 @@ class PolicyWorld(EmptyWorld):
 
     def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
         return self.policies.of(namespace, self.labels)
+
+    def template_policies(self, namespace: str) -> tuple[Policy, ...]:
+        return self.policies.of(namespace, self.labels, Target.POD_TEMPLATES)
 
 
 def raw(document: Json) -> Raw:

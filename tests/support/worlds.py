@@ -24,5 +24,8 @@ class EmptyWorld:
     def pod_policies(self, namespace: str) -> Sequence[Policy]:
         return ()
 
+    def template_policies(self, namespace: str) -> Sequence[Policy]:
+        return ()
+
     def trusts(self, user: str) -> bool:
         return user == TRUSTED

@@ -8,6 +8,7 @@ import pytest
 
 from controller.cache.pod_policies import PolicySink, read_cluster_policy, read_policy
 from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME
+from controller.core.pod_policies import Target
 from tests.support.api_objects import Json, cluster_pod_policy, field_requirement, node_terms, pod_policy, requirement
 from tests.support.json_patch import patched
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
@@ -152,6 +153,39 @@ def test_only_what_is_true_of_the_pod_stays_noted(
     assert any(text.startswith("removed ") for text in ask(pod, world).warnings) is is_warned
 
 
+MADE = {"ownerReferences": [{"kind": "ReplicaSet", "controller": True}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"nodeSelector": {"a": "1"}}, "default/of-template,default/own"),
+        ({"nodeSelector": {"a": "other"}}, "default/own"),
+        ({}, "default/own"),
+    ],
+)
+def test_a_controllers_pod_keeps_what_is_true_of_its_template_and_nobody_is_warned(spec: Json, expected: str) -> None:
+    world = PolicyWorld(
+        pod_policy("of-template", target="PodTemplates", nodeSelector={"a": "1"}, onConflict="Reject"),
+        pod_policy("own", tolerations=[SPOT]),
+        pod_policy("told", target="PodTemplates", nodeSelector={"a": "1"}, mode="Warn"),
+    )
+    noted = {POLICIES: "gone,default/of-template,default/told"}
+    pod = a_pod({"annotations": noted, **MADE}, **spec)
+    assert ask(pod, world).warnings == ()
+    result = after(pod, world)
+    assert result["metadata"]["annotations"] == {POLICIES: expected}
+    assert result["spec"].get("nodeSelector") == spec.get("nodeSelector"), "templates were treated, not pods"
+
+
+def test_a_bare_pod_is_not_reached_by_policies_for_templates_and_cannot_claim_them() -> None:
+    world = PolicyWorld(pod_policy(target="PodTemplates", nodeSelector={"a": "1"}))
+    assert ask(a_pod(), world) == Answer()
+    pod = a_pod({"annotations": {POLICIES: "default/batch"}}, nodeSelector={"a": "1"})
+    assert after(pod, world)["metadata"]["annotations"] == {}
+    assert ask(pod, world).warnings[0].startswith("removed default/batch from ")
+
+
 @pytest.mark.parametrize(
     "spec",
     [
@@ -181,6 +215,9 @@ def test_policies_are_kept_as_they_come_and_go() -> None:
     assert names(world, "third") == ["w"]
     own.upsert(read_policy(raw(pod_policy("0"))))
     own.remove(read_policy(raw(pod_policy("a"))))
+    own.upsert(read_policy(raw(pod_policy("t", target="PodTemplates"))))
+    assert names(world, "default", Target.POD_TEMPLATES) == ["default/t"]
+    assert names(world, "other", Target.POD_TEMPLATES) == []
     wide.replace([])
     assert names(world, "default") == ["default/0"]
     own.replace([])
@@ -210,5 +247,5 @@ def test_a_faulty_policy_is_known_until_it_is_mended_or_gone(how: str) -> None:
     assert list(world.policies.faults) == [("", "w")]
 
 
-def names(world: PolicyWorld, namespace: str) -> list[str]:
-    return [policy.key for policy in world.pod_policies(namespace)]
+def names(world: PolicyWorld, namespace: str, target: Target = Target.PODS) -> list[str]:
+    return [policy.key for policy in world.policies.of(namespace, world.labels, target)]

@@ -22,6 +22,9 @@ from webhook.tls import Certificate, CertificateError
 
 Json = dict[str, Any]
 
+ENDPOINTS = {"/mutate/pods": "mutate", "/mutate/podtemplates": "mutate_template", "/validate/pods": "validate"}
+"""How metrics call each path."""
+
 
 def a_review(pod: Json | None = None) -> Json:
     queued = {"metadata": {"labels": {"penstock.dev/queue-name": "main"}}, "spec": {}}
@@ -42,8 +45,17 @@ async def post(body: bytes, *, ready: bool = True, path: str = "/mutate/pods") -
     async with TestClient(TestServer(app)) as client, client.post(path, data=io.BytesIO(body)) as answer:
         body = await answer.read()
     samples = [s for metric in metrics.reviews.collect() for s in metric.samples if s.name.endswith("_total")]
-    assert {s.labels["endpoint"] for s in samples if s.value} <= {path.split("/")[1]}
+    assert {s.labels["endpoint"] for s in samples if s.value} <= {ENDPOINTS[path]}
     return answer.status, body, {s.labels["result"]: int(s.value) for s in samples if s.value}
+
+
+async def test_templates_are_reviewed_at_their_own_path() -> None:
+    review = a_review({"metadata": {}, "spec": {"template": {"metadata": {}, "spec": {}}}})
+    review["request"]["resource"] = {"group": "apps", "resource": "deployments"}
+    status, _, counts = await post(orjson.dumps(review), path="/mutate/podtemplates")
+    assert (status, counts) == (200, {"unchanged": 1})
+    assert (await post(orjson.dumps(review)))[0] == 400
+    assert (await post(orjson.dumps(a_review()), path="/mutate/podtemplates"))[0] == 400
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,13 @@ Json = dict[str, Any]
 VALUES: dict[str, Json] = {
     "runtime-class": {"runtimeClass": {"enabled": True}},
     "pod-policies": {"podPolicies": {"enabled": True}},
+    "pod-template-policies": {"podPolicies": {"enabled": True}, "podTemplatePolicies": {"enabled": True}},
     "cert-manager": {"certificate": {"source": "cert-manager"}},
 }
 """What asks for each component, in the order of a kustomization."""
+
+BESIDE = {"pod-template-policies": ("pod-policies",)}
+"""Components that are worth nothing without others."""
 
 pytestmark = pytest.mark.integration
 
@@ -71,7 +75,7 @@ def without_what_helm_adds(objects: dict[str, Json]) -> dict[str, Json]:
     "components",
     [
         (),
-        *((name,) for name in VALUES),
+        *((*BESIDE.get(name, ()), name) for name in VALUES),
         tuple(VALUES),
     ],
     ids=lambda components: "+".join(components) or "default",
