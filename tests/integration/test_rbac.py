@@ -118,6 +118,8 @@ async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -
         ("edit", "create podschedulingpolicies", False),
         ("admin", "create podschedulingpolicies", True),
         ("admin", "create clusterpodschedulingpolicies", False),
+        ("admin", "create schedulingpolicies", False),
+        ("admin", "use schedulingpolicies", False),
     ],
 )
 async def test_people_get_their_queues_with_the_roles_they_have(

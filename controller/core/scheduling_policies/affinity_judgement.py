@@ -14,7 +14,8 @@ from controller.core.scheduling_policies.entries import (
     default_nodes,
     default_pods,
     permitted_affinity,
-    required_affinity,
+    required_kind,
+    required_terms,
 )
 from controller.core.scheduling_policies.forms import allowed_part, has_form, permit
 from controller.core.scheduling_policies.merging import Merged
@@ -59,11 +60,11 @@ def _required(pod: Pod, merged: Merged) -> Iterator[Violation]:
         entry = f"required.affinities.{kind}"
         if not parts:
             if not any(_has_terms(pod, kind, part) for part in _PARTS):
-                giver = merged.giver(required_affinity(kind))
+                giver = merged.giver(required_kind(kind))
                 yield _missing(_FIELDS[kind], entry, (), giver)
             continue
         for part, forms in parts.items():
-            giver = merged.giver(required_affinity(kind, part))
+            giver = merged.giver(required_terms(kind, part, forms))
             path, entry_of_part = f"{_FIELDS[kind]}.{part}", f"{entry}.{part}"
             if (kind, part) == (AffinityKind.NODE, REQUIRED):
                 yield from _required_nodes(pod, path, entry_of_part, forms, giver)

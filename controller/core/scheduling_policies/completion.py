@@ -19,8 +19,8 @@ from controller.core.scheduling_policies.entries import (
     default_nodes,
     default_pods,
     default_selector,
-    required_affinity,
     required_selector,
+    required_terms,
 )
 from controller.core.scheduling_policies.forms import required_part, sole_term
 from controller.core.scheduling_policies.merging import Merged
@@ -139,12 +139,12 @@ def _tolerations(work: _Work) -> None:
 
 def _required_term(work: _Work) -> None:
     """Join the only required node affinity to every term of the pod, if it leaves no choice."""
-    place = (AffinityKind.NODE, REQUIRED)
-    term = sole_term(required_part(work.merged.required.affinities, *place))
+    forms = required_part(work.merged.required.affinities, AffinityKind.NODE, REQUIRED)
+    term = sole_term(forms)
     narrowed = None if term is None else _narrowed(work, (term,))
-    if term is None or narrowed is None or narrowed == work.pod.directives.required:
+    if forms is None or term is None or narrowed is None or narrowed == work.pod.directives.required:
         return
-    giver = work.merged.giver(required_affinity(*place))
+    giver = work.merged.giver(required_terms(AffinityKind.NODE, REQUIRED, forms))
     entry = f"required.affinities.{AffinityKind.NODE}.{REQUIRED}"
     work.give(Addition(f"{_NODE_AFFINITY}.{REQUIRED}", terms_text((term,)), entry, giver), required=narrowed)
 

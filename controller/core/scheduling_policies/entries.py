@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from controller.core.directives import REQUIRED, PodTermList
 from controller.core.scheduling_policies.forms import allowed_part, required_part
-from controller.core.scheduling_policies.policy import AffinityKind, DefaultAffinity, Policy
+from controller.core.scheduling_policies.policy import AffinityKind, DefaultAffinity, Policy, TermForms
 
 Entry = Callable[[Policy], object]
 
@@ -26,11 +26,14 @@ def default_selector(key: str) -> Entry:
     return lambda policy: (policy.default.node_selector or {}).get(key)
 
 
-def required_affinity(kind: AffinityKind, part: str | None = None) -> Entry:
-    """`required.affinities.KIND.PART`, or the kind as a whole."""
-    if part is None:
-        return lambda policy: (policy.required.affinities or {}).get(kind)
-    return lambda policy: required_part(policy.required.affinities, kind, part)
+def required_kind(kind: AffinityKind) -> Entry:
+    """`required.affinities.KIND`."""
+    return lambda policy: (policy.required.affinities or {}).get(kind)
+
+
+def required_terms(kind: AffinityKind, part: str, forms: TermForms) -> Entry:
+    """`required.affinities.KIND.PART`, with the forms that it has come to have."""
+    return lambda policy: True if required_part(policy.required.affinities, kind, part) == forms else None
 
 
 def permitted_affinity(kind: AffinityKind, part: str) -> Entry:

@@ -33,7 +33,7 @@ def judge(pod: Pod, merged: Merged) -> tuple[Violation, ...]:
     if directives.node_selector or merged.required.node_selectors:
         found += _node_selector(pod, merged)
     if directives.tolerations:
-        found += _tolerations(pod, merged)
+        found += judge_tolerations(pod, merged)
     found += judge_affinities(pod, merged)
     return tuple(found)
 
@@ -121,7 +121,8 @@ def _values_allowed(merged: Merged, key: str) -> Names | None:
     return allowed.get(key) if allowed else ()
 
 
-def _tolerations(pod: Pod, merged: Merged) -> Iterator[Violation]:
+def judge_tolerations(pod: Pod, merged: Merged) -> Iterator[Violation]:
+    """Return what is wrong with the pod's tolerations."""
     forms, defaults = merged.allowed.tolerations, merged.default.tolerations or ()
     for index, toleration in pod.used_tolerations():
         if toleration in defaults or (forms is not None and (not forms or any(permits(f, toleration) for f in forms))):

@@ -136,7 +136,12 @@ def _fill(first: Mapping[_K, _V], second: Mapping[_K, _V]) -> Mapping[_K, _V]:
 
 
 def _fill_parts(first: Affinities, second: Affinities) -> Affinities:
-    return {kind: _fill(first.get(kind, {}), second.get(kind, {})) for kind in _fill(first, second)}
+    return {kind: _fill_terms(first.get(kind, {}), second.get(kind, {})) for kind in _fill(first, second)}
+
+
+def _fill_terms(first: Parts, second: Parts) -> Parts:
+    """A part that demands no more than something still has room for the terms of a later policy."""
+    return {part: first.get(part) or second.get(part, ()) for part in _fill(first, second)}
 
 
 def _fill_affinity(first: DefaultAffinity, second: DefaultAffinity) -> DefaultAffinity:
