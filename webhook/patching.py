@@ -23,9 +23,10 @@ def applied(document: Mapping[str, Any], operations: Operations) -> dict[str, An
         if operation["op"] == "remove":
             del target[last]
         elif last == "-":
-            target.append(operation["value"])
+            target.append(copy.deepcopy(operation["value"]))
         else:
-            target[last] = operation["value"]
+            # a copy: a later operation may reach into it, and must not change this one
+            target[last] = copy.deepcopy(operation["value"])
     return result
 
 
