@@ -1,8 +1,7 @@
 """Step: merge the pod scheduling policies that concern a pod into it, and note them in its annotation.
 
-The annotation `penstock.dev/policies` is this step's alone. Asked again about its own result (reinvocation), it finds
-nothing to change: a name stays noted while the pod still holds what its policy wants, and any other name is removed, so
-nothing that a user copied or wrote there is believed.
+Asked again about its own result (reinvocation), it finds nothing to change: a name stays noted while the pod still
+holds what its policy wants, and any other name is removed, so nothing that a user copied or wrote there is believed.
 """
 
 from __future__ import annotations
@@ -10,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from controller.core.keys import DEFAULT_QUEUE, POLICIES, QUEUE_NAME
+from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME
 from controller.core.pod_policies import Mode, Outcome, Result, Verdict, apply
-from controller.core.pointers import escape
 from webhook import directives
 from webhook.creators import is_mirror_pod
-from webhook.patching import Operations
+from webhook.noted import entries, with_entries
 from webhook.review import Answer, Request
 from webhook.world import World
 
@@ -36,7 +34,7 @@ def apply_pod_policies(request: Request, world: World) -> Answer:
     counted = tuple((verdict.policy.key, verdict.result.value) for verdict in outcome.verdicts)
     if outcome.refusal is not None:
         return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome))
-    operations, stripped = _annotation(metadata.get("annotations"), outcome)
+    operations, stripped = with_entries(request.pod, _right(request.pod, outcome), scheduling=False)
     return Answer(
         operations=(*directives.patch(spec, pod, outcome.pod), *operations),
         warnings=(*stripped, *_warnings(outcome)),
@@ -52,26 +50,11 @@ def _is_held(request: Request, namespace_labels: Mapping[str, str]) -> bool:
     return bool(gates) or QUEUE_NAME in labels or DEFAULT_QUEUE in namespace_labels
 
 
-def _annotation(annotations: Mapping[str, str] | None, outcome: Outcome) -> tuple[Operations, tuple[str, ...]]:
-    """Operations for the annotation, and a warning of what is removed from it."""
-    noted = (annotations or {}).get(POLICIES)
-    names = noted.split(",") if noted else []
+def _right(pod: Mapping[str, Any], outcome: Outcome) -> list[str]:
+    """The entries that are true: of enforced policies that changed the pod, now or before."""
+    noted = entries(pod, scheduling=False)
     enforced = [verdict for verdict in outcome.verdicts if verdict.policy.mode is Mode.ENFORCE]
-    right = [v.policy.key for v in enforced if v.merge.changed or (v.merge.holds and v.policy.key in names)]
-    wrong = [name for name in names if name not in right]
-    warnings: tuple[str, ...] = ()
-    if wrong:
-        warnings = (
-            f"removed {', '.join(wrong)} from {POLICIES}: only Penstock writes it, when a policy changes a pod",
-        )
-    value, path = ",".join(right), f"/metadata/annotations/{escape(POLICIES)}"
-    if not value:
-        return (({"op": "remove", "path": path},) if noted is not None else ()), warnings
-    if value == noted:
-        return (), warnings
-    if annotations is None:
-        return ({"op": "add", "path": "/metadata/annotations", "value": {POLICIES: value}},), warnings
-    return ({"op": "add", "path": path, "value": value},), warnings
+    return [v.policy.key for v in enforced if v.merge.changed or (v.merge.holds and v.policy.key in noted)]
 
 
 def _warnings(outcome: Outcome) -> Iterable[str]:

@@ -57,13 +57,15 @@ class SchedulingPolicies:
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
         self._known: dict[str, Policy] = {}
+        self.faults: dict[str, str] = {}
+        """Those that are in effect for nobody, and why."""
         self.version = 0
         self.all: tuple[Policy, ...] = ()
         self.enforced: tuple[Policy, ...] = ()
 
     def replace(self, items: Iterable[ReadSchedulingPolicy]) -> None:
         """All there are."""
-        self._known = {}
+        self._known, self.faults = {}, {}
         for item in items:
             self._set(item)
         self._sort()
@@ -76,13 +78,16 @@ class SchedulingPolicies:
     def remove(self, item: ReadSchedulingPolicy) -> None:
         """One is gone."""
         self._known.pop(item.name, None)
+        self.faults.pop(item.name, None)
         self._sort()
 
     def _set(self, item: ReadSchedulingPolicy) -> None:
         if item.policy is not None:
             self._known[item.name] = item.policy
+            self.faults.pop(item.name, None)
             return
         self._known.pop(item.name, None)
+        self.faults[item.name] = item.fault or ""
         self._report(item.fault or "")
 
     def _sort(self) -> None:

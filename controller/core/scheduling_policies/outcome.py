@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +12,8 @@ from controller.core.scheduling_policies.completion import Addition, Completion,
 from controller.core.scheduling_policies.judgement import judge
 from controller.core.scheduling_policies.levels import Level, Levels, enforced
 from controller.core.scheduling_policies.pod import Pod
-from controller.core.scheduling_policies.violation import Breach
+from controller.core.scheduling_policies.update import newly_wrong
+from controller.core.scheduling_policies.violation import Breach, Violation
 from controller.core.scheduling_policies.wording import policies_text
 
 NO_POLICY: Final = "(none)"
@@ -65,17 +66,40 @@ def judged(pod: Pod, at: Levels, *, account: str) -> Outcome:
     The pod is taken as it is for what is enforced, and for the other levels with what they would have given.
     `account` is the pod's service account, for people.
     """
+
+    def faults(level: Level) -> tuple[_Fault, ...]:
+        if level.merged is None:
+            return (_Fault(account, _nothing_is_usable(account), (NO_POLICY,)),)
+        seen = pod if level is enforced(at) else complete(pod, level.merged).pod
+        return tuple(map(_fault, judge(seen, level.merged)))
+
+    return _judged(pod, at, faults, "the pod would be refused")
+
+
+def judged_update(before: Pod, pod: Pod, at: Levels, *, account: str) -> Outcome:
+    """As `judged`, of a pod that is being changed: only what was not wrong with it before counts."""
+
+    def faults(level: Level) -> tuple[_Fault, ...]:
+        found = newly_wrong(before, pod, level)
+        if level.merged is None and found:
+            what = " and ".join(f"{one.path} is {one.value}" for one in found[:_FAULTS_MOST])
+            return (_Fault(account, f"{what}, but {_nothing_is_usable(account)}", (NO_POLICY,)),)
+        return tuple(map(_fault, found))
+
+    return _judged(pod, at, faults, "the update would be refused")
+
+
+def _judged(pod: Pod, at: Levels, faults_at: Callable[[Level], tuple[_Fault, ...]], would: str) -> Outcome:
     first = enforced(at)
-    faults = _faults(pod, first, account) if first is not None else ()
+    faults = faults_at(first) if first is not None else ()
     if faults:
         counted = [(policy, Result.REFUSED) for fault in faults for policy in fault.policies]
         return Outcome(pod=pod, refusal=_joined(faults), counted=tuple(dict.fromkeys(counted)))
     told = _Told(set())
     for level in at:
         if level is not first:
-            for fault in _faults(_complete(pod, level).pod, level, account):
-                text = f"the pod would be refused: {fault.text}"
-                told.tell(level.mode, fault.key, text, fault.policies, Result.WOULD_REFUSE)
+            for fault in faults_at(level):
+                told.tell(level.mode, fault.key, f"{would}: {fault.text}", fault.policies, Result.WOULD_REFUSE)
     return Outcome(pod=pod, warnings=tuple(told.warnings), audit=told.audit, counted=tuple(dict.fromkeys(told.counted)))
 
 
@@ -92,20 +116,17 @@ def _complete(pod: Pod, level: Level | None) -> Completion:
     return Completion(pod, ()) if level is None or level.merged is None else complete(pod, level.merged)
 
 
-def _faults(pod: Pod, level: Level, account: str) -> tuple[_Fault, ...]:
-    if level.merged is None:
-        text = (
-            f"{account} may use none of the SchedulingPolicies; grant it the verb use on one of "
-            f"schedulingpolicies.{GROUP}"
-        )
-        return (_Fault(account, text, (NO_POLICY,)),)
-    return tuple(
-        _Fault(
-            (one.path, one.breach is Breach.REQUIRED),
-            one.text,
-            (NO_POLICY,) if one.breach is Breach.UNSPOKEN else one.policies,
-        )
-        for one in judge(pod, level.merged)
+def _nothing_is_usable(account: str) -> str:
+    return (
+        f"{account} may use none of the SchedulingPolicies; grant it the verb use on one of schedulingpolicies.{GROUP}"
+    )
+
+
+def _fault(one: Violation) -> _Fault:
+    return _Fault(
+        (one.path, one.breach is Breach.REQUIRED),
+        one.text,
+        (NO_POLICY,) if one.breach is Breach.UNSPOKEN else one.policies,
     )
 
 

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import orjson
 import pytest
 import yaml
-from aiohttp import web
 from click.testing import CliRunner
 
 from controller.cli.main import root
 from controller.core.keys import POLICIES, QUEUE_NAME
 from controller.kube.errors import Forbidden
 from controller.sandbox import Sandbox
-from controller.telemetry import http
 from tests.integration.pod_policies.conftest import WIDE, PolicyTeam, policies_of
 from tests.support import plain_http
 from tests.support.api_objects import field_requirement, node_terms, requirement
 from tests.support.eventually import eventually
+from tests.support.other_webhook import another_webhook
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.team import OURS, TEAM_LABEL, Json, is_gated
-from webhook.tls import Certificate
 
-HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 pytestmark = pytest.mark.integration
 
 SPOT = {"key": "spot", "operator": "Exists", "effect": "NoSchedule"}
@@ -157,44 +151,6 @@ async def test_a_node_by_name_passes_the_scheduler_by(team: PolicyTeam) -> None:
     await team.policy("own", nodeName=node)
     await team.in_effect()
     assert (await team.pod("one", queue=None))["spec"]["nodeName"] == node
-
-
-@asynccontextmanager
-async def another_webhook(team: PolicyTeam, operations: list[Json], folder: Path) -> AsyncIterator[None]:
-    """A webhook that comes after ours by name and patches the team's pods, whereupon ours are called again."""
-    pair = team.sandbox.serving_certificate()
-    (folder / "tls.crt").write_bytes(pair.certificate_pem)
-    (folder / "tls.key").write_bytes(pair.key_pem)
-    encoded = base64.b64encode(orjson.dumps(operations)).decode()
-
-    async def answer(request: web.Request) -> web.Response:
-        uid = (await request.json())["request"]["uid"]
-        response = {"uid": uid, "allowed": True, "patchType": "JSONPatch", "patch": encoded}
-        return web.json_response({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
-
-    app = web.Application()
-    app.router.add_post("/", answer)
-    context = Certificate(folder / "tls.crt", folder / "tls.key").context
-    async with http.serving(app, http.Address("127.0.0.1", 0), ssl_context=context) as address:
-        hook = {
-            "name": "late.example.com",
-            "clientConfig": {
-                "url": f"https://127.0.0.1:{address.port}/",
-                "caBundle": base64.b64encode(team.sandbox.ca_pem).decode(),
-            },
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
-            "namespaceSelector": {"matchLabels": {TEAM_LABEL: team.id}},
-            "objectSelector": {"matchLabels": {"asks": "twice"}},
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "failurePolicy": "Fail",
-        }
-        name = f"zz-{team.id}"
-        await team.client.post(HOOKS, {"metadata": {"name": name}, "webhooks": [hook]})
-        try:
-            yield
-        finally:
-            await team.client.delete(f"{HOOKS}/{name}")
 
 
 async def test_a_pod_changed_after_us_keeps_what_it_has_and_gets_it_once(team: PolicyTeam, tmp_path: Path) -> None:
