@@ -15,9 +15,11 @@ from controller.core.scheduling_policies.pod import NOTHING_EXEMPT, Exempt, Pod
 from controller.core.scheduling_policies.policy import MergeOption, Policy
 from tests.support.api_objects import Json, scheduling_policy
 from tests.support.pod_documents import raw
+from tests.support.pod_update_rules import REQUIRED
 from webhook import directives
 
 DEEP = MergeOption.DEEP_MERGE
+PODS = [{"topologyKey": "zone", "labelSelector": {}}]
 
 
 def written(text: str | Json) -> Json:
@@ -49,7 +51,12 @@ def a_pod(spec: str | Json = "{}", exempt: Exempt = NOTHING_EXEMPT) -> Pod:
 
 def as_one(*specs: str | Json, option: MergeOption = DEEP) -> Merged:
     """Policies schedpol-a, schedpol-b and so on, merged."""
-    return merge([a_policy(spec, f"schedpol-{'abcdefgh'[n]}") for n, spec in enumerate(specs)], option)
+    return merge([a_policy(spec, f"schedpol-{chr(ord('a') + n)}") for n, spec in enumerate(specs)], option)
+
+
+def given(pod: str | Json, *specs: str) -> tuple[tuple[str, str], ...]:
+    """What is added to the pod: paths and values."""
+    return tuple((one.path, one.value) for one in complete(a_pod(pod), as_one(*specs)).additions)
 
 
 def faults(pod: Pod, merged: Merged) -> list[str]:
@@ -64,3 +71,28 @@ def is_admitted(pod: str | Json | Pod, *specs: str | Json | Merged) -> bool:
         specs[0] if isinstance(specs[0], Merged) else as_one(*(one for one in specs if not isinstance(one, Merged)))
     )
     return not judge(complete(whole, merged).pod, merged)
+
+
+def needs(*terms: str) -> Json:
+    """A pod with required node affinity; a term is `key Operator a,b & key Operator c`."""
+
+    def requirement(text: str) -> Json:
+        key, operator, *values = text.split()
+        return {"key": key, "operator": operator, "values": values[0].split(",") if values else []}
+
+    listed = [{"matchExpressions": [requirement(one) for one in term.split(" & ")]} for term in terms]
+    return {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": listed}}}}
+
+
+EVERY_KIND: tuple[Json, ...] = (
+    needs("any Exists"),
+    {"affinity": {"podAffinity": {REQUIRED: PODS}}},
+    {"affinity": {"podAntiAffinity": {REQUIRED: PODS}}},
+)
+"""A pod with affinity to nodes, one to pods, one away from pods."""
+
+
+def nodes(section: str, *terms: str, part: str = REQUIRED) -> str:
+    """A policy with node affinity; a term is YAML of a list of forms."""
+    listed = ", ".join(f"{{matchExpressions: {term}}}" for term in terms)
+    return f"{section}: {{affinities: {{nodeAffinities: {{{part}: {{nodeSelectorTerms: [{listed}]}}}}}}}}"

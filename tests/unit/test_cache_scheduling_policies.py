@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,14 +82,14 @@ def test_forms_keep_what_is_left_out_of_them() -> None:
         (
             "{allowed: {tolerations: [{keys: [spot], operators: [Exists], effects: []}]},"
             " default: {tolerations: [{key: spot, operator: Exists}, {key: gpu, values: [a, b]}]}}",
-            "spec.default.tolerations is gpu=a, allowed is key spot, operator Exists, any effect (allowed.tolerations of "
-            "SchedulingPolicy 'schedpol-a')",
+            "spec.default.tolerations is gpu=a, allowed is key spot, operator Exists, any effect "
+            "(allowed.tolerations of SchedulingPolicy 'schedpol-a')",
         ),
         (
             "{allowed: {affinities: {podAffinities: {}}}, default: {affinity: {nodeAffinity: {"
             f"{REQUIRED}: {{nodeSelectorTerms: [{{matchExpressions: [{{key: a, operator: Exists}}]}}]}}}}}}}}}}",
-            f"spec.default.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0] is a Exists, which "
-            f"needs allowed.affinities.nodeAffinities.{REQUIRED}, not given by SchedulingPolicy 'schedpol-a'",
+            f"spec.default.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0] is a Exists, "
+            f"which needs allowed.affinities.nodeAffinities.{REQUIRED}, not given by SchedulingPolicy 'schedpol-a'",
         ),
         (
             f"{{required: {{affinities: {{nodeAffinities: {{{REQUIRED}: {{nodeSelectorTerms: [{{matchExpressions: ["
@@ -175,12 +176,13 @@ def test_a_faulty_policy_is_in_effect_for_nobody_and_reported() -> None:
 def test_the_version_is_another_one_after_every_change() -> None:
     kept = SchedulingPolicies(lambda _: None)
     seen = {kept.version}
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: kept.replace([]),
         lambda: kept.upsert(read(scheduling_policy("a"))),
         lambda: kept.upsert(read(scheduling_policy("a", mode="Never"))),
         lambda: kept.remove(read(scheduling_policy("a"))),
-    ):
+    ]
+    for change in changes:
         change()
         assert kept.version not in seen
         seen.add(kept.version)

@@ -86,7 +86,7 @@ def _prefers(pod: Pod, forms: TermForms) -> bool:
 def _required_nodes(pod: Pod, path: str, entry: str, forms: TermForms, giver: str) -> Iterator[Violation]:
     """Every alternative of the pod has to hold one of the required terms; an empty one matches no node anyway."""
     terms = pod.directives.required
-    if terms is None or (not forms and not pod.requires_nodes):
+    if not terms or (not forms and not pod.requires_nodes):
         yield _missing(path, entry, forms, giver)
         return
     for index, term in enumerate(terms):
