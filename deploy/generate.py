@@ -25,7 +25,10 @@ _LEFT_OUT = {"kustomization.yaml", "namespace.yaml"}
 _OTHER_CONDITIONS = {"cert-manager": 'eq .Values.certificate.source "cert-manager"'}
 """Of components whose value is not `<name>.enabled`."""
 
-_VALUED_ARGUMENTS = {"runtime-class": {"default": "--default-runtime-class"}}
+_VALUED_ARGUMENTS = {
+    "runtime-class": {"default": "--default-runtime-class"},
+    "scheduling-policies": {"merge": "--scheduling-policy-merge"},
+}
 """Options of the webhook that carry a value of their component, when it is set."""
 
 

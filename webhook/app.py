@@ -10,6 +10,7 @@ from controller.kube import config
 from controller.kube.client import Client
 from controller.telemetry import http, logs
 from webhook import sources
+from webhook.account_policies import AccountPolicies
 from webhook.cluster_world import ClusterWorld
 from webhook.metrics import WebhookMetrics
 from webhook.runtime_classes import KnownClasses
@@ -28,9 +29,7 @@ async def run(settings: Settings, certificate: Certificate) -> None:
 
 
 async def _serve(client: Client, settings: Settings, certificate: Certificate) -> None:
-    classes = KnownClasses(settings.default_runtime_class) if settings.judges_runtime_classes else None
-    world = ClusterWorld(classes, report=_report_faulty_policy, trusted_users=settings.trusted_users)
-    metrics = WebhookMetrics()
+    world, metrics = _world(settings), WebhookMetrics()
     informers = sources.informers(client, world, settings)
     missing = partial(sources.missing, informers)
 
@@ -56,6 +55,14 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
         _log.info("stopping")
         for task in tasks:
             task.cancel()
+
+
+def _world(settings: Settings) -> ClusterWorld:
+    classes = KnownClasses(settings.default_runtime_class) if settings.judges_runtime_classes else None
+    accounts = None
+    if settings.scheduling_policies:
+        accounts = AccountPolicies(settings.scheduling_policy_merge, _report_faulty_policy)
+    return ClusterWorld(classes, accounts, report=_report_faulty_policy, trusted_users=settings.trusted_users)
 
 
 def _report_faulty_policy(fault: str) -> None:

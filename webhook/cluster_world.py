@@ -9,10 +9,12 @@ from urllib.parse import quote
 
 from controller.cache.pod_policies import Policies
 from controller.core.pod_policies import Policy, Target
+from controller.core.scheduling_policies.levels import Levels
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_runtime_class
 from controller.kube.wire import Owned
 from webhook import runtime_classes
+from webhook.account_policies import AccountPolicies
 from webhook.live import ask
 from webhook.review import Request
 from webhook.runtime_class_step import choose
@@ -50,6 +52,7 @@ class ClusterWorld:
     def __init__(
         self,
         runtime_classes: KnownClasses | None = None,
+        account_policies: AccountPolicies | None = None,
         *,
         report: Callable[[str], None] = lambda _: None,
         trusted_users: frozenset[str] = frozenset(),
@@ -58,6 +61,7 @@ class ClusterWorld:
         self.namespaces = Lookups()
         self.local_queues = Lookups()
         self.runtime_classes = runtime_classes
+        self.account_policies = account_policies
         self.policies = Policies(report)
         self._trusted_users = trusted_users
         self._fresh_namespace: tuple[str, Mapping[str, str]] | None = None
@@ -85,7 +89,7 @@ class ClusterWorld:
             if namespace is not None:
                 world = copy.copy(world)
                 world._fresh_namespace = (request.namespace, namespace.labels or {})
-        choice = choose(request, world)
+        choice = choose(request, world) if request.operation == "CREATE" else None
         if choice is None or self.runtime_classes is None or self.runtime_classes.get(choice.name) is not None:
             return world
         found = await ask(client, f"{runtime_classes.PATH}/{quote(choice.name, safe='')}", decode_runtime_class)
@@ -102,13 +106,25 @@ class ClusterWorld:
         """The policies that may concern templates of pods in this namespace, in order."""
         return self.policies.of(namespace, self.namespace_labels(namespace), Target.POD_TEMPLATES)
 
+    @property
+    def default_priority_class(self) -> str:
+        """Name of the PriorityClass of pods that name none; empty where there is none, or nobody needs to know."""
+        return "" if self.account_policies is None else self.account_policies.priority_classes.default
+
+    def scheduling_policies(self, namespace: str, account: str) -> Levels:
+        """The SchedulingPolicies of a service account, by level; none where they were not asked for."""
+        return () if self.account_policies is None else self.account_policies.of(namespace, account)
+
     def trusts(self, user: str) -> bool:
         """Whether the updates of this user are not judged."""
         return user in self._trusted_users
 
     def faulty_policies(self) -> list[tuple[str, str]]:
         """Kind and name (with its namespace) of policies that are in effect for nobody."""
-        return [
+        found = [
             ("PodSchedulingPolicy", f"{namespace}/{name}") if namespace else ("ClusterPodSchedulingPolicy", name)
             for namespace, name in self.policies.faults
         ]
+        if self.account_policies is not None:
+            found += [("SchedulingPolicy", name) for name in self.account_policies.policies.faults]
+        return found

@@ -92,7 +92,8 @@ def patch(spec: Mapping[str, Any], before: Directives, after: Directives) -> Ope
     patch.extend((*_NODE_AFFINITY, PREFERRED), preferred)
     for place in POD_TERM_LISTS:
         terms = _new(before.pod_terms.get(place, ()), after.pod_terms.get(place, ()))
-        patch.extend(("affinity", *place), [dict(term) for term in terms])
+        # plain text: an enum is no key for the encoder
+        patch.extend(("affinity", place[0].value, place[1]), [dict(term) for term in terms])
     return patch.operations
 
 

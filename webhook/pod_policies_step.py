@@ -1,9 +1,9 @@
 """Step: merge the pod scheduling policies that concern a pod into it, and note them in its annotation.
 
-The annotation `penstock.dev/policies` is this step's alone. Asked again about its own result (reinvocation), it finds
-nothing to change: a name stays noted while the pod still holds what its policy wants, and any other name is removed, so
-nothing that a user copied or wrote there is believed. A pod that a controller makes brings the annotation of its
-template: what policies for templates gave it stays noted as long, and nobody is warned of what goes.
+Asked again about its own result (reinvocation), it finds nothing to change: a name stays noted while the pod still
+holds what its policy wants, and any other name is removed, so nothing that a user copied or wrote there is believed. A
+pod that a controller makes brings the annotation of its template: what policies for templates gave it stays noted as
+long, and nobody is warned of what goes.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from controller.core.directives import Directives
-from controller.core.keys import DEFAULT_QUEUE, POLICIES, QUEUE_NAME
+from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME
 from controller.core.pod_policies import Mode, Outcome, Policy, Result, Verdict, apply, order_key
-from controller.core.pointers import escape
 from controller.core.policy_merge import merge
 from webhook import directives
 from webhook.creators import has_controller, is_mirror_pod
-from webhook.patching import Operations
+from webhook.noted import entries, with_entries
 from webhook.review import Answer, Request
 from webhook.world import World
 
@@ -31,7 +30,9 @@ def apply_pod_policies(request: Request, world: World) -> Answer:
     if not has_controller(request):
         return merge_policies(request, world, policies)
     from_template = world.template_policies(request.namespace)
-    return merge_policies(request, world, policies, from_template=from_template, known=noted_in(request.pod))
+    return merge_policies(
+        request, world, policies, from_template=from_template, known=entries(request.pod, scheduling=False)
+    )
 
 
 def merge_policies(
@@ -48,8 +49,7 @@ def merge_policies(
     `noun` is what texts call it. Those of `from_template` stay noted where the pod brings them; when a name of `known`
     goes, nobody is warned.
     """
-    metadata = request.pod.get("metadata") or {}
-    if not policies and POLICIES not in (metadata.get("annotations") or {}):
+    if not policies and not entries(request.pod, scheduling=False):
         return Answer()
     spec: Mapping[str, Any] = request.pod.get("spec") or {}
     pod = directives.read(spec)
@@ -62,12 +62,11 @@ def merge_policies(
     counted = tuple((verdict.policy.key, verdict.result.value) for verdict in outcome.verdicts)
     if outcome.refusal is not None:
         return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome))
-    noted = noted_in(request.pod)
+    noted = entries(request.pod, scheduling=False)
     brought = [policy for policy in from_template if policy.key in noted]
     held = _held(request, world, outcome.pod, brought) if brought else ()
     right = [policy.key for policy in sorted((*_at_work(outcome, noted), *held), key=order_key)]
-    operations = _annotation(metadata.get("annotations"), ",".join(right))
-    stripped = _stripped([name for name in noted if name not in right and name not in known])
+    operations, stripped = with_entries(request.pod, right, scheduling=False, known=known)
     return Answer(
         operations=(*directives.patch(spec, pod, outcome.pod), *operations),
         warnings=(*stripped, *_warnings(outcome)),
@@ -89,12 +88,6 @@ def _is_held(request: Request, world: World) -> bool:
     return bool(gates) or QUEUE_NAME in labels or DEFAULT_QUEUE in world.namespace_labels(request.namespace)
 
 
-def noted_in(document: Mapping[str, Any]) -> list[str]:
-    """Names in the annotation of a pod or template."""
-    noted = ((document.get("metadata") or {}).get("annotations") or {}).get(POLICIES)
-    return noted.split(",") if noted else []
-
-
 def _at_work(outcome: Outcome, noted: Collection[str]) -> Iterable[Policy]:
     """Those that changed the pod now, or did so before and still hold."""
     for verdict in outcome.verdicts:
@@ -108,25 +101,6 @@ def _held(request: Request, world: World, pod: Directives, brought: Iterable[Pol
     is_held = _is_held(request, world)
     enforced = [policy for policy in _selected(request, world, brought) if policy.mode is Mode.ENFORCE]
     return [policy for policy in enforced if merge(pod, policy.directives, is_held=is_held).met]
-
-
-def _annotation(annotations: Mapping[str, str] | None, value: str) -> Operations:
-    """Operations that make the annotation this value, or take it away."""
-    noted, path = (annotations or {}).get(POLICIES), f"/metadata/annotations/{escape(POLICIES)}"
-    if not value:
-        return ({"op": "remove", "path": path},) if noted is not None else ()
-    if value == noted:
-        return ()
-    if annotations is None:
-        return ({"op": "add", "path": "/metadata/annotations", "value": {POLICIES: value}},)
-    return ({"op": "add", "path": path, "value": value},)
-
-
-def _stripped(names: Collection[str]) -> tuple[str, ...]:
-    """A warning of what is taken out of the annotation."""
-    if not names:
-        return ()
-    return (f"removed {', '.join(names)} from {POLICIES}: only Penstock writes it, when a policy changes a pod",)
 
 
 def _warnings(outcome: Outcome) -> Iterable[str]:

@@ -120,6 +120,8 @@ class _Spec(msgspec.Struct):
     node_name: str | None = msgspec.field(name="nodeName", default=None)
     gates: list[_Gate] | None = msgspec.field(name="schedulingGates", default=None)
     runtime_class: str | None = msgspec.field(name="runtimeClassName", default=None)
+    priority_class: str | None = msgspec.field(name="priorityClassName", default=None)
+    service_account: str | None = msgspec.field(name="serviceAccountName", default=None)
     node_selector: dict[str, str] | None = msgspec.field(name="nodeSelector", default=None)
     tolerations: list[_Toleration] | None = None
     overhead: dict[str, str | int] | None = None

@@ -11,13 +11,17 @@ from typing import Any
 
 from msgspec import Raw
 
+from controller.cache.access import binding_sink, role_sink
 from controller.cache.pod_policies import PolicySink, read_cluster_policy, read_policy
+from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.core.keys import GROUP, VERSION
 from controller.kube.client import Client
-from controller.kube.decode import decode_metadata, decode_runtime_class
+from controller.kube.decode import decode_metadata, decode_priority_class, decode_runtime_class
+from controller.kube.decode_rbac import BINDINGS, ROLES, decode_binding, decode_role
 from controller.kube.watch import Informer, Sink, Trouble
 from controller.telemetry import logs
 from webhook import runtime_classes
+from webhook.account_policies import AccountPolicies
 from webhook.cluster_world import NAMESPACES, ClusterWorld
 from webhook.settings import Settings
 
@@ -51,6 +55,17 @@ def _all(world: ClusterWorld, settings: Settings) -> Iterator[_Source]:
         wide, own = (PolicySink(world.policies, cluster_wide=cluster_wide) for cluster_wide in (True, False))
         yield f"{_OURS}/clusterpodschedulingpolicies", read_cluster_policy, wide
         yield f"{_OURS}/podschedulingpolicies", read_policy, own
+
+    if world.account_policies is not None:
+        yield from _for_scheduling_policies(world.account_policies)
+
+
+def _for_scheduling_policies(accounts: AccountPolicies) -> Iterator[_Source]:
+    yield f"{_OURS}/schedulingpolicies", read_scheduling_policy, accounts.policies
+    yield "/apis/scheduling.k8s.io/v1/priorityclasses", decode_priority_class, accounts.priority_classes
+    for number, cluster_wide in enumerate((False, True)):
+        yield ROLES[number], decode_role, role_sink(accounts.access, cluster_wide=cluster_wide)
+        yield BINDINGS[number], decode_binding, binding_sink(accounts.access, cluster_wide=cluster_wide)
 
 
 def _report(trouble: Trouble) -> None:

@@ -14,12 +14,19 @@ from webhook.pod_policies_step import apply_pod_policies
 from webhook.queue_step import assign_queue
 from webhook.review import Answer, Request
 from webhook.runtime_class_step import assign_runtime_class
+from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.stamps_step import strip_stamps
 from webhook.world import World
 
 Step = Callable[[Request, World], Answer]
 
-CHAIN: tuple[Step, ...] = (strip_stamps, assign_runtime_class, apply_pod_policies, assign_queue)
+CHAIN: tuple[Step, ...] = (
+    strip_stamps,
+    assign_runtime_class,
+    apply_pod_policies,
+    apply_scheduling_policies,
+    assign_queue,
+)
 """In the order of their effect."""
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.core.pointers import escape
+from webhook.noted import entries
 from webhook.patching import Operations
-from webhook.pod_policies_step import merge_policies, noted_in
+from webhook.pod_policies_step import merge_policies
 from webhook.review import Answer
 from webhook.template_review import TemplateRequest
 from webhook.world import World
@@ -24,7 +25,7 @@ def mutate_template(request: TemplateRequest, world: World) -> Answer:
     inner = request.inner
     policies = world.template_policies(inner.namespace)
     # names that were there before are ours: the policy may have gone since
-    known = noted_in(inner.old or {})
+    known = entries(inner.old or {}, scheduling=False)
     answer = merge_policies(inner, world, policies, noun=f"template at {request.path}", known=known)
     return replace(answer, operations=_within(request.workload.path, answer.operations))
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 from webhook.pod_policies_check import pod_policies_check
 from webhook.review import Answer, Request
+from webhook.scheduling_policies_check import scheduling_policies_check
 from webhook.world import World
 
 Check = Callable[[Request, World], Answer]
 
-CHECKS: tuple[Check, ...] = (pod_policies_check,)
+CHECKS: tuple[Check, ...] = (pod_policies_check, scheduling_policies_check)
 
 
 def validate(request: Request, world: World) -> Answer:

@@ -19,6 +19,7 @@ from controller.api.crd import root_schema
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
+from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.schema import Schema
 
 Object = bytes | Mapping[str, Any]
@@ -60,6 +61,11 @@ def parse_pod_scheduling_policy(obj: Object) -> PodSchedulingPolicy:
 def parse_cluster_pod_scheduling_policy(obj: Object) -> ClusterPodSchedulingPolicy:
     """Return the ClusterPodSchedulingPolicy. Raises InvalidObject."""
     return _parse(ClusterPodSchedulingPolicy, obj)
+
+
+def parse_scheduling_policy(obj: Object) -> SchedulingPolicy:
+    """Return the SchedulingPolicy. Raises InvalidObject."""
+    return _parse(SchedulingPolicy, obj)
 
 
 def _parse(model: type[_R], obj: Object) -> _R:

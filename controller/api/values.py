@@ -163,6 +163,28 @@ Labels = Annotated[
     _checked_keys(LABEL_KEY_MESSAGE),
     SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
 ]
+_ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
+_CHOICES_LIMIT = 64
+LabelChoices = Annotated[
+    dict[str, Annotated[tuple[LabelValue, ...], Field(max_length=_CHOICES_LIMIT), _ATOMIC]],
+    Field(max_length=32),
+    _checked_keys(LABEL_KEY_MESSAGE),
+    SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
+]
+"""Values by label key; an empty list stands for every value."""
+GivenLabels = Annotated[
+    dict[str, LabelValue],
+    Field(min_length=1, max_length=32),
+    _checked_keys(LABEL_KEY_MESSAGE),
+    SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
+]
+"""Labels, at least one."""
+RequiredLabelChoices = Annotated[
+    dict[str, Annotated[tuple[LabelValue, ...], Field(min_length=1, max_length=_CHOICES_LIMIT), _ATOMIC]],
+    Field(min_length=1, max_length=32),
+    _checked_keys(LABEL_KEY_MESSAGE),
+    SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
+]
 Resources = Annotated[
     dict[str, Quantity],
     Field(min_length=1, max_length=64),

@@ -12,14 +12,11 @@ from typing import Any
 import orjson
 from msgspec import Raw
 
-from controller.api.nodes import NodeRequirement
 from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_policy, parse_pod_scheduling_policy
-from controller.api.placement import Affinity, FieldRequirement, NodeAffinity, NodeTerm, PodAffinity
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
+from controller.cache.affinities import to_node_affinity, to_pod_terms
 from controller.cache.objects import to_selector
-from controller.core import directives
-from controller.core.directives import PREFERRED, REQUIRED, Directives, PodTermList, Preferred
-from controller.core.labels import Operator, Requirement, Term
+from controller.core.directives import Directives
 from controller.core.pod_policies import Mode, OnConflict, Policy, Target, order_key
 from controller.core.taints import Toleration
 from controller.kube.decode import UnreadableObject
@@ -146,9 +143,7 @@ def to_policy(written: WrittenPolicy) -> Policy:
     """Return the policy as it is merged into pods."""
     spec = written.spec
     namespaces = written.spec.namespace_selector if isinstance(written, ClusterPodSchedulingPolicy) else None
-    affinity = spec.affinity or Affinity()
-    node = affinity.node_affinity or NodeAffinity()
-    required = node.required_during_scheduling_ignored_during_execution
+    required, preferred = to_node_affinity(spec.affinity)
     return Policy(
         name=written.metadata.name,
         namespace=written.metadata.namespace,
@@ -165,50 +160,8 @@ def to_policy(written: WrittenPolicy) -> Policy:
             tolerations=tuple(
                 Toleration(t.key, t.operator, t.value, t.effect, t.toleration_seconds) for t in spec.tolerations
             ),
-            required=tuple(map(_term, required.node_selector_terms)) if required is not None else None,
-            preferred=tuple(
-                Preferred(one.weight, _term(one.preference))
-                for one in node.preferred_during_scheduling_ignored_during_execution
-            ),
-            pod_terms=_pod_terms(affinity),
+            required=required,
+            preferred=preferred,
+            pod_terms=to_pod_terms(spec.affinity),
         ),
     )
-
-
-def _term(term: NodeTerm) -> Term:
-    return Term(tuple(map(_requirement, term.match_expressions)), tuple(map(_requirement, term.match_fields)))
-
-
-def _requirement(requirement: NodeRequirement | FieldRequirement) -> Requirement:
-    return Requirement(requirement.key, Operator(requirement.operator), requirement.values)
-
-
-def _pod_terms(affinity: Affinity) -> dict[PodTermList, tuple[Mapping[str, Any], ...]]:
-    lists: dict[PodTermList, tuple[Mapping[str, Any], ...]] = {}
-    for which, written in (
-        (directives.PodAffinity.TOGETHER, affinity.pod_affinity),
-        (directives.PodAffinity.APART, affinity.pod_anti_affinity),
-    ):
-        whole = written or PodAffinity()
-        for part, terms in (
-            (REQUIRED, whole.required_during_scheduling_ignored_during_execution),
-            (PREFERRED, whole.preferred_during_scheduling_ignored_during_execution),
-        ):
-            if terms:
-                lists[which, part] = tuple(
-                    _compact(term.model_dump(mode="json", by_alias=True, exclude_none=True)) for term in terms
-                )
-    return lists
-
-
-def _compact(document: dict[str, Any]) -> dict[str, Any]:
-    """Leave out empty lists and labels, as the apiserver does when it writes a pod; an empty selector means all."""
-    result: dict[str, Any] = {}
-    for name, value in document.items():
-        if isinstance(value, dict) and name != "matchLabels":
-            result[name] = _compact(value)
-        elif value not in ([], {}):
-            result[name] = (
-                [_compact(one) if isinstance(one, dict) else one for one in value] if isinstance(value, list) else value
-            )
-    return result

@@ -74,14 +74,14 @@ def _node_selector(done: Merge, policy: Directives) -> None:
                 done.conflict("nodeSelector", f"spec.nodeSelector[{key}] is {own[key]!r}, not {value!r}")
             continue
         selector = (*done.pod.node_selector, (key, value))
-        if _can_hold(done.pod, Beside.of(selector, done.pod.node_name)):
+        if can_hold(done.pod, Beside.of(selector, done.pod.node_name)):
             done.pod = replace(done.pod, node_selector=tuple(sorted(selector)))
             done.note("nodeSelector", changed=True)
         else:
             done.conflict("nodeSelector", f"{_TERMS} rule out {key}={value}")
 
 
-def _can_hold(pod: Directives, beside: Beside) -> bool:
+def can_hold(pod: Directives, beside: Beside) -> bool:
     """Whether one of the pod's terms could hold beside this, or it has none that could in any case."""
     terms = [term for term in pod.required or () if not term.is_empty]
     return not terms or any(beside.contradicts(term) is None for term in terms)
@@ -97,7 +97,7 @@ def _node_name(done: Merge, name: str, *, is_held: bool) -> None:
             done.note("nodeName", changed=False)
         else:
             done.conflict("nodeName", f"spec.nodeName is {done.pod.node_name!r}, not {name!r}")
-    elif not _can_hold(done.pod, Beside.of(done.pod.node_selector, name)):
+    elif not can_hold(done.pod, Beside.of(done.pod.node_selector, name)):
         done.conflict("nodeName", f"{_TERMS} rule out node {name!r}")
     else:
         done.pod = replace(done.pod, node_name=name)

@@ -17,6 +17,7 @@ from controller.core.keys import CLUSTER_QUEUE, CONDITION, FLAVOR, POLICIES, QUE
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.pods import Outline, Pod, Said
+from controller.core.priority_classes import PriorityClass
 from controller.core.reasons import Reason
 from controller.core.release_patch import PIN_WEIGHT
 from controller.core.runtime_classes import RuntimeClass
@@ -39,6 +40,7 @@ _CLAIMS = Hold(
 _pod = Decoder(wire.PodObject)
 _node = Decoder(wire.NodeObject)
 _runtime_class = Decoder(wire.RuntimeClassObject)
+_priority_class = Decoder(wire.PriorityClassObject)
 _metadata = Decoder(wire.Metadata)
 _affinity = Decoder(wire.Affinity)
 _tolerations = Decoder(list[wire.PodToleration] | None)
@@ -188,6 +190,15 @@ def decode_runtime_class(raw: bytes | Raw) -> RuntimeClass:
         else None,
         overhead=(found.overhead.pod_fixed or {}) if found.overhead else {},
     )
+
+
+def decode_priority_class(raw: bytes | Raw) -> PriorityClass:
+    """Return the PriorityClass; raise UnreadableObject when the bytes are none."""
+    try:
+        found = _priority_class.decode(raw)
+    except DecodeError as error:
+        raise UnreadableObject(f"priorityclass: {error}") from error
+    return PriorityClass(name=found.metadata.name, value=found.value, is_default=found.global_default)
 
 
 def decode_metadata(raw: bytes | Raw) -> wire.Owned:

@@ -103,6 +103,22 @@ async def test_the_webhook_reads_policies_where_they_are_switched_on(granted: Cl
     await delete(granted, rights)
 
 
+async def test_the_webhook_reads_rights_where_scheduling_policies_are_switched_on(granted: Client) -> None:
+    rbac = "rbac.authorization.k8s.io"
+    kinds = [
+        *(("schedulingpolicies", OURS), ("priorityclasses", "scheduling.k8s.io"), ("runtimeclasses", "node.k8s.io")),
+        *((kind, rbac) for kind in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")),
+    ]
+    assert not await may(granted, WEBHOOK, "list clusterroles", group=rbac)
+    rights = load_documents(CONFIG / "components" / "scheduling-policies" / "rbac.yaml")
+    await apply(granted, rights)
+    for kind, group in kinds:
+        await eventually(partial(may, granted, WEBHOOK, f"watch {kind}", group=group))
+        assert not await may(granted, WEBHOOK, f"patch {kind}", group=group)
+        assert not await may(granted, WEBHOOK, f"bind {kind}", group=group)
+    await delete(granted, rights)
+
+
 async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -> None:
     lease, home = "coordination.k8s.io", "penstock-system"
 
@@ -125,6 +141,8 @@ async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -
         ("edit", "create podschedulingpolicies", False),
         ("admin", "create podschedulingpolicies", True),
         ("admin", "create clusterpodschedulingpolicies", False),
+        ("admin", "create schedulingpolicies", False),
+        ("admin", "use schedulingpolicies", False),
     ],
 )
 async def test_people_get_their_queues_with_the_roles_they_have(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from controller.core.pod_policies import Policy
+from controller.core.scheduling_policies.levels import Levels
 from webhook.world import RuntimeClasses
 
 TRUSTED = "system:serviceaccount:penstock-system:penstock-controller"
@@ -14,6 +15,7 @@ class EmptyWorld:
     """No namespaces, queues, classes or policies."""
 
     runtime_classes: RuntimeClasses | None = None
+    default_priority_class = ""
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         return {}
@@ -29,3 +31,6 @@ class EmptyWorld:
 
     def trusts(self, user: str) -> bool:
         return user == TRUSTED
+
+    def scheduling_policies(self, namespace: str, account: str) -> Levels:
+        return ()

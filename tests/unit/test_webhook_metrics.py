@@ -6,8 +6,10 @@ import orjson
 from msgspec import Raw
 
 from controller.cache.pod_policies import read_cluster_policy, read_policy
+from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.kube.watch import Informer
-from tests.support.api_objects import cluster_pod_policy, node_terms, pod_policy
+from tests.support.api_objects import cluster_pod_policy, node_terms, pod_policy, scheduling_policy
+from tests.support.scheduling_worlds import a_world
 from webhook.cluster_world import ClusterWorld
 from webhook.metrics import WebhookMetrics
 
@@ -58,6 +60,20 @@ def test_a_policy_that_is_not_in_effect_is_named_until_it_is_mended() -> None:
     world.policies.put(read_cluster_policy(Raw(orjson.dumps(cluster_pod_policy("w")))))
     metrics.refresh_faulty(world.faulty_policies())
     assert samples(metrics, "policies_not_in_effect") == {("PodSchedulingPolicy", "default/batch"): 1}
+
+
+def test_a_scheduling_policy_that_is_not_in_effect_is_named_too() -> None:
+    broken = {"tolerations": [{"keys": ["x"], "operators": ["Exists"], "effects": []}]}
+    default = {"tolerations": [{"key": "y", "operator": "Exists"}]}
+    world, metrics = a_world(scheduling_policy("own", allowed=broken, default=default)), WebhookMetrics()
+    metrics.refresh_faulty(world.faulty_policies())
+    assert samples(metrics, "policies_not_in_effect") == {("SchedulingPolicy", "own"): 1}
+    assert world.account_policies is not None
+    for mended in (scheduling_policy("own"), None):
+        world.account_policies.policies.replace(
+            [] if mended is None else [read_scheduling_policy(Raw(orjson.dumps(mended)))]
+        )
+        assert world.faulty_policies() == []
 
 
 def test_a_thousand_broken_policies_do_not_become_a_thousand_series() -> None:

@@ -13,7 +13,7 @@ from tests.support.api_objects import Json, cluster_pod_policy, field_requiremen
 from tests.support.json_patch import patched
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.policy_worlds import PolicyWorld, a_pod, raw
-from webhook.review import Answer, Request
+from webhook.review import Answer, Request, write
 from webhook.steps import mutate
 
 SPOT = {"key": "spot", "operator": "Exists"}
@@ -28,6 +28,7 @@ def after(pod: Json, world: PolicyWorld) -> Json:
     """The pod after the answer; asked again, nothing changes and nothing is stripped."""
     answer = ask(pod, world)
     assert answer.denial is None
+    assert write("1", answer), "what cannot be encoded is no answer"
     result = patched(pod, answer.operations)
     again = ask(result, world)
     assert again.operations == ()
@@ -60,6 +61,17 @@ def test_a_pod_that_says_nothing_is_given_every_field_as_it_is_written(empty: Js
     pod = after(a_pod(**empty), PolicyWorld(pod_policy(**EVERY_FIELD)))
     assert {name: pod["spec"][name] for name in EVERY_FIELD} == EVERY_FIELD
     assert pod["metadata"]["annotations"] == {POLICIES: "default/batch"}
+
+
+@pytest.mark.parametrize("affinity", ["podAffinity", "podAntiAffinity"])
+def test_affinity_to_other_pods_may_be_all_that_a_policy_gives(affinity: str) -> None:
+    given = {affinity: EVERY_FIELD["affinity"][affinity]}
+    assert after(a_pod(), PolicyWorld(pod_policy(affinity=given)))["spec"]["affinity"] == given
+
+
+def test_no_operation_carries_what_a_later_one_adds() -> None:
+    answer = ask(a_pod(), PolicyWorld(pod_policy(nodeSelector={"a": "1", "b": "2"})))
+    assert [operation["value"] for operation in answer.operations[:2]] == [{"a": "1"}, "2"]
 
 
 def test_what_a_pod_has_stays_before_what_is_added() -> None:

@@ -25,6 +25,8 @@ VALUES: dict[str, Json] = {
     "runtime-class": {"runtimeClass": {"enabled": True}},
     "pod-policies": {"podPolicies": {"enabled": True}},
     "pod-template-policies": {"podPolicies": {"enabled": True}, "podTemplatePolicies": {"enabled": True}},
+    "scheduling-policies": {"schedulingPolicies": {"enabled": True}},
+    "default-scheduling-policies": {"defaultSchedulingPolicies": {"enabled": True}},
     "cert-manager": {"certificate": {"source": "cert-manager"}},
 }
 """What asks for each component, in the order of a kustomization."""
@@ -157,7 +159,8 @@ def test_nothing_is_left_in_the_usual_namespace_when_the_release_has_another() -
     objects = renderer.objects(templates)
 
     assert "penstock-system" not in json.dumps(objects)
-    assert {one["metadata"].get("namespace", "12345") for one in objects} == {"12345"}
+    elsewhere = [one for one in objects if one["metadata"].get("namespace", "12345") != "12345"]
+    assert [one["metadata"]["name"] for one in elsewhere] == ["sp:kube-system-privileged"]
     controller = by_name(objects)["apps/v1 Deployment 12345/penstock-controller"]
     assert options_of(controller)["lease_namespace"] == "12345"
 

@@ -13,11 +13,11 @@ from controller.cli.main import root
 from controller.core.keys import POLICIES, QUEUE_NAME
 from controller.kube.errors import Forbidden
 from controller.sandbox import Sandbox
-from tests.integration.pod_policies.another_webhook import another_webhook
 from tests.integration.pod_policies.conftest import WIDE, PolicyTeam, policies_of
 from tests.support import plain_http
 from tests.support.api_objects import field_requirement, node_terms, requirement
 from tests.support.eventually import eventually
+from tests.support.other_webhook import another_webhook
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.team import OURS, TEAM_LABEL, Json, is_gated
 

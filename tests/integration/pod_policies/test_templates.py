@@ -14,11 +14,11 @@ from controller.cli.main import root
 from controller.core.keys import POLICIES, QUEUE_NAME
 from controller.kube.client import MERGE_PATCH
 from controller.kube.errors import Forbidden
-from tests.integration.pod_policies.another_webhook import another_webhook
 from tests.integration.pod_policies.conftest import PolicyTeam, policies_of
 from tests.support import plain_http
 from tests.support.api_objects import field_requirement, node_terms, requirement
 from tests.support.eventually import eventually
+from tests.support.other_webhook import another_webhook
 from tests.support.pod_update_rules import REQUIRED
 from tests.support.team import OURS, Json, is_gated
 

@@ -1,4 +1,4 @@
-"""Somebody else who changes objects when they are created."""
+"""Another's mutating webhook, which comes after ours."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import orjson
 from aiohttp import web
 
 from controller.telemetry import http
-from tests.integration.pod_policies.conftest import PolicyTeam
-from tests.support.team import TEAM_LABEL, Json
+from tests.support.team import TEAM_LABEL, Json, Team
 from webhook.tls import Certificate
 
 HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
@@ -21,7 +20,7 @@ PODS: Json = {"apiGroups": [""], "resources": ["pods"]}
 
 @asynccontextmanager
 async def another_webhook(
-    team: PolicyTeam, operations: list[Json], folder: Path, *, rule: Json = PODS
+    team: Team, operations: list[Json], folder: Path, *, rule: Json = PODS
 ) -> AsyncIterator[None]:
     """Comes after ours by name and patches what the team creates with the label asks=twice; ours are called again."""
     pair = team.sandbox.serving_certificate()
