@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import signal
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from controller.cache.pod_policies import Policies, PolicySink, read_cluster_policy, read_policy
 from controller.core.keys import GROUP, VERSION
-from controller.core.pod_policies import Policy
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_runtime_class
 from controller.kube.watch import Informer, Trouble
-from controller.kube.wire import Owned
 from controller.telemetry import http, logs
 from webhook import runtime_classes
-from webhook.review import Request
-from webhook.runtime_class_step import choose
-from webhook.runtime_classes import KnownClasses, ask
+from webhook.cluster_world import ClusterWorld, Lookups
+from webhook.runtime_classes import KnownClasses
 from webhook.server import WebhookMetrics, admission
 from webhook.tls import Certificate
 
@@ -49,63 +44,6 @@ class Settings:
         return self.runtime_classes or self.default_runtime_class is not None
 
 
-class Lookups:
-    """Metadata of one kind by (namespace, name), kept by an informer."""
-
-    def __init__(self) -> None:
-        self._labels: dict[tuple[str, str], Mapping[str, str]] = {}
-
-    def replace(self, items: Iterable[Owned]) -> None:
-        """All objects there are."""
-        self._labels = {(item.namespace, item.name): item.labels or {} for item in items}
-
-    def upsert(self, item: Owned) -> None:
-        """One object is new or changed."""
-        self._labels[(item.namespace, item.name)] = item.labels or {}
-
-    def remove(self, item: Owned) -> None:
-        """One object is gone."""
-        self._labels.pop((item.namespace, item.name), None)
-
-    def get(self, namespace: str, name: str) -> Mapping[str, str] | None:
-        """Return the labels of an object, None when there is none."""
-        return self._labels.get((namespace, name))
-
-
-class ClusterWorld:
-    """The World of a live cluster."""
-
-    def __init__(self, runtime_classes: KnownClasses | None = None) -> None:
-        self.namespaces = Lookups()
-        self.local_queues = Lookups()
-        self.runtime_classes = runtime_classes
-        self.policies = Policies(_report_faulty_policy)
-
-    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        """Labels of a namespace; empty when it is not known."""
-        return self.namespaces.get("", namespace) or {}
-
-    def has_local_queue(self, namespace: str, name: str) -> bool:
-        """Whether this LocalQueue exists."""
-        return self.local_queues.get(namespace, name) is not None
-
-    async def completed(self, client: Client, request: Request) -> ClusterWorld:
-        """Return this world with the class that the pod is to have, when only the apiserver knows it yet."""
-        choice = choose(request, self)
-        if choice is None or self.runtime_classes is None or self.runtime_classes.get(choice.name) is not None:
-            return self
-        found = await ask(client, choice.name)
-        if found is None:
-            return self
-        more = copy.copy(self)
-        more.runtime_classes = self.runtime_classes.and_also(found)
-        return more
-
-    def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
-        """The policies that may concern pods of this namespace, in order."""
-        return self.policies.of(namespace, self.namespace_labels(namespace))
-
-
 async def run(settings: Settings, certificate: Certificate) -> None:
     """Serve until SIGTERM or SIGINT; raises ConfigError or AddressError when it cannot begin."""
     load = partial(config.load, settings.kubeconfig, settings.context)
@@ -115,7 +53,7 @@ async def run(settings: Settings, certificate: Certificate) -> None:
 
 async def _serve(client: Client, settings: Settings, certificate: Certificate) -> None:
     classes = KnownClasses(settings.default_runtime_class) if settings.judges_runtime_classes else None
-    world, metrics = ClusterWorld(classes), WebhookMetrics()
+    world, metrics = ClusterWorld(classes, report=_report_faulty_policy), WebhookMetrics()
     informers = [
         _informer(client, "/api/v1/namespaces", world.namespaces),
         _informer(client, f"{_OURS}/localqueues", world.local_queues),

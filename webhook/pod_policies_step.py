@@ -37,13 +37,14 @@ def apply_pod_policies(request: Request, world: World) -> Answer:
         outcome = apply(pod, chosen, is_held=_is_held(request, labels))
     counted = tuple((verdict.policy.key, verdict.result.value) for verdict in outcome.verdicts)
     if outcome.refusal is not None:
-        return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome))
+        return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome), outcome=outcome)
     operations, stripped = _annotation(metadata.get("annotations"), outcome)
     return Answer(
         operations=(*directives.patch(spec, pod, outcome.pod), *operations),
         warnings=(*stripped, *_warnings(outcome)),
         audit=_audit(outcome),
         counted=counted,
+        outcome=outcome,
     )
 
 

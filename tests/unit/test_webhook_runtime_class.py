@@ -15,7 +15,7 @@ from controller.kube.errors import NotFound, Unreachable
 from tests.support.classes import ClassyWorld, a_class
 from tests.support.fake_client import FakeClient
 from tests.support.json_patch import patched
-from webhook.app import ClusterWorld
+from webhook.cluster_world import ClusterWorld
 from webhook.review import Answer, BadReview, Request, read
 from webhook.runtime_classes import KnownClasses
 from webhook.steps import mutate
