@@ -137,6 +137,10 @@ REASONS: list[tuple[Json, str]] = [
         cluster_pod_policy(namespaceSelector={"matchLabels": {"tier": "gold"}}),
         "namespaceSelector: the namespace has no label tier, wanted is 'gold'",
     ),
+    (
+        cluster_pod_policy(namespaceSelector={"matchLabels": {"app": "web"}}),
+        "namespaceSelector: the namespace has no label app, wanted is 'web'",
+    ),
     (pod_policy(podSelector=None), "podSelector is left out, which selects nothing; {} would select everything"),
     (
         pod_policy(podSelector={"matchExpressions": [requirement("In", "a", "b", key="app")]}),

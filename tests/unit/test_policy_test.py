@@ -83,7 +83,15 @@ PARTS: list[tuple[Json, list[str]]] = [
         ],
     ),
     ({"pod": {"spec": {"tolerations": [SPOT]}}}, ["spec.tolerations: expected [{key: spot, operator: Exists, effect"]),
-    ({"pod": {"spec": {"affinity": None, "schedulingGates": []}}}, []),
+    ({"pod": {"spec": {"affinity": None, "schedulingGates": [], "overhead": {}}}, "contains": {}}, []),
+    (
+        {"pod": {"spec": {"nodeSelector": {}, "tolerations": None}}, "contains": {"spec": {"tolerations": []}}},
+        [
+            "spec.nodeSelector: expected nothing, got {pool: batch}",
+            "spec.tolerations: expected nothing, got [{key",
+            "spec.tolerations: expected nothing, got [{key",
+        ],
+    ),
     ({"contains": {"spec": {"tolerations": [SPOT, {"key": "node.kubernetes.io/not-ready"}]}}}, []),
     (
         {"contains": {"spec": {"tolerations": [{"key": "spot", "effect": "NoExecute"}]}}},
@@ -158,6 +166,8 @@ def test_labels_of_namespaces_and_the_creator_count(tmp_path: Path, capsys: pyte
         "named", namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "plain"}}, nodeSelector={"a": "b"}
     )
     queueing = a_namespace("queueing", **{DEFAULT_QUEUE: "main"})
+    template = {"spec": a_pod()["spec"]}
+    daemons = {"apiVersion": "apps/v1", "kind": "DaemonSet", "spec": {"selector": {}, "template": template}}
     mirror = {"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}, "spec": {"nodeName": "n"}}
     a_suite(
         tmp_path,
@@ -169,6 +179,8 @@ def test_labels_of_namespaces_and_the_creator_count(tmp_path: Path, capsys: pyte
         a_case("f", mirror, "allowed", namespace="gold", user="system:node:n", groups=["system:nodes"]),
         a_case("g", mirror, "changed", namespace="gold", user="jane"),
         a_case("h", result="allowed", namespace="kube-system"),
+        a_case("i", daemons, "allowed", namespace="queueing"),
+        a_case("j", daemons, "changed", namespace="queueing", user="jane"),
         objects=(a_namespace("gold", tier="gold"), a_namespace("plain"), queueing, policy, by_name),
     )
     assert misses(capsys, tmp_path) == []
@@ -215,11 +227,14 @@ def test_runtime_classes_are_judged_as_the_webhooks_options_say(
 def test_what_the_apiserver_adds_first_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
     usual = {**high, "metadata": {"name": "usual"}, "value": 3, "globalDefault": True, "preemptionPolicy": "Never"}
+    other = {**usual, "metadata": {"name": "other"}, "value": 4}
     seconds = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 5}]
     default = {"schedulerName": "default-scheduler", "serviceAccountName": "default"}
     a_suite(
         tmp_path,
-        a_case("plain", pod={"spec": {**default, "priority": 3, "preemptionPolicy": "Never"}}),
+        a_case(
+            "usual", pod={"spec": {**default, "priority": 3, "priorityClassName": "usual", "preemptionPolicy": "Never"}}
+        ),
         a_case("high", a_pod(priorityClassName="high"), pod={"spec": {"priority": 7}}),
         a_case("system", a_pod(priorityClassName="system-node-critical"), pod={"spec": {"priority": 2000001000}}),
         a_case("unknown", a_pod(priorityClassName="absent"), absent=["spec.priority"]),
@@ -229,7 +244,7 @@ def test_what_the_apiserver_adds_first_is_there(tmp_path: Path, capsys: pytest.C
             contains={"spec": {"tolerations": [seconds[0], {"key": "node.kubernetes.io/unreachable"}]}},
             absent=["spec.tolerations[3]"],
         ),
-        objects=(cluster_pod_policy(nodeSelector={"a": "b"}), high, usual),
+        objects=(cluster_pod_policy(nodeSelector={"a": "b"}), high, usual, other),
     )
     assert misses(capsys, tmp_path) == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from controller.cli.policy.changes import NOTHING, shown
 from controller.cli.policy.suite import Expectation
@@ -13,6 +13,9 @@ from controller.cli.policy.trace import Result, Trace
 from controller.core.keys import POLICIES
 from controller.kube import fields
 from controller.kube.fields import member
+
+_EMPTY: Final[tuple[Any, ...]] = (None, {}, [])
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\]]+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,8 @@ def misses(expected: Expectation, trace: Trace) -> list[Miss]:
     if trace.result is Result.REFUSED:
         return [*_message(expected, trace)]
     return [
-        *_part(expected.pod or {}, trace.pod, ""),
-        *_part(expected.contains or {}, trace.pod, "", lists_may_hold_more=True),
+        *(_part(expected.pod, trace.pod, "") if expected.pod else ()),
+        *(_part(expected.contains, trace.pod, "", lists_may_hold_more=True) if expected.contains else ()),
         *_absent(expected, trace),
         *_warnings(expected, trace),
         *_policies(expected, trace),
@@ -50,8 +53,14 @@ def _message(expected: Expectation, trace: Trace) -> Iterator[Miss]:
 
 
 def _part(expected: Any, got: Any, path: str, *, lists_may_hold_more: bool = False) -> Iterator[Miss]:
-    """Objects may have more members than expected; lists are compared as a whole, unless they may hold more."""
-    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+    """Objects may have more members than expected; lists are compared as a whole, unless they may hold more.
+
+    Nothing, null and what is empty are all the same, also where it is expected.
+    """
+    if expected in _EMPTY:
+        if got is not NOTHING and got not in _EMPTY:
+            yield Miss(path, "nothing", shown(got))
+    elif isinstance(expected, Mapping) and isinstance(got, Mapping):
         for name, value in expected.items():
             yield from _part(
                 value, got.get(name, NOTHING), member(path, str(name)), lists_may_hold_more=lists_may_hold_more
@@ -60,22 +69,13 @@ def _part(expected: Any, got: Any, path: str, *, lists_may_hold_more: bool = Fal
         for value in expected:
             if not any(_fits(value, one) for one in got):
                 yield Miss(path, f"an entry {shown(value)}", shown(got))
-    elif not _is_same(expected, got):
+    elif type(expected) is not type(got) or expected != got:
+        # 1 is not true
         yield Miss(path, shown(expected), shown(got))
 
 
 def _fits(expected: Any, got: Any) -> bool:
     return not any(_part(expected, got, "", lists_may_hold_more=True))
-
-
-def _is_same(expected: Any, got: Any) -> bool:
-    """Equal, with nothing, null and what is empty all the same; true is not 1."""
-    if expected in (None, {}, []):
-        return got is NOTHING or got in (None, {}, [])
-    return type(expected) is type(got) and bool(expected == got)
-
-
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\]]+)\]")
 
 
 def _absent(expected: Expectation, trace: Trace) -> Iterator[Miss]:
