@@ -48,12 +48,16 @@ async def load(kubeconfig: str | None = None, context: str | None = None) -> Con
 def namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
     """Return the namespace that the connection settings of `load` name for whoever names none: `default` by default.
 
-    Only for settings that `load` has accepted.
+    Raises ConfigError.
     """
     named = kubeconfig or os.environ.get("KUBECONFIG")
     if named is None and _IN_CLUSTER in os.environ:
         return _OWN_NAMESPACE.read_text(encoding="utf-8").strip() if _OWN_NAMESPACE.exists() else "default"
-    contexts, current = list_kube_config_contexts(_existing(named))
+    joined = _existing(named)
+    try:
+        contexts, current = list_kube_config_contexts(joined)
+    except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ConfigError(f"kubeconfig {joined}: {one_line(error)}") from error
     chosen = next((one for one in contexts if one["name"] == context), None) if context else current
     return str(((chosen or {}).get("context") or {}).get("namespace") or "default")
 

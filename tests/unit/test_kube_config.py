@@ -219,6 +219,22 @@ def test_the_namespace_is_the_contexts_own(file: Path, monkeypatch: pytest.Monke
     assert namespace() == "team-a"
 
 
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({"current-context": "absent"}, "kubeconfig .*: Invalid kube-config file"),
+        ({"current-context": ""}, "kubeconfig .*: "),
+        ({"contexts": [{"context": {}}]}, "kubeconfig .*: "),
+        ({"contexts": 3}, "contexts: must be a list"),
+    ],
+)
+def test_a_kubeconfig_without_a_usable_context_names_no_namespace(file: Path, parts: Json, text: str) -> None:
+    file.write_text(yaml.safe_dump(a_kubeconfig(**parts)))
+    with pytest.raises(ConfigError, match=text) as caught:
+        namespace(str(file))
+    assert "\n" not in str(caught.value)
+
+
 def test_the_namespace_of_a_pod_is_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     own = tmp_path / "namespace"

@@ -170,6 +170,14 @@ def test_a_policy_that_does_not_select_the_pod_says_why(policy: Json, reason: st
     assert f"SchedulingPolicy 'batch': {reason}\n" in text
 
 
+def test_a_policy_does_not_select_by_what_an_earlier_step_took_away(tool: Tool) -> None:
+    by_stamp = pod_policy(podSelector={"matchLabels": {FLAVOR: "spot"}}, nodeSelector={"a": "b"})
+    answer = tool.answer(a_pod(labels={FLAVOR: "spot"}), by_stamp)
+    assert [one["reason"] for one in answer["notSelecting"]] == [
+        f"podSelector: the pod has no label {FLAVOR}, wanted is 'spot'"
+    ]
+
+
 def test_policies_of_other_namespaces_are_not_listed(tool: Tool) -> None:
     assert tool.answer(a_pod(), pod_policy(namespace="elsewhere"))["notSelecting"] == []
 

@@ -120,8 +120,9 @@ def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ..
 def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
     world = surroundings.world
     passed: list[Stage] = []
-    pod, last = request.pod, Answer()
+    pod, last, judged = request.pod, Answer(), None
     for step, seen, last in stages(request, world):
+        judged = seen if step is apply_pod_policies else judged
         pod = applied(seen.pod, last.operations)
         passed.append(
             Stage(
@@ -136,7 +137,7 @@ def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
         start,
         pod=pod,
         stages=tuple(passed),
-        unselected=tuple(_unselected(request, surroundings)),
+        unselected=tuple(_unselected(judged, surroundings)) if judged is not None else (),
         faulty=tuple(surroundings.faults),
         denial=last.denial,
         refused_by=passed[-1].title if last.denial is not None else None,
@@ -157,7 +158,7 @@ def _policies(pod: Object, outcome: Outcome) -> Iterator[PolicyTrace]:
 
 
 def _unselected(request: Request, surroundings: Surroundings) -> Iterator[tuple[Policy, str]]:
-    """Policies that might concern pods of the namespace, and not this one."""
+    """Policies that might concern pods of the namespace, and not this one as their step sees it."""
     labels = (request.pod.get("metadata") or {}).get("labels") or {}
     of_namespace = surroundings.world.namespace_labels(request.namespace)
     for policy in surroundings.policies:
