@@ -61,7 +61,7 @@ def merge_policies(
         outcome = apply(pod, chosen, is_held=_is_held(request, world), noun=noun)
     counted = tuple((verdict.policy.key, verdict.result.value) for verdict in outcome.verdicts)
     if outcome.refusal is not None:
-        return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome))
+        return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome), outcome=outcome)
     noted = entries(request.pod, scheduling=False)
     brought = [policy for policy in from_template if policy.key in noted]
     held = _held(request, world, outcome.pod, brought) if brought else ()
@@ -72,6 +72,7 @@ def merge_policies(
         warnings=(*stripped, *_warnings(outcome)),
         audit=_audit(outcome),
         counted=counted,
+        outcome=outcome,
     )
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 import orjson
 
+from controller.core.pod_policies import Outcome
+
 _API_VERSION = "admission.k8s.io/v1"
 _WARNING_ROOM = 250
 _WARNINGS_MOST = 12
@@ -46,6 +48,8 @@ class Answer:
     denial: str | None = None
     counted: tuple[tuple[str, str], ...] = ()
     """What becomes of policies, (policy, result), for the metrics alone."""
+    outcome: Outcome | None = None
+    """What each pod scheduling policy came to, for who explains the answer to people."""
 
     def __add__(self, more: Answer) -> Answer:
         """Both, one after the other."""

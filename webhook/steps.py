@@ -6,7 +6,7 @@ that reinvocation does no harm. The first denial ends the chain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from webhook.patching import applied
@@ -30,16 +30,24 @@ CHAIN: tuple[Step, ...] = (
 """In the order of their effect."""
 
 
-def mutate(request: Request, world: World) -> Answer:
-    """Send a pod that is being created through the chain; anything else passes unchanged."""
-    if request.operation != "CREATE" or request.subresource:
-        return Answer()
-    total = Answer()
+def stages(request: Request, world: World) -> Iterator[tuple[Step, Request, Answer]]:
+    """Each step with the pod that it saw, and its answer. The first denial is the last."""
     for step in CHAIN:
         answer = step(request, world)
+        yield step, request, answer
         if answer.denial is not None:
-            return answer
+            return
         if answer.operations:
             request = replace(request, pod=applied(request.pod, answer.operations))
+
+
+def mutate(request: Request, world: World) -> Answer:
+    """Send a pod that is being created through the chain; anything else passes unchanged."""
+    total = Answer()
+    if request.operation != "CREATE" or request.subresource:
+        return total
+    for _, _, answer in stages(request, world):
+        if answer.denial is not None:
+            return answer
         total += answer
     return total
