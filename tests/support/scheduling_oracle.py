@@ -48,7 +48,7 @@ def _additive(first: Any, second: Any) -> Any:
     if not first or not second:
         return type(first)()
     if isinstance(first, list):
-        return reduce(lambda seen, one: seen if one in seen else [*seen, one], second, first)
+        return reduce(lambda seen, one: seen if one in seen else [*seen, one], [*first, *second], [])
     both = {key: _additive(first[key], second[key]) for key in first.keys() & second.keys()}
     return {**second, **first, **both}
 
