@@ -15,11 +15,13 @@ from controller.cli.policy.surroundings import NOT_ASKED, Surroundings
 from controller.core.pod_policies import Mode, Outcome, Policy, Verdict
 from controller.core.pod_policies import Result as PolicyResult
 from webhook import directives
+from webhook.cluster_world import ClusterWorld
 from webhook.patching import applied
 from webhook.pod_policies_step import apply_pod_policies
 from webhook.queue_step import assign_queue
 from webhook.review import Answer, Request
 from webhook.runtime_class_step import assign_runtime_class
+from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.stamps_step import strip_stamps
 from webhook.steps import Step, stages
 
@@ -30,6 +32,7 @@ TITLES: Final[Mapping[Step, str]] = {
     strip_stamps: "Penstock's own keys",
     assign_runtime_class: "RuntimeClass",
     apply_pod_policies: "Pod scheduling policies",
+    apply_scheduling_policies: "Scheduling policies",
     assign_queue: "Queue",
 }
 """What each step of the chain is about, for people."""
@@ -130,7 +133,7 @@ def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
                 last,
                 tuple(changes(seen.pod, pod)) if last.operations else (),
                 tuple(_policies(seen.pod, last.outcome)) if last.outcome is not None else (),
-                is_off=step is assign_runtime_class and world.runtime_classes is None,
+                is_off=_is_off(step, world),
             )
         )
     return replace(
@@ -142,6 +145,12 @@ def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
         denial=last.denial,
         refused_by=passed[-1].title if last.denial is not None else None,
     )
+
+
+def _is_off(step: Step, world: ClusterWorld) -> bool:
+    if step is apply_scheduling_policies:
+        return world.account_policies is None
+    return step is assign_runtime_class and world.runtime_classes is None
 
 
 def _policies(pod: Object, outcome: Outcome) -> Iterator[PolicyTrace]:
