@@ -74,6 +74,8 @@ def _pod_terms(affinity: Mapping[str, Any]) -> dict[PodTermList, tuple[Mapping[s
 
 def patch(spec: Mapping[str, Any], before: Directives, after: Directives) -> Operations:
     """Return the operations that make `before`, read from `spec`, into `after`. Paths begin at the pod."""
+    if after is before:
+        return ()
     patch = _Patch(spec)
     own = dict(before.node_selector)
     for key, value in after.node_selector:

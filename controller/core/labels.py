@@ -92,6 +92,8 @@ def contradictory_key(requirements: Iterable[Requirement]) -> str | None:
 
 
 def _satisfiable(requirements: list[Requirement]) -> bool:
+    if len(requirements) == 1 and requirements[0].operator is Operator.IN:
+        return bool(requirements[0].values)  # by far the most there are
     if all(r.matches({}) for r in requirements):
         return True
     if any(r.operator is Operator.DOES_NOT_EXIST for r in requirements):
