@@ -120,11 +120,11 @@ class ClusterWorld:
         return user in self._trusted_users
 
     def faulty_policies(self) -> list[tuple[str, str]]:
-        """Kind and name (with its namespace) of policies that are in effect for nobody."""
+        """Kind and name (with its namespace) of policies that break the rules of their kind."""
         found = [
             ("PodSchedulingPolicy", f"{namespace}/{name}") if namespace else ("ClusterPodSchedulingPolicy", name)
             for namespace, name in self.policies.faults
         ]
         if self.account_policies is not None:
-            found += [("SchedulingPolicy", name) for name in self.account_policies.policies.faults]
+            found += [("SchedulingPolicy", policy.name) for policy in self.account_policies.policies.faulty]
         return found

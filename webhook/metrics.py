@@ -60,7 +60,7 @@ class WebhookMetrics:
         )
         self.policies_not_in_effect = Gauge(
             "penstock_webhook_policies_not_in_effect",
-            "Policies that break the rules of their kind and are in effect for nobody, by kind and name.",
+            "Policies that break the rules of their kind, so that they give and allow nothing, by kind and name.",
             ["kind", "name"],
             registry=self.registry,
         )
