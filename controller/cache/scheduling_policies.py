@@ -1,6 +1,6 @@
 """SchedulingPolicies as written (`controller.api`) to what pods are judged by (`controller.core`), and kept.
 
-Used by the webhook: the controller decides nothing by them.
+The store is the webhook's: the controller decides nothing by them, and only tells whether they are valid.
 """
 
 from __future__ import annotations

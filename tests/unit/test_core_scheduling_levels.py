@@ -113,11 +113,11 @@ def test_an_account_that_may_use_faulty_policies_alone_is_refused_everything_and
     outcome = judged(a_pod(), found, account=ACCOUNT)
     assert outcome.refusal == (
         f"{ACCOUNT} may use none of the SchedulingPolicies that are valid; correct SchedulingPolicy 'broken', which is "
-        "faulty, or grant the account the verb use on a valid one of schedulingpolicies.penstock.dev"
+        "faulty (see its status), or grant the account the verb use on a valid one of schedulingpolicies.penstock.dev"
     )
     assert outcome.counted == ((NO_POLICY, Result.REFUSED),)
     several = judged(a_pod(), at(faulty=[BROKEN, Faulty("a")]), account=ACCOUNT).refusal
-    assert "correct SchedulingPolicies 'a' and 'broken', which are faulty" in (several or "")
+    assert "correct SchedulingPolicies 'a' and 'broken', which are faulty (see their status)" in (several or "")
     update = judged_update(a_pod(), a_pod("nodeName: n"), found, account=ACCOUNT).refusal
     assert (update or "").startswith(f"spec.nodeName is 'n', but {ACCOUNT} may use none of the SchedulingPolicies that")
 
@@ -135,7 +135,7 @@ def test_a_refusal_names_the_faulty_policies_that_might_have_allowed_the_pod() -
     assert judged(a_pod(), found, account=ACCOUNT) == Outcome(pod=a_pod())
     assert judged(a_pod("nodeName: n"), found, account=ACCOUNT).refusal == (
         "spec.nodeName is 'n', which needs allowed.nodeNames, not given by SchedulingPolicy 'enforce'; nothing is "
-        "allowed by SchedulingPolicy 'broken', which is faulty"
+        "allowed by SchedulingPolicy 'broken', which is faulty (see its status)"
     )
 
 

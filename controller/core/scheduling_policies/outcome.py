@@ -135,7 +135,8 @@ def _not_in_effect(level: Level | None) -> str:
 
 
 def _faulty(level: Level) -> str:
-    return f"{policies_text(level.faulty)}, which {'is' if len(level.faulty) == 1 else 'are'} faulty"
+    are, their = ("is", "its") if len(level.faulty) == 1 else ("are", "their")
+    return f"{policies_text(level.faulty)}, which {are} faulty (see {their} status)"
 
 
 def _fault(one: Violation) -> _Fault:
