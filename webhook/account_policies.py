@@ -47,7 +47,7 @@ class AccountPolicies:
     """What the pods of an account must, may and by default do."""
 
     def __init__(self, option: MergeOption, report: Callable[[str], None] = lambda _: None) -> None:
-        """`report` is told of policies that are in effect for nobody."""
+        """`report` is told of policies that are faulty."""
         self.policies = SchedulingPolicies(report)
         self.access = Access()
         self.priority_classes = PriorityClasses()
@@ -56,13 +56,14 @@ class AccountPolicies:
         self._version = self.policies.version
 
     def of(self, namespace: str, account: str) -> Levels:
-        """Return the levels at which there is something to do for pods of this account; none without a policy."""
+        """Return the levels at which there is something to do for pods of this account; none without any policy."""
         if self._version != self.policies.version or len(self._merged) > _KEPT_MOST:
             self._version = self.policies.version
             self._merged.clear()
         usable = self.access.usable(namespace, account)
         known = self._merged.get(usable)
         if known is None:
-            names = {policy.name for policy in self.policies.all} if usable is ALL else usable
-            known = self._merged[usable] = levels(self.policies.all, names, self._option)
+            valid, faulty = self.policies.valid, self.policies.faulty
+            names = {*(one.name for one in valid), *(one.name for one in faulty)} if usable is ALL else usable
+            known = self._merged[usable] = levels(valid, names, self._option, faulty)
         return known

@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from controller.cache.pod_policies import Policies
+from controller.core.keys import DEFAULT_RUNTIME_CLASS
 from controller.core.pod_policies import Policy, Target
 from controller.core.scheduling_policies.levels import Levels
 from controller.kube.client import Client
@@ -44,6 +45,10 @@ class Lookups:
     def get(self, namespace: str, name: str) -> Mapping[str, str] | None:
         """Return the labels of an object, None when there is none."""
         return self._labels.get((namespace, name))
+
+    def values(self, label: str) -> set[str]:
+        """Return the values that a label has on any object, the empty one too."""
+        return {labels[label] for labels in self._labels.values() if label in labels}
 
 
 class ClusterWorld:
@@ -120,11 +125,22 @@ class ClusterWorld:
         return user in self._trusted_users
 
     def faulty_policies(self) -> list[tuple[str, str]]:
-        """Kind and name (with its namespace) of policies that are in effect for nobody."""
+        """Kind and name (with its namespace) of policies that break the rules of their kind."""
         found = [
             ("PodSchedulingPolicy", f"{namespace}/{name}") if namespace else ("ClusterPodSchedulingPolicy", name)
             for namespace, name in self.policies.faults
         ]
         if self.account_policies is not None:
-            found += [("SchedulingPolicy", name) for name in self.account_policies.policies.faults]
+            found += [("SchedulingPolicy", policy.name) for policy in self.account_policies.policies.faulty]
         return found
+
+    def missing_default_classes(self) -> list[str]:
+        """Names of default RuntimeClasses that do not exist: the cluster's, then those of namespaces' labels.
+
+        The cluster's is first so that labels, which others than its owner may write, cannot crowd it out of metrics.
+        """
+        classes = self.runtime_classes
+        if classes is None:
+            return []
+        named = dict.fromkeys((classes.default or "", *sorted(self.namespaces.values(DEFAULT_RUNTIME_CLASS))))
+        return [name for name in named if name and classes.get(name) is None]

@@ -60,8 +60,14 @@ class WebhookMetrics:
         )
         self.policies_not_in_effect = Gauge(
             "penstock_webhook_policies_not_in_effect",
-            "Policies that break the rules of their kind and are in effect for nobody, by kind and name.",
+            "Policies that break the rules of their kind, so that they give and allow nothing, by kind and name.",
             ["kind", "name"],
+            registry=self.registry,
+        )
+        self.missing_defaults = Gauge(
+            "penstock_webhook_missing_default_runtime_class",
+            "Default RuntimeClasses, of the cluster or of namespaces, that do not exist, by name.",
+            ["name"],
             registry=self.registry,
         )
 
@@ -74,6 +80,15 @@ class WebhookMetrics:
 
     def refresh_faulty(self, policies: Iterable[tuple[str, str]]) -> None:
         """Name the policies (kind, name) that are not in effect; beyond a hundred, say only how many there are."""
-        self.policies_not_in_effect.clear()
-        for number, (kind, name) in enumerate(sorted(policies)):
-            self.policies_not_in_effect.labels(kind, name if number < _NAMED_MOST else _OTHERS).inc()
+        _name(self.policies_not_in_effect, sorted(policies))
+
+    def refresh_missing_defaults(self, names: Iterable[str]) -> None:
+        """Name the default classes that do not exist, the first hundred; of the rest, say only how many there are."""
+        _name(self.missing_defaults, ((name,) for name in names))
+
+
+def _name(gauge: Gauge, rows: Iterable[tuple[str, ...]]) -> None:
+    """Set a gauge to 1 for each row of labels, of which the last is the name."""
+    gauge.clear()
+    for number, (*labels, name) in enumerate(rows):
+        gauge.labels(*labels, name if number < _NAMED_MOST else _OTHERS).inc()

@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from controller.core.keys import POLICIES
+from controller.core.keys import POLICIES, SCHEDULING_POLICY_ENTRY
 from controller.core.pointers import escape
 from webhook.patching import Operations
-
-_SCHEDULING = "SchedulingPolicy/"
 
 
 def scheduling_entry(name: str) -> str:
     """Name a SchedulingPolicy, in the annotation and in metrics."""
-    return f"{_SCHEDULING}{name}"
+    return f"{SCHEDULING_POLICY_ENTRY}{name}"
 
 
 def entries(pod: Mapping[str, Any], *, scheduling: bool) -> list[str]:
     """Return what the annotation says of one kind of policies."""
-    return [name for name in _all(_annotations(pod)) if name.startswith(_SCHEDULING) is scheduling]
+    return [name for name in _all(_annotations(pod)) if name.startswith(SCHEDULING_POLICY_ENTRY) is scheduling]
 
 
 def with_entries(

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from controller.api.base import AGE, Column, Definition, Metadata, Model, Resource
+from controller.api.base import AGE, Column, Conditions, Count, Definition, Metadata, Model, Resource, Status, active
 from controller.api.rules import SchemaKeys, refuse, rules
 from controller.api.scheduling_defaults import OWN_VALUES_RULES, Defaults, faults_of_defaults
 from controller.api.scheduling_forms import AllowedAffinities, RequiredAffinities
@@ -101,6 +101,15 @@ class SchedulingPolicySpec(Model):
         return self
 
 
+class SchedulingPolicyStatus(Status):
+    """What Penstock sees of the policy."""
+
+    pods: Annotated[
+        Count, Field(description="How many pods there are now, ended ones too, that the policy has changed.")
+    ] = 0
+    conditions: Conditions = ()
+
+
 class SchedulingPolicy(Resource):
     """What pods must, may and by default do say about where to run, for accounts that may `use` the policy."""
 
@@ -111,6 +120,8 @@ class SchedulingPolicy(Resource):
         namespaced=False,
         columns=(
             Column("Mode", ".spec.mode", "string", "Whether pods are changed and refused, or only told about"),
+            Column("Pods", ".status.pods", "integer", "Pods that the policy has changed"),
+            active("Whether the policy is valid; one that is not gives and allows nothing"),
             Column("Schedulers", ".spec.allowed.schedulerNames", "string", "Schedulers that are allowed", priority=1),
             Column(
                 "Priority-Classes",
@@ -127,3 +138,4 @@ class SchedulingPolicy(Resource):
     kind: Literal["SchedulingPolicy"] = "SchedulingPolicy"
     metadata: Metadata
     spec: SchedulingPolicySpec
+    status: SchedulingPolicyStatus = SchedulingPolicyStatus()

@@ -1,6 +1,6 @@
-"""Pod scheduling policies as the controller knows them: how many pods carry each, and which can work as written.
+"""Policies as the controller knows them: how many pods carry each, and which can work as written.
 
-For their status alone: who merges them into pods is the webhook.
+For their status alone: who merges them into pods, and judges pods by them, is the webhook.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from controller.core.pod_policies import Policy, contradictions
+from controller.core.keys import SCHEDULING_POLICY_ENTRY
+from controller.core.pod_policies import Mode, Policy, contradictions
 
 Key = tuple[str, str]
 """(namespace, name); cluster-wide policies have an empty namespace."""
@@ -23,16 +24,22 @@ class KnownPolicy:
 
 
 class PolicyBook:
-    """Counts by the policy's name on pods, and policies by key."""
+    """Counts by the policy's name on pods, and policies by key; of SchedulingPolicies, by name, only the mode."""
 
     def __init__(self) -> None:
         self.known: dict[Key, KnownPolicy] = {}
+        self.scheduling: dict[str, Mode] = {}
+        """Of those that are valid."""
         self._pods: Counter[str] = Counter()
 
     def count(self, key: Key) -> int:
-        """How many pods carry the policy."""
+        """How many pods carry the pod scheduling policy."""
         namespace, name = key
         return self._pods[f"{namespace}/{name}" if namespace else name]
+
+    def count_scheduling(self, name: str) -> int:
+        """How many pods carry the SchedulingPolicy."""
+        return self._pods[f"{SCHEDULING_POLICY_ENTRY}{name}"]
 
     def move(self, former: tuple[str, ...], now: tuple[str, ...]) -> None:
         """A pod that carried the former policies carries these now."""
@@ -45,8 +52,15 @@ class PolicyBook:
         self._pods.update(now)
 
     def put(self, key: Key, policy: Policy | None) -> None:
-        """Take in a policy, or forget it."""
+        """Take in a pod scheduling policy, or forget it."""
         if policy is None:
             self.known.pop(key, None)
         else:
             self.known[key] = KnownPolicy(policy, contradictions(policy))
+
+    def put_scheduling(self, name: str, mode: Mode | None) -> None:
+        """Take in a SchedulingPolicy, or forget it."""
+        if mode is None:
+            self.scheduling.pop(name, None)
+        else:
+            self.scheduling[name] = mode

@@ -1,6 +1,6 @@
 """SchedulingPolicies as written (`controller.api`) to what pods are judged by (`controller.core`), and kept.
 
-Used by the webhook: the controller decides nothing by them.
+The store is the webhook's: the controller decides nothing by them, and only tells whether they are valid.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from controller.core.scheduling_policies.policy import (
     Allowed,
     DefaultAffinity,
     Defaults,
+    Faulty,
     Form,
     Parts,
     Policy,
@@ -40,60 +41,61 @@ from controller.kube.decode import UnreadableObject
 
 @dataclass(frozen=True, slots=True)
 class ReadSchedulingPolicy:
-    """A policy off the wire: without `policy` it breaks the rules of its kind, and `fault` says how."""
+    """A policy off the wire: without `policy` it breaks the rules of its kind, and `fault` says how.
+
+    `mode` is what can be told of a faulty one: Enforce where its mode cannot be read.
+    """
 
     name: str
     policy: Policy | None
     fault: str | None = None
+    mode: Mode = Mode.ENFORCE
 
 
 class SchedulingPolicies:
-    """All SchedulingPolicies there are, kept by an informer. A faulty one is in effect for nobody, and reported.
+    """All SchedulingPolicies there are, kept by an informer. A faulty one gives and allows nothing, and is reported.
 
-    `version` is another number whenever something may be different: what was worked out from the policies can be kept
+    `version` is another number whenever something is different: what was worked out from the policies can be kept
     while it stays the same.
     """
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
-        self._known: dict[str, Policy] = {}
-        self.faults: dict[str, str] = {}
-        """Those that are in effect for nobody, and why."""
+        self._known: dict[str, ReadSchedulingPolicy] = {}
         self.version = 0
-        self.all: tuple[Policy, ...] = ()
-        self.enforced: tuple[Policy, ...] = ()
+        self.valid: tuple[Policy, ...] = ()
+        self.faulty: tuple[Faulty, ...] = ()
 
     def replace(self, items: Iterable[ReadSchedulingPolicy]) -> None:
         """All there are."""
-        self._known, self.faults = {}, {}
-        for item in items:
-            self._set(item)
+        former, self._known = self._known, {item.name: item for item in items}
+        for item in self._known.values():
+            self._tell(item, former.get(item.name))
         self._sort()
 
     def upsert(self, item: ReadSchedulingPolicy) -> None:
-        """One is new or changed."""
-        self._set(item)
+        """One is new or changed; many changes are of its status, which is the controller's."""
+        former = self._known.get(item.name)
+        if former == item:
+            return
+        self._known[item.name] = item
+        self._tell(item, former)
         self._sort()
 
     def remove(self, item: ReadSchedulingPolicy) -> None:
         """One is gone."""
         self._known.pop(item.name, None)
-        self.faults.pop(item.name, None)
         self._sort()
 
-    def _set(self, item: ReadSchedulingPolicy) -> None:
-        if item.policy is not None:
-            self._known[item.name] = item.policy
-            self.faults.pop(item.name, None)
-            return
-        self._known.pop(item.name, None)
-        self.faults[item.name] = item.fault or ""
-        self._report(item.fault or "")
+    def _tell(self, item: ReadSchedulingPolicy, former: ReadSchedulingPolicy | None) -> None:
+        if item.fault is not None and item != former:
+            self._report(item.fault)
 
     def _sort(self) -> None:
         self.version += 1
-        self.all = tuple(sorted(self._known.values(), key=lambda policy: policy.name))
-        self.enforced = tuple(policy for policy in self.all if policy.mode is Mode.ENFORCE)
+        in_order = [self._known[name] for name in sorted(self._known)]
+        self.valid = tuple(one.policy for one in in_order if one.policy is not None)
+        self.faulty = tuple(Faulty(one.name, one.mode) for one in in_order if one.policy is None)
 
 
 def read_scheduling_policy(raw: Raw) -> ReadSchedulingPolicy:
@@ -107,8 +109,14 @@ def read_scheduling_policy(raw: Raw) -> ReadSchedulingPolicy:
     try:
         policy = to_scheduling_policy(parse_scheduling_policy(whole))
     except InvalidObject as error:
-        return ReadSchedulingPolicy(metadata["name"], None, str(error))
-    return ReadSchedulingPolicy(policy.name, policy)
+        return ReadSchedulingPolicy(metadata["name"], None, str(error), _mode(document.get("spec")))
+    return ReadSchedulingPolicy(policy.name, policy, mode=policy.mode)
+
+
+def _mode(spec: object) -> Mode:
+    """The mode of a faulty policy: a fault elsewhere must not make one enforced that was to tell only."""
+    written_mode = spec.get("mode") if isinstance(spec, dict) else None
+    return next((mode for mode in Mode if mode.value == written_mode), Mode.ENFORCE)
 
 
 def to_scheduling_policy(policy: written.SchedulingPolicy) -> Policy:

@@ -17,7 +17,10 @@ from controller.api.parse import (
     parse_local_queue,
     parse_pod_scheduling_policy,
     parse_resource_flavor,
+    parse_scheduling_policy,
 )
+from controller.api.scheduling_policy import SchedulingPolicy
+from controller.cache.scheduling_policies import to_scheduling_policy
 from controller.kube.decode import UnreadableObject
 
 Key = tuple[str, str]
@@ -52,6 +55,7 @@ class Written:
     local_queues: dict[Key, Entry] = field(default_factory=dict)
     policies: dict[Key, Entry] = field(default_factory=dict)
     cluster_policies: dict[Key, Entry] = field(default_factory=dict)
+    scheduling_policies: dict[Key, Entry] = field(default_factory=dict)
 
 
 def read_flavor(raw: Raw) -> Read:
@@ -77,6 +81,18 @@ def read_pod_policy(raw: Raw) -> Read:
 def read_cluster_pod_policy(raw: Raw) -> Read:
     """Read a ClusterPodSchedulingPolicy; a faulty one is an entry without a model."""
     return _read(raw, parse_cluster_pod_scheduling_policy)
+
+
+def read_scheduling_policy(raw: Raw) -> Read:
+    """Read a SchedulingPolicy; a faulty one is an entry without a model."""
+    return _read(raw, _parse_scheduling_policy)
+
+
+def _parse_scheduling_policy(document: dict[str, Any]) -> SchedulingPolicy:
+    """As the webhook reads it: some rules of the kind show only when its defaults are judged by its own forms."""
+    policy = parse_scheduling_policy(document)
+    to_scheduling_policy(policy)
+    return policy
 
 
 def _read(raw: Raw, parse: Callable[[dict[str, Any]], Resource]) -> Read:

@@ -13,7 +13,14 @@ from msgspec.json import Decoder
 
 from controller.core.amounts import QuantityError, supply_amount
 from controller.core.demand import ContainerDemand, Reported, pod_demand
-from controller.core.keys import CLUSTER_QUEUE, CONDITION, FLAVOR, POLICIES, QUEUE_NAME
+from controller.core.keys import (
+    CLUSTER_QUEUE,
+    CONDITION,
+    FLAVOR,
+    POLICIES,
+    QUEUE_NAME,
+    SCHEDULING_POLICY_ENTRY,
+)
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.pods import Outline, Pod, Said
@@ -102,12 +109,15 @@ class PodDecoder:
         )
 
     def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
-        """Cluster-wide policies and those of the pod's namespace: others cannot concern it, whatever stands there."""
+        """Cluster-wide policies and those of the pod's namespace: others cannot concern it, whatever stands there.
+
+        Names of SchedulingPolicies keep the prefix that tells them apart.
+        """
         if len(noted) > _LONGEST_KEY:
             return ()  # some sixty policies; no more than that is kept for what anybody can write
         known = self._policies.get((namespace, noted))
         if known is None:
-            own = f"{namespace}/"
+            own = (f"{namespace}/", SCHEDULING_POLICY_ENTRY)
             known = tuple(dict.fromkeys(n for n in noted.split(",") if n and ("/" not in n or n.startswith(own))))
             _remember(self._policies, (namespace, noted), known)
         return known

@@ -17,6 +17,7 @@ from controller.cache.written import (
     read_flavor,
     read_local_queue,
     read_pod_policy,
+    read_scheduling_policy,
 )
 from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
@@ -169,4 +170,5 @@ def _reported(cache: ClusterCache, written: Written) -> tuple[_Source, ...]:
     return (
         (f"{_OURS}/clusterpodschedulingpolicies", read_cluster_pod_policy, wide),
         (f"{_OURS}/podschedulingpolicies", read_pod_policy, own),
+        (f"{_OURS}/schedulingpolicies", read_scheduling_policy, sinks.scheduling_policy_sink(cache, written)),
     )

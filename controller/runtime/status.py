@@ -81,6 +81,17 @@ def policy_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     }
 
 
+def scheduling_policy_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a SchedulingPolicy's status should be."""
+    name = entry.key[1]
+    mode = cache.policies.scheduling.get(name)
+    if mode is None:
+        finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    else:
+        finding = ("Active", True, "Ready", _SCHEDULING_POLICY_DOES[mode])
+    return {"pods": cache.policies.count_scheduling(name), "conditions": _conditions(entry, [finding], now)}
+
+
 def _flavors_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, Any]]:
     return [
         {
@@ -147,6 +158,12 @@ _POLICY_DOES = {
     Mode.AUDIT: "Tells the audit log of {} that it selects",
 }
 _POLICY_OF = {Target.PODS: "new pods", Target.POD_TEMPLATES: "templates, when they are written,"}
+
+_SCHEDULING_POLICY_DOES = {
+    Mode.ENFORCE: "Changes and refuses pods of accounts that may use it",
+    Mode.WARN: "Tells who creates pods of accounts that may use it",
+    Mode.AUDIT: "Tells the audit log of pods of accounts that may use it",
+}
 
 
 def _policy_is_active(cache: ClusterCache, entry: Entry) -> Finding:

@@ -1,4 +1,4 @@
-"""SchedulingPolicies off the wire: what is kept, in which order, and what is in effect for nobody."""
+"""SchedulingPolicies off the wire: what is kept, in which order, and what is faulty."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from controller.core.pod_policies import Mode
 from controller.core.scheduling_policies.policy import (
     AffinityKind,
     Allowed,
+    Faulty,
     Form,
     Policy,
     Required,
@@ -148,25 +149,24 @@ def test_the_shipped_policies_are_valid_and_each_has_a_role_to_use_it() -> None:
 # -- keeping -------------------------------------------------------------------------------------------------------
 
 
-def test_policies_are_kept_by_name_and_the_enforced_ones_apart() -> None:
+def test_policies_are_kept_by_name() -> None:
     kept = SchedulingPolicies(lambda _: None)
     kept.replace([read(scheduling_policy("c")), read(scheduling_policy("a", mode="Audit"))])
     kept.upsert(read(scheduling_policy("b", mode="Warn")))
-    assert names(kept.all) == ["a", "b", "c"]
-    assert names(kept.enforced) == ["c"]
+    assert names(kept.valid) == ["a", "b", "c"]
     kept.upsert(read(scheduling_policy("b")))
     kept.remove(read(scheduling_policy("a")))
-    assert (names(kept.all), [policy.mode for policy in kept.all]) == (["b", "c"], [Mode.ENFORCE] * 2)
+    assert (names(kept.valid), [policy.mode for policy in kept.valid]) == (["b", "c"], [Mode.ENFORCE] * 2)
     kept.replace([read(scheduling_policy("d"))])
-    assert names(kept.all) == ["d"]
+    assert names(kept.valid) == ["d"]
 
 
-def test_a_faulty_policy_is_in_effect_for_nobody_and_reported() -> None:
+def test_a_faulty_policy_is_kept_apart_and_reported() -> None:
     told: list[str] = []
     kept = SchedulingPolicies(told.append)
     kept.replace([read(scheduling_policy("a")), read(scheduling_policy("b", mode="Never"))])
     kept.upsert(read(scheduling_policy("a", allowed={"schedulerNames": "x"})))
-    assert kept.all == ()
+    assert (kept.valid, kept.faulty) == ((), (Faulty("a"), Faulty("b")))
     assert [text.split(": ")[0] for text in told] == [
         "schedulingpolicies.penstock.dev/b",
         "schedulingpolicies.penstock.dev/a",
@@ -179,10 +179,41 @@ def test_the_version_is_another_one_after_every_change() -> None:
     changes: list[Callable[[], None]] = [
         lambda: kept.replace([]),
         lambda: kept.upsert(read(scheduling_policy("a"))),
+        lambda: kept.upsert(read(scheduling_policy("a", allowed={"nodeNames": []}))),
         lambda: kept.upsert(read(scheduling_policy("a", mode="Never"))),
+        lambda: kept.upsert(read(scheduling_policy("a", mode="Warn", allowed={"nodeNames": "x"}))),
         lambda: kept.remove(read(scheduling_policy("a"))),
     ]
     for change in changes:
         change()
         assert kept.version not in seen
         seen.add(kept.version)
+
+
+@pytest.mark.parametrize(
+    ("spec", "mode"),
+    [
+        ({"mode": "Warn", "allowed": []}, Mode.WARN),
+        ({"mode": "Audit", "unknown": 1}, Mode.AUDIT),
+        ({"allowed": []}, Mode.ENFORCE),
+        ({"mode": ["Warn"]}, Mode.ENFORCE),
+        ({"mode": "warn"}, Mode.ENFORCE),
+        ("Warn", Mode.ENFORCE),
+    ],
+)
+def test_a_faulty_policy_is_of_its_mode_where_that_can_be_read_and_else_enforced(spec: object, mode: Mode) -> None:
+    found = read({**scheduling_policy(), "spec": spec})
+    assert (found.policy, found.mode) == (None, mode)
+
+
+def test_a_change_of_the_status_alone_is_none() -> None:
+    told: list[str] = []
+    kept = SchedulingPolicies(told.append)
+    valid, faulty = scheduling_policy("a"), scheduling_policy("b", mode="Never")
+    kept.replace([read(valid), read(faulty)])
+    version = kept.version
+    for document in (valid, faulty):
+        kept.upsert(read({**document, "status": {"pods": 7}}))
+    assert (kept.version, len(told)) == (version, 1)
+    kept.replace([read(valid), read(faulty)])
+    assert len(told) == 1

@@ -6,7 +6,14 @@ import pytest
 from msgspec import Raw
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.sinks import ObjectSink, cluster_queue_sink, flavor_sink, local_queue_sink, policy_sinks
+from controller.cache.sinks import (
+    ObjectSink,
+    cluster_queue_sink,
+    flavor_sink,
+    local_queue_sink,
+    policy_sinks,
+    scheduling_policy_sink,
+)
 from controller.cache.written import (
     Read,
     Written,
@@ -15,8 +22,10 @@ from controller.cache.written import (
     read_flavor,
     read_local_queue,
     read_pod_policy,
+    read_scheduling_policy,
 )
 from controller.core.labels import LabelSelector
+from controller.core.pod_policies import Mode
 from controller.core.taints import Toleration
 from controller.kube.decode import UnreadableObject
 from tests.support import api_objects
@@ -56,6 +65,7 @@ class Kept:
         self.flavors: ObjectSink = flavor_sink(self.cache, self.written)
         self.doors: ObjectSink = local_queue_sink(self.cache, self.written)
         self.wide, self.own = policy_sinks(self.cache, self.written)
+        self.scheduling: ObjectSink = scheduling_policy_sink(self.cache, self.written)
 
     def _wake(self) -> None:
         self.woken += 1
@@ -190,3 +200,23 @@ def test_an_object_without_a_name_is_unreadable(document: object) -> None:
     for read in (read_flavor, read_cluster_queue, read_local_queue, read_pod_policy, read_cluster_pod_policy):
         with pytest.raises(UnreadableObject, match=r"without metadata\.name"):
             read(Raw(raw(document)))
+
+
+def test_scheduling_policies_are_kept_by_their_mode_and_faulty_ones_by_their_fault() -> None:
+    kept = Kept()
+
+    def read(generation: int, **spec: Any) -> Read:
+        document = with_metadata(api_objects.scheduling_policy("p", **spec), generation=generation)
+        return read_scheduling_policy(Raw(raw(document)))
+
+    kept.scheduling.upsert(read(1, mode="Warn"))
+    assert (kept.cache.policies.scheduling, kept.woken) == ({"p": Mode.WARN}, 0)
+    spot = {"keys": ["spot"], "operators": ["Exists"], "effects": []}
+    default = {"tolerations": [{"key": "gpu", "operator": "Exists"}]}
+    kept.scheduling.upsert(read(2, allowed={"tolerations": [spot]}, default=default))
+    assert kept.cache.policies.scheduling == {}
+    fault = kept.written.scheduling_policies["", "p"].fault
+    assert (fault or "").startswith("spec.default.tolerations is gpu, allowed is key spot, operator Exists, any effect")
+    kept.scheduling.upsert(read(3))
+    kept.scheduling.remove(read(3))
+    assert (kept.cache.policies.scheduling, kept.written.scheduling_policies) == ({}, {})

@@ -8,8 +8,8 @@ import pytest
 
 from controller.core.pod_policies import Mode, Result
 from controller.core.scheduling_policies.levels import Levels, levels
-from controller.core.scheduling_policies.outcome import NO_POLICY, Outcome, completed, judged
-from controller.core.scheduling_policies.policy import MergeOption, Policy
+from controller.core.scheduling_policies.outcome import NO_POLICY, Outcome, completed, judged, judged_update
+from controller.core.scheduling_policies.policy import Faulty, MergeOption, Policy
 from tests.support.scheduling import DEEP, a_pod, a_policy
 
 ACCOUNT = "service account default/builder"
@@ -19,8 +19,8 @@ def of_mode(mode: str, spec: str = "{}", name: str | None = None) -> Policy:
     return a_policy(spec, name or mode.lower(), mode=mode)
 
 
-def at(*policies: Policy, usable: Collection[str] | None = None) -> Levels:
-    return levels(policies, [one.name for one in policies] if usable is None else usable, DEEP)
+def at(*policies: Policy, usable: Collection[str] | None = None, faulty: Collection[Faulty] = ()) -> Levels:
+    return levels(policies, [one.name for one in policies] if usable is None else usable, DEEP, faulty)
 
 
 def shape(found: Levels) -> list[tuple[Mode, tuple[str, ...] | None]]:
@@ -66,6 +66,30 @@ def test_the_option_of_merging_holds_at_every_level() -> None:
     ]
 
 
+BROKEN = Faulty("broken")
+
+
+@pytest.mark.parametrize(
+    ("policies", "usable", "faulty", "expected"),
+    [
+        ([], [], [BROKEN], [(Mode.ENFORCE, None, ("broken",))]),
+        ([], ["broken"], [Faulty("also"), BROKEN], [(Mode.ENFORCE, None, ("broken",))]),
+        ([], [], [Faulty("b", Mode.WARN), Faulty("a", Mode.WARN)], [(Mode.WARN, None, ("a", "b"))]),
+        ([], ["broken"], [Faulty("broken", Mode.AUDIT)], [(Mode.AUDIT, None, ("broken",))]),
+        (["Enforce"], ["enforce", "broken"], [BROKEN], [(Mode.ENFORCE, ("enforce",), ("broken",))]),
+        (["Enforce"], ["enforce"], [BROKEN], [(Mode.ENFORCE, ("enforce",), ())]),
+        (["Enforce"], ["broken"], [Faulty("broken", Mode.WARN)], [(Mode.ENFORCE, None, ())]),
+        (["Warn"], ["warn"], [BROKEN], [(Mode.ENFORCE, None, ("broken",)), (Mode.WARN, ("warn",), ())]),
+        (["Enforce"], ["enforce", "broken"], [Faulty("broken", Mode.AUDIT)], [(Mode.ENFORCE, ("enforce",), ())]),
+    ],
+)
+def test_a_faulty_policy_is_there_at_the_levels_of_its_mode_and_gives_nothing(
+    policies: list[str], usable: list[str], faulty: list[Faulty], expected: object
+) -> None:
+    found = at(*map(of_mode, policies), usable=usable, faulty=faulty)
+    assert [(*one, level.faulty) for one, level in zip(shape(found), found, strict=True)] == expected
+
+
 # -- judging -------------------------------------------------------------------------------------------------------
 
 
@@ -82,6 +106,37 @@ def test_an_account_that_may_use_none_of_the_policies_is_refused_everything() ->
     )
     assert outcome.counted == ((NO_POLICY, Result.REFUSED),)
     assert completed(a_pod(), at(of_mode("Enforce"), usable=[])).additions == ()
+
+
+def test_an_account_that_may_use_faulty_policies_alone_is_refused_everything_and_told_of_them() -> None:
+    found = at(usable=["broken"], faulty=[BROKEN])
+    outcome = judged(a_pod(), found, account=ACCOUNT)
+    assert outcome.refusal == (
+        f"{ACCOUNT} may use none of the SchedulingPolicies that are valid; correct SchedulingPolicy 'broken', which is "
+        "faulty (see its status), or grant the account the verb use on a valid one of schedulingpolicies.penstock.dev"
+    )
+    assert outcome.counted == ((NO_POLICY, Result.REFUSED),)
+    several = judged(a_pod(), at(faulty=[BROKEN, Faulty("a")]), account=ACCOUNT).refusal
+    assert "correct SchedulingPolicies 'a' and 'broken', which are faulty (see their status)" in (several or "")
+    update = judged_update(a_pod(), a_pod("nodeName: n"), found, account=ACCOUNT).refusal
+    assert (update or "").startswith(f"spec.nodeName is 'n', but {ACCOUNT} may use none of the SchedulingPolicies that")
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(Mode.WARN, True), (Mode.AUDIT, False)])
+def test_a_faulty_policy_that_is_not_enforced_refuses_nothing(mode: Mode, warned: bool) -> None:
+    outcome = judged(a_pod(), at(faulty=[Faulty("broken", mode)]), account=ACCOUNT)
+    assert outcome.refusal is None
+    assert bool(outcome.warnings) is warned
+    assert "correct SchedulingPolicy 'broken'" in outcome.audit[0][1]
+
+
+def test_a_refusal_names_the_faulty_policies_that_might_have_allowed_the_pod() -> None:
+    found = at(of_mode("Enforce"), usable=["enforce", "broken"], faulty=[BROKEN])
+    assert judged(a_pod(), found, account=ACCOUNT) == Outcome(pod=a_pod())
+    assert judged(a_pod("nodeName: n"), found, account=ACCOUNT).refusal == (
+        "spec.nodeName is 'n', which needs allowed.nodeNames, not given by SchedulingPolicy 'enforce'; nothing is "
+        "allowed by SchedulingPolicy 'broken', which is faulty (see its status)"
+    )
 
 
 def test_a_refusal_tells_every_fault_and_counts_for_the_policies_that_spoke() -> None:

@@ -61,7 +61,7 @@ def test_a_pod_is_finished_when_its_phase_says_so(phase: str, *, is_finished: bo
     [
         ("wide", ("wide",)),
         ("wide,default/own,default/other", ("wide", "default/own", "default/other")),
-        ("wide,elsewhere/own,wide,SchedulingPolicy/a,", ("wide",)),
+        ("wide,elsewhere/own,wide,SchedulingPolicy/a,", ("wide", "SchedulingPolicy/a")),
         ("", ()),
         ("w" * 5000, ()),
     ],

@@ -9,7 +9,13 @@ from controller.core.directives import Directives
 from controller.core.labels import LabelSelector
 from controller.core.pod_policies import Mode, Policy, Target
 from controller.kube.errors import Forbidden, NotFound
-from controller.runtime.status import cluster_queue_status, flavor_status, local_queue_status, policy_status
+from controller.runtime.status import (
+    cluster_queue_status,
+    flavor_status,
+    local_queue_status,
+    policy_status,
+    scheduling_policy_status,
+)
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import (
@@ -222,6 +228,29 @@ def test_a_policy_counts_the_pods_that_carry_it_until_they_are_gone() -> None:
     assert counts == [2, 0]
 
 
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        (Mode.ENFORCE, ("True", "Ready", "Changes and refuses pods of accounts that may use it")),
+        (Mode.WARN, ("True", "Ready", "Tells who creates pods of accounts that may use it")),
+        (Mode.AUDIT, ("True", "Ready", "Tells the audit log of pods of accounts that may use it")),
+        (None, ("False", "Invalid", "spec.allowed: bad")),
+    ],
+)
+def test_a_scheduling_policy_says_whether_it_is_valid(mode: Mode | None, expected: tuple[str, str, str]) -> None:
+    cache = a_cache()
+    cache.policies.put_scheduling("p", Mode.ENFORCE)
+    cache.policies.put_scheduling("p", mode)
+    entry = an_entry(("", "p"), fault=None if mode else "spec.allowed: bad")
+    assert active(scheduling_policy_status(cache, entry, NOW)) == expected
+
+
+def test_a_scheduling_policy_counts_its_own_pods_and_not_those_of_a_pod_policy_of_its_name() -> None:
+    cache = a_cache(a_pod("a", policies=("p", "SchedulingPolicy/p")), a_pod("b", policies=("p",)))
+    entry = an_entry(("", "p"))
+    assert (scheduling_policy_status(cache, entry, NOW)["pods"], policy_status(cache, entry, NOW)["pods"]) == (1, 2)
+
+
 @pytest.mark.parametrize(("standing", "since"), [("True", "2020-01-01T00:00:00Z"), ("False", AT)])
 def test_a_condition_keeps_its_time_while_its_status_stays(standing: str, since: str) -> None:
     former = {"type": "Active", "status": standing, "lastTransitionTime": "2020-01-01T00:00:00Z"}
@@ -250,8 +279,9 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
         flavors={("", "spot"): an_entry(("", "spot"))},
         policies={MAIN: an_entry(MAIN)},
         cluster_policies={("", "p"): an_entry(("", "p"))},
+        scheduling_policies={("", "s"): an_entry(("", "s"))},
     )
-    answers = (b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}", b"{}", b"{}")
+    answers = (b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}", b"{}", b"{}", b"{}")
     lane = Lane(written, FakeClient().will("PATCH", *answers))
     base = "/apis/penstock.dev/v1alpha1"
     assert await lane.round(NOW) == [
@@ -260,9 +290,13 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
         f"{base}/resourceflavors/spot/status",
         f"{base}/clusterpodschedulingpolicies/p/status",
         f"{base}/namespaces/default/podschedulingpolicies/main/status",
+        f"{base}/schedulingpolicies/s/status",
     ]
     assert await lane.round(NOW + 1) == []
-    for entries in (written.local_queues, written.flavors, written.policies, written.cluster_policies):
+    for entries in (
+        *(written.local_queues, written.flavors, written.policies, written.cluster_policies),
+        written.scheduling_policies,
+    ):
         entries.clear()
     assert await lane.round(NOW + 2) == [f"{base}/clusterqueues/team-a/status"]
     body = lane.client.calls[0].body

@@ -7,11 +7,15 @@ from msgspec import Raw
 
 from controller.cache.pod_policies import read_cluster_policy, read_policy
 from controller.cache.scheduling_policies import read_scheduling_policy
+from controller.core.keys import DEFAULT_RUNTIME_CLASS
 from controller.kube.watch import Informer
+from controller.kube.wire import Owned
 from tests.support.api_objects import cluster_pod_policy, node_terms, pod_policy, scheduling_policy
+from tests.support.classes import a_class
 from tests.support.scheduling_worlds import a_world
 from webhook.cluster_world import ClusterWorld
 from webhook.metrics import WebhookMetrics
+from webhook.runtime_classes import KnownClasses
 
 
 class ASource:
@@ -81,3 +85,34 @@ def test_a_thousand_broken_policies_do_not_become_a_thousand_series() -> None:
     metrics.refresh_faulty(("PodSchedulingPolicy", f"team/{number:04}") for number in range(1000))
     found = samples(metrics, "policies_not_in_effect")
     assert (len(found), found["PodSchedulingPolicy", "(others)"], sum(found.values())) == (101, 900, 1000)
+
+
+def a_world_of_defaults(of_cluster: str | None, *of_namespaces: str) -> ClusterWorld:
+    """A world without any class; one namespace a label, and one without."""
+    world = ClusterWorld(KnownClasses(of_cluster))
+    labelled = [Owned(name=f"n{i}", labels={DEFAULT_RUNTIME_CLASS: name}) for i, name in enumerate(of_namespaces)]
+    world.namespaces.replace([Owned(name="plain"), *labelled])
+    return world
+
+
+def test_a_default_class_that_does_not_exist_is_named_once_until_it_does() -> None:
+    world, metrics = a_world_of_defaults("kata", "gvisor", "gvisor", "kata", ""), WebhookMetrics()
+    metrics.refresh_missing_defaults(world.missing_default_classes())
+    assert samples(metrics, "missing_default_runtime_class") == {("kata",): 1, ("gvisor",): 1}
+    assert world.runtime_classes is not None
+    world.runtime_classes.upsert(a_class("gvisor"))
+    metrics.refresh_missing_defaults(world.missing_default_classes())
+    assert samples(metrics, "missing_default_runtime_class") == {("kata",): 1}
+
+
+def test_without_the_step_or_without_a_default_no_class_is_missing() -> None:
+    off = ClusterWorld()
+    off.namespaces.replace([Owned(name="n", labels={DEFAULT_RUNTIME_CLASS: "kata"})])
+    assert (off.missing_default_classes(), a_world_of_defaults(None).missing_default_classes()) == ([], [])
+
+
+def test_a_thousand_missing_classes_do_not_crowd_out_the_clusters_own() -> None:
+    world, metrics = a_world_of_defaults("zz", *(f"{number:04}" for number in range(1000))), WebhookMetrics()
+    metrics.refresh_missing_defaults(world.missing_default_classes())
+    found = samples(metrics, "missing_default_runtime_class")
+    assert (found["zz",], len(found), found["(others)",]) == (1, 101, 901)

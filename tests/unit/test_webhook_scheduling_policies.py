@@ -307,3 +307,25 @@ def test_merged_values_follow_the_policies_and_are_bounded(monkeypatch: pytest.M
     assert len(accounts._merged) <= 4
     accounts.policies.replace([])
     assert world.scheduling_policies(NAMESPACE, "a1") == ()
+
+
+# -- faulty policies ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grants", [None, {"default": ["broken"]}, {"default": []}])
+def test_the_fault_of_the_only_policy_does_not_switch_judging_off(grants: dict[str, list[str]] | None) -> None:
+    world = a_world(scheduling_policy("broken", allowed=[]), grants=grants)
+    assert "correct SchedulingPolicy 'broken', which is faulty" in (denial(world, a_pod()) or "")
+    assert mutate(a_request(a_pod()), world) == Answer()
+
+
+def test_who_may_use_a_valid_policy_loses_only_what_the_faulty_one_gave() -> None:
+    world = a_world(scheduling_policy("broken", default=[]), scheduling_policy("own", allowed={"nodeSelectors": {}}))
+    assert denial(world, a_pod(nodeSelector={"a": "b"})) is None
+    assert "nothing is allowed by SchedulingPolicy 'broken'" in (denial(world, a_pod(nodeName="n")) or "")
+
+
+def test_a_faulty_policy_in_mode_warn_refuses_nothing() -> None:
+    world = a_world(scheduling_policy("broken", mode="Warn", allowed=[]))
+    answer = validate(a_request(a_pod()), world)
+    assert (answer.denial, len(answer.warnings)) == (None, 1)

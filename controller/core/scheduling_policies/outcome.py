@@ -69,7 +69,7 @@ def judged(pod: Pod, at: Levels, *, account: str) -> Outcome:
 
     def faults(level: Level) -> tuple[_Fault, ...]:
         if level.merged is None:
-            return (_Fault(account, _nothing_is_usable(account), (NO_POLICY,)),)
+            return (_Fault(account, _nothing_is_usable(account, level), (NO_POLICY,)),)
         seen = pod if level is enforced(at) else complete(pod, level.merged).pod
         return tuple(map(_fault, judge(seen, level.merged)))
 
@@ -83,7 +83,7 @@ def judged_update(before: Pod, pod: Pod, at: Levels, *, account: str) -> Outcome
         found = newly_wrong(before, pod, level)
         if level.merged is None and found:
             what = " and ".join(f"{one.path} is {one.value}" for one in found[:_FAULTS_MOST])
-            return (_Fault(account, f"{what}, but {_nothing_is_usable(account)}", (NO_POLICY,)),)
+            return (_Fault(account, f"{what}, but {_nothing_is_usable(account, level)}", (NO_POLICY,)),)
         return tuple(map(_fault, found))
 
     return _judged(pod, at, faults, "the update would be refused")
@@ -94,7 +94,8 @@ def _judged(pod: Pod, at: Levels, faults_at: Callable[[Level], tuple[_Fault, ...
     faults = faults_at(first) if first is not None else ()
     if faults:
         counted = [(policy, Result.REFUSED) for fault in faults for policy in fault.policies]
-        return Outcome(pod=pod, refusal=_joined(faults), counted=tuple(dict.fromkeys(counted)))
+        refusal = _joined(faults) + _not_in_effect(first)
+        return Outcome(pod=pod, refusal=refusal, counted=tuple(dict.fromkeys(counted)))
     told = _Told(set())
     for level in at:
         if level is not first:
@@ -116,10 +117,26 @@ def _complete(pod: Pod, level: Level | None) -> Completion:
     return Completion(pod, ()) if level is None or level.merged is None else complete(pod, level.merged)
 
 
-def _nothing_is_usable(account: str) -> str:
+def _nothing_is_usable(account: str, level: Level) -> str:
+    resource = f"schedulingpolicies.{GROUP}"
+    if not level.faulty:
+        return f"{account} may use none of the SchedulingPolicies; grant it the verb use on one of {resource}"
     return (
-        f"{account} may use none of the SchedulingPolicies; grant it the verb use on one of schedulingpolicies.{GROUP}"
+        f"{account} may use none of the SchedulingPolicies that are valid; correct {_faulty(level)}, or grant the "
+        f"account the verb use on a valid one of {resource}"
     )
+
+
+def _not_in_effect(level: Level | None) -> str:
+    """What to know of a refusal: a policy that might allow the pod is faulty."""
+    if level is None or level.merged is None or not level.faulty:
+        return ""
+    return f"; nothing is allowed by {_faulty(level)}"
+
+
+def _faulty(level: Level) -> str:
+    are, their = ("is", "its") if len(level.faulty) == 1 else ("are", "their")
+    return f"{policies_text(level.faulty)}, which {are} faulty (see {their} status)"
 
 
 def _fault(one: Violation) -> _Fault:

@@ -124,3 +124,14 @@ class Policy:
     required: Required = Required()
     allowed: Allowed = Allowed()
     default: Defaults = Defaults()
+
+
+@dataclass(frozen=True, slots=True)
+class Faulty:
+    """A policy that breaks the rules of its kind: it is there, so pods are judged, but gives and allows nothing.
+
+    `mode` is Enforce, the default of the kind, where it cannot be read.
+    """
+
+    name: str
+    mode: Mode = Mode.ENFORCE

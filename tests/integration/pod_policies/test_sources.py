@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +52,7 @@ class Asked:
             return 200, [operation["path"] for operation in operations]
 
     async def metric(self, name: str) -> dict[str, float]:
-        """Values of a metric by resource."""
+        """Values of a metric by its first label."""
         async with self.session.get(f"http://127.0.0.1:{self.program.port('http')}/metrics") as answer:
             lines = (await answer.text()).splitlines()
         found = [line for line in lines if line.startswith(f"penstock_webhook_{name}{{")]
@@ -60,12 +60,12 @@ class Asked:
 
 
 @contextmanager
-def running(sandbox: Sandbox, kubeconfig: Path, folder: Path) -> Iterator[Program]:
+def running(sandbox: Sandbox, kubeconfig: Path, folder: Path, further: Sequence[str]) -> Iterator[Program]:
     pair = sandbox.serving_certificate()
     certificate = write_private(folder / "tls.crt", pair.certificate_pem)
     key = write_private(folder / "tls.key", pair.key_pem)
     arguments = ["--kubeconfig", str(kubeconfig), "--http-address", "127.0.0.1:0", "--address", "127.0.0.1:0"]
-    arguments += ["--tls-cert", str(certificate), "--tls-key", str(key), "--pod-policies"]
+    arguments += ["--tls-cert", str(certificate), "--tls-key", str(key), "--pod-policies", *further]
     program = Program("webhook", arguments, folder / "webhook.log")
     program.start()
     try:
@@ -75,7 +75,7 @@ def running(sandbox: Sandbox, kubeconfig: Path, folder: Path) -> Iterator[Progra
 
 
 @asynccontextmanager
-async def a_webhook(sandbox: Sandbox, folder: Path, *, is_cut: bool) -> AsyncIterator[Asked]:
+async def a_webhook(sandbox: Sandbox, folder: Path, *further: str, is_cut: bool) -> AsyncIterator[Asked]:
     account = await sandbox.service_account_kubeconfig("penstock-system", "penstock-webhook")
     trusting = ssl.create_default_context(cadata=sandbox.ca_pem.decode())
     async with (
@@ -84,7 +84,7 @@ async def a_webhook(sandbox: Sandbox, folder: Path, *, is_cut: bool) -> AsyncIte
     ):
         if is_cut:
             proxy.cut()
-        with running(sandbox, proxy.kubeconfig(account, folder), folder) as program:
+        with running(sandbox, proxy.kubeconfig(account, folder), folder, further) as program:
             yield Asked(program, proxy, session)
             proxy.cut()
 
@@ -142,3 +142,10 @@ async def test_before_it_knows_anything_it_answers_nothing(team: PolicyTeam, tmp
         webhook.proxy.mend()
         await asyncio.wait_for(webhook.program.wait_ready(), 60)
         assert (await webhook.review(team.namespace))[0] == 200
+
+
+async def test_a_default_class_is_not_missing_before_classes_are_listed(team: PolicyTeam, tmp_path: Path) -> None:
+    async with a_webhook(team.sandbox, tmp_path, "--default-runtime-class", "kata", is_cut=True) as webhook:
+        await eventually(lambda: webhook.program.port("http"), message="it does not listen")
+        assert "runtimeclasses" in await webhook.metric("source_up")
+        assert await webhook.metric("missing_default_runtime_class") == {}

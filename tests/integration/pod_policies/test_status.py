@@ -110,7 +110,7 @@ def without_policies() -> Iterator[Sandbox]:
 
 
 async def _queues_alone(sandbox: Sandbox) -> None:
-    kinds = [one for one in load_documents(CONFIG / "crd") if "podschedulingpolicies" not in one["metadata"]["name"]]
+    kinds = [one for one in load_documents(CONFIG / "crd") if "schedulingpolicies" not in one["metadata"]["name"]]
     async with sandbox.client() as client:
         await apply(client, [*kinds, *load_documents(CONFIG / "rbac")])
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import aiohttp
 import pytest
 
 from controller.core.keys import QUEUE_NAME
 from controller.kube.client import MERGE_PATCH
 from controller.kube.errors import ApiError, Forbidden, Invalid, NotFound
 from controller.sandbox import Sandbox
+from controller.sandbox.programs import Program
 from tests.integration.runtime_classes.conftest import CLASSES, STANDARD, Corner
 from tests.support import plain_http
 from tests.support.eventually import eventually
@@ -87,6 +89,26 @@ async def test_a_default_that_does_not_exist_refuses_the_pod_until_it_does(corne
     assert named["spec"]["runtimeClassName"] == STANDARD
     await corner.runtime_class("absent")
     assert (await corner.pod("one", queue=None))["spec"]["runtimeClassName"] == missing
+
+
+async def test_a_default_that_does_not_exist_shows_in_a_metric_until_it_does(corner: Corner, webhook: Program) -> None:
+    missing = corner.full("absent")
+    line = f'penstock_webhook_missing_default_runtime_class{{name="{missing}"}} 1.0'
+
+    async def shown() -> bool:
+        url = f"http://127.0.0.1:{webhook.port('http')}/metrics"
+        async with aiohttp.ClientSession() as session, session.get(url) as answer:
+            text = await answer.text()
+        assert f'class{{name="{STANDARD}"}}' not in text
+        return line in text.splitlines()
+
+    async def gone() -> bool:
+        return not await shown()
+
+    await corner.default_class(missing)
+    assert await shown()
+    await corner.runtime_class("absent")
+    await eventually(gone, message="the class that was made still counts as missing")
 
 
 async def test_a_named_class_that_does_not_exist_is_the_apiservers_to_refuse(corner: Corner) -> None:
