@@ -10,7 +10,8 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-u
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz bench-webhook generate lock image clean
+.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz render bench-webhook generate lock \
+	image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +20,7 @@ demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes (K
 	@$(PENSTOCK) demo $(CLUSTER)
 
 test: $(VENV)/dev.stamp ## Run every check and every test, on a real control plane too
-	@$(MAKE) --no-print-directory --jobs=3 check sandbox oracle
+	@$(MAKE) --no-print-directory --jobs=3 check oracle render
 	@echo "==> tests"
 	@$(BIN)/pytest $(PYTEST)
 
@@ -43,7 +44,7 @@ layers: $(VENV)/dev.stamp
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
 	@$(BIN)/pytest tests/unit tests/property $(PYTEST)
 
-integration: oracle ## Run the tests on the real control plane
+integration: oracle render ## Run the tests on the real control plane
 	@$(BIN)/pytest -m integration $(PYTEST)
 
 sandbox: $(VENV)/dev.stamp ## Get or build the programs of the sandbox (minutes, once)
@@ -58,11 +59,17 @@ oracle: sandbox ## Build what the tests ask for the apiserver's verdict on updat
 fuzz: oracle ## Hold may_change to the apiserver's validation (N=1000000 pairs, SEED=, FUZZ=--coverage)
 	@$(BIN)/python -m tests.differential.fuzz $(N) $(if $(SEED),--seed $(SEED)) $(FUZZ)
 
+# After the sandbox, whose build has compiled half of it already, and fetched Go where there is none.
+render: sandbox ## Build what the tests read Helm and kustomize by (a minute, once)
+	@echo "==> helm and kustomize for the tests"
+	@$(BIN)/python -m tests.support.renderer
+
 bench-webhook: sandbox ## Measure the webhook on this machine (needs wrk)
 	@$(BIN)/python -m tests.bench.webhook $(BENCH)
 
-generate: $(VENV)/dev.stamp ## Write config/crd anew from the models
+generate: $(VENV)/dev.stamp ## Write config/crd anew from the models, and the chart's templates from config
 	@$(BIN)/python -m controller.api.generate
+	@$(BIN)/python -m deploy.generate
 
 lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requirements/dev.in allow
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/runtime.txt pyproject.toml

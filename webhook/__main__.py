@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from controller.core.runtime_classes import is_class_name
-from controller.telemetry.http import Address
+from controller.core.names import is_dns_subdomain
+from controller.core.scheduling_policies.policy import MergeOption
 from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program
-from webhook.app import Settings, run
+from webhook.app import run
+from webhook.settings import Settings
 from webhook.tls import Certificate, CertificateError
 
 
 def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not is_class_name(value):
+    if value is not None and not is_dns_subdomain(value):
         raise click.BadParameter(
             f"{value!r} cannot be the name of a RuntimeClass; write one such as gvisor, in lower case",
             ctx=ctx,
@@ -39,21 +41,35 @@ def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -
     callback=_class_name,
     help="RuntimeClass of pods that name none, where their namespace has no default; implies --runtime-classes.",
 )
+@click.option(
+    "--trusted-user",
+    multiple=True,
+    metavar="NAME",
+    default=("system:serviceaccount:penstock-system:penstock-controller",),
+    help="User whose updates of pods are not judged by policies; can be given more than once.",
+)
 @click.option("--pod-policies", is_flag=True, help="Apply ClusterPodSchedulingPolicies and PodSchedulingPolicies.")
+@click.option(
+    "--scheduling-policies",
+    is_flag=True,
+    help="Judge pods by the SchedulingPolicies that their service accounts may use; implies --runtime-classes.",
+)
+@click.option(
+    "--scheduling-policy-merge",
+    type=click.Choice([option.value for option in MergeOption]),
+    default=MergeOption.DEEP_MERGE.value,
+    help="How several SchedulingPolicies become one.",
+)
 @log_options
 def main(
     *,
-    kubeconfig: str | None,
-    context: str | None,
-    address: Address,
-    http_address: Address,
     tls_cert: Path,
     tls_key: Path,
-    runtime_classes: bool,
-    default_runtime_class: str | None,
-    pod_policies: bool,
+    trusted_user: tuple[str, ...],
+    scheduling_policy_merge: str,
     log_level: LogLevel,
     log_format: LogFormat,
+    **options: Any,
 ) -> None:
     """Gate the pods that name a queue when they are created, and apply the policies for pods where asked to.
 
@@ -65,13 +81,10 @@ def main(
     except CertificateError as error:
         raise click.ClickException(str(error)) from None
     settings = Settings(
-        kubeconfig=kubeconfig,
-        context=context,
-        address=address,
-        http_address=http_address,
-        runtime_classes=runtime_classes,
-        default_runtime_class=default_runtime_class,
-        pod_policies=pod_policies,
+        trusted_users=frozenset(trusted_user),
+        scheduling_policy_merge=MergeOption(scheduling_policy_merge),
+        # the others are called as they are on the command line
+        **options,
     )
     run_program(run(settings, certificate), level=log_level, form=log_format)
 

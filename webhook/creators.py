@@ -1,4 +1,4 @@
-"""Who creates a pod, judged by what only they can be: pods that steps leave alone."""
+"""Who creates a pod: judged by what only they can be where a step leaves the pod alone for it."""
 
 from __future__ import annotations
 
@@ -20,3 +20,9 @@ def is_daemon_set_pod(request: Request) -> bool:
     owners = (request.pod.get("metadata") or {}).get("ownerReferences") or ()
     is_owned = any(owner.get("kind") == "DaemonSet" and owner.get("controller") for owner in owners)
     return is_owned and request.user == _DAEMON_SET_CONTROLLER
+
+
+def has_controller(request: Request) -> bool:
+    """By the owner reference alone, which anybody can write: nothing may be granted for it."""
+    owners = (request.pod.get("metadata") or {}).get("ownerReferences") or ()
+    return any(owner.get("controller") for owner in owners)

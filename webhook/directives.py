@@ -23,7 +23,7 @@ from controller.core.documents import term_document, toleration_document
 from controller.core.pointers import escape
 from controller.kube import wire
 from controller.kube.decode import read_term, read_toleration
-from webhook.patching import Operations, applied
+from webhook.patching import Operations, changed
 
 _FIELDS = ("nodeSelector", "nodeName", "schedulerName", "tolerations", "affinity")
 _NODE_AFFINITY = ("affinity", "nodeAffinity")
@@ -74,6 +74,8 @@ def _pod_terms(affinity: Mapping[str, Any]) -> dict[PodTermList, tuple[Mapping[s
 
 def patch(spec: Mapping[str, Any], before: Directives, after: Directives) -> Operations:
     """Return the operations that make `before`, read from `spec`, into `after`. Paths begin at the pod."""
+    if after is before:
+        return ()
     patch = _Patch(spec)
     own = dict(before.node_selector)
     for key, value in after.node_selector:
@@ -92,7 +94,8 @@ def patch(spec: Mapping[str, Any], before: Directives, after: Directives) -> Ope
     patch.extend((*_NODE_AFFINITY, PREFERRED), preferred)
     for place in POD_TERM_LISTS:
         terms = _new(before.pod_terms.get(place, ()), after.pod_terms.get(place, ()))
-        patch.extend(("affinity", *place), [dict(term) for term in terms])
+        # plain text: an enum is no key for the encoder
+        patch.extend(("affinity", place[0].value, place[1]), [dict(term) for term in terms])
     return patch.operations
 
 
@@ -107,11 +110,11 @@ class _Patch:
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.operations: Operations = ()
         # without the containers, which are the greater part of a pod
-        self._pod: dict[str, Any] = {"spec": {name: spec[name] for name in _FIELDS if name in spec}}
+        self._spec: dict[str, Any] = {name: spec[name] for name in _FIELDS if name in spec}
 
     def put(self, path: tuple[str, ...], value: Any) -> None:
         """Set the member at `path`, with the objects on the way to it where they are missing."""
-        parent: Any = self._pod["spec"]
+        parent: Any = self._spec
         for depth, token in enumerate(path[:-1]):
             # null is no object either
             if not parent.get(token):
@@ -126,7 +129,7 @@ class _Patch:
         """Add to the end of the list at `path`, which need not be there."""
         if not values:
             return
-        found: Any = self._pod["spec"]
+        found: Any = self._spec
         for token in path:
             found = (found or {}).get(token)
         if not found:
@@ -138,4 +141,4 @@ class _Patch:
     def _do(self, path: tuple[str, ...], value: Any) -> None:
         operation = {"op": "add", "path": "/".join(("", "spec", *map(escape, path))), "value": value}
         self.operations = (*self.operations, operation)
-        self._pod = applied(self._pod, (operation,))
+        self._spec = changed(self._spec, path, operation)

@@ -18,16 +18,16 @@ def applied(document: Mapping[str, Any], operations: Operations) -> dict[str, An
     """
     result = dict(document)
     for operation in operations:
-        tokens = [_unescape(token) for token in operation["path"].split("/")[1:]]
-        result = _changed(result, tokens, operation)
+        result = changed(result, [_unescape(token) for token in operation["path"].split("/")[1:]], operation)
     return result
 
 
-def _changed(node: Any, tokens: Sequence[str], operation: Mapping[str, Any]) -> Any:
+def changed(node: Any, tokens: Sequence[str], operation: Mapping[str, Any]) -> Any:
+    """Return the node with one operation done, whose path is taken apart already."""
     copy: Any = list(node) if isinstance(node, list) else dict(node)
     name, rest = tokens[0], tokens[1:]
     if rest:
-        copy[name] = _changed(node[name], rest, operation)
+        copy[name] = changed(node[name], rest, operation)
     elif operation["op"] == "remove":
         del copy[name]
     elif name == "-":
@@ -38,4 +38,4 @@ def _changed(node: Any, tokens: Sequence[str], operation: Mapping[str, Any]) -> 
 
 
 def _unescape(token: str) -> str:
-    return token.replace("~1", "/").replace("~0", "~")
+    return token.replace("~1", "/").replace("~0", "~") if "~" in token else token

@@ -1,89 +1,119 @@
 """Step: merge the pod scheduling policies that concern a pod into it, and note them in its annotation.
 
-The annotation `penstock.dev/policies` is this step's alone. Asked again about its own result (reinvocation), it finds
-nothing to change: a name stays noted while the pod still holds what its policy wants, and any other name is removed, so
-nothing that a user copied or wrote there is believed.
+Asked again about its own result (reinvocation), it finds nothing to change: a name stays noted while the pod still
+holds what its policy wants, and any other name is removed, so nothing that a user copied or wrote there is believed. A
+pod that a controller makes brings the annotation of its template: what policies for templates gave it stays noted as
+long, and nobody is warned of what goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from controller.core.keys import DEFAULT_QUEUE, POLICIES, QUEUE_NAME
-from controller.core.pod_policies import Mode, Outcome, Result, Verdict, apply
-from controller.core.pointers import escape
+from controller.core.directives import Directives
+from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME
+from controller.core.pod_policies import Mode, Outcome, Policy, Result, Verdict, apply, order_key
+from controller.core.policy_merge import merge
 from webhook import directives
-from webhook.creators import is_mirror_pod
-from webhook.patching import Operations
+from webhook.creators import has_controller, is_mirror_pod
+from webhook.noted import entries, with_entries
 from webhook.review import Answer, Request
 from webhook.world import World
 
 
 def apply_pod_policies(request: Request, world: World) -> Answer:
     """Give the pod what its policies want, or refuse it, or only tell."""
-    metadata = request.pod.get("metadata") or {}
+    if is_mirror_pod(request):
+        return Answer()
     policies = world.pod_policies(request.namespace)
-    if not policies and POLICIES not in (metadata.get("annotations") or {}):
+    if not has_controller(request):
+        return merge_policies(request, world, policies)
+    from_template = world.template_policies(request.namespace)
+    return merge_policies(
+        request, world, policies, from_template=from_template, known=entries(request.pod, scheduling=False)
+    )
+
+
+def merge_policies(
+    request: Request,
+    world: World,
+    policies: Collection[Policy],
+    *,
+    noun: str = "pod",
+    from_template: Iterable[Policy] = (),
+    known: Collection[str] = (),
+) -> Answer:
+    """Merge those of the policies that select the request's pod, or template, into it. Paths begin at the pod.
+
+    `noun` is what texts call it. Those of `from_template` stay noted where the pod brings them; when a name of `known`
+    goes, nobody is warned.
+    """
+    if not policies and not entries(request.pod, scheduling=False):
         return Answer()
     spec: Mapping[str, Any] = request.pod.get("spec") or {}
     pod = directives.read(spec)
-    if pod is None or is_mirror_pod(request):
+    if pod is None:
         return Answer()
-    outcome = Outcome(pod)
+    outcome = Outcome(pod, noun=noun)
     if policies:
-        labels = world.namespace_labels(request.namespace)
-        chosen = [one for one in policies if one.selects(request.namespace, labels, metadata.get("labels") or {})]
-        outcome = apply(pod, chosen, is_held=_is_held(request, labels))
+        chosen = _selected(request, world, policies)
+        outcome = apply(pod, chosen, is_held=_is_held(request, world), noun=noun)
     counted = tuple((verdict.policy.key, verdict.result.value) for verdict in outcome.verdicts)
     if outcome.refusal is not None:
-        return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome))
-    operations, stripped = _annotation(metadata.get("annotations"), outcome)
+        return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome), outcome=outcome)
+    noted = entries(request.pod, scheduling=False)
+    brought = [policy for policy in from_template if policy.key in noted]
+    held = _held(request, world, outcome.pod, brought) if brought else ()
+    right = [policy.key for policy in sorted((*_at_work(outcome, noted), *held), key=order_key)]
+    operations, stripped = with_entries(request.pod, right, scheduling=False, known=known)
     return Answer(
         operations=(*directives.patch(spec, pod, outcome.pod), *operations),
         warnings=(*stripped, *_warnings(outcome)),
         audit=_audit(outcome),
         counted=counted,
+        outcome=outcome,
     )
 
 
-def _is_held(request: Request, namespace_labels: Mapping[str, str]) -> bool:
+def _selected(request: Request, world: World, policies: Iterable[Policy]) -> list[Policy]:
+    namespace_labels = world.namespace_labels(request.namespace)
+    labels = (request.pod.get("metadata") or {}).get("labels") or {}
+    return [one for one in policies if one.selects(request.namespace, namespace_labels, labels)]
+
+
+def _is_held(request: Request, world: World) -> bool:
     """Whether a gate is on the pod, or will be once the queue step has seen it: then nodeName is forbidden."""
     labels = (request.pod.get("metadata") or {}).get("labels") or {}
     gates = (request.pod.get("spec") or {}).get("schedulingGates")
-    return bool(gates) or QUEUE_NAME in labels or DEFAULT_QUEUE in namespace_labels
+    return bool(gates) or QUEUE_NAME in labels or DEFAULT_QUEUE in world.namespace_labels(request.namespace)
 
 
-def _annotation(annotations: Mapping[str, str] | None, outcome: Outcome) -> tuple[Operations, tuple[str, ...]]:
-    """Operations for the annotation, and a warning of what is removed from it."""
-    noted = (annotations or {}).get(POLICIES)
-    names = noted.split(",") if noted else []
-    enforced = [verdict for verdict in outcome.verdicts if verdict.policy.mode is Mode.ENFORCE]
-    right = [v.policy.key for v in enforced if v.merge.changed or (v.merge.holds and v.policy.key in names)]
-    wrong = [name for name in names if name not in right]
-    warnings: tuple[str, ...] = ()
-    if wrong:
-        warnings = (
-            f"removed {', '.join(wrong)} from {POLICIES}: only Penstock writes it, when a policy changes a pod",
-        )
-    value, path = ",".join(right), f"/metadata/annotations/{escape(POLICIES)}"
-    if not value:
-        return (({"op": "remove", "path": path},) if noted is not None else ()), warnings
-    if value == noted:
-        return (), warnings
-    if annotations is None:
-        return ({"op": "add", "path": "/metadata/annotations", "value": {POLICIES: value}},), warnings
-    return ({"op": "add", "path": path, "value": value},), warnings
+def _at_work(outcome: Outcome, noted: Collection[str]) -> Iterable[Policy]:
+    """Those that changed the pod now, or did so before and still hold."""
+    for verdict in outcome.verdicts:
+        policy, done = verdict.policy, verdict.merge
+        if policy.mode is Mode.ENFORCE and (done.changed or (done.holds and policy.key in noted)):
+            yield policy
+
+
+def _held(request: Request, world: World, pod: Directives, brought: Iterable[Policy]) -> list[Policy]:
+    """Those of the policies that gave the pod's template something which the pod has."""
+    is_held = _is_held(request, world)
+    enforced = [policy for policy in _selected(request, world, brought) if policy.mode is Mode.ENFORCE]
+    return [policy for policy in enforced if merge(pod, policy.directives, is_held=is_held).met]
 
 
 def _warnings(outcome: Outcome) -> Iterable[str]:
     for verdict in outcome.verdicts:
         title, why = verdict.policy.title, verdict.reasons
         if verdict.policy.mode is Mode.WARN and verdict.result is not Result.UNCHANGED:
-            told = "would refuse the pod" if verdict.result is Result.WOULD_REFUSE else f"would set {_fields(verdict)}"
+            is_refused = verdict.result is Result.WOULD_REFUSE
+            told = f"would refuse the {outcome.noun}" if is_refused else f"would set {_fields(verdict)}"
             yield f"{title} (mode Warn) {told}{f', but {why}' if why else ''}"
         elif verdict.result is Result.CONFLICT:
-            yield f"{title} is left out in part: {why}"
+            where = "" if outcome.noun == "pod" else f" of the {outcome.noun}"
+            yield f"{title} is left out in part{where}: {why}"
 
 
 def _fields(verdict: Verdict) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 import orjson
 
+from controller.core.pod_policies import Outcome
+
 _API_VERSION = "admission.k8s.io/v1"
 _WARNING_ROOM = 250
 _WARNINGS_MOST = 12
@@ -21,7 +23,10 @@ class BadReview(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The parts of an AdmissionRequest that steps read. `pod` is the object as it would be stored."""
+    """The parts of an AdmissionRequest that steps and checks read. `pod` is the object as it would be stored.
+
+    `old` is the object as it is stored, None when there is none yet. Of a workload both are its pod template.
+    """
 
     uid: str
     operation: str
@@ -30,6 +35,7 @@ class Request:
     user: str
     groups: tuple[str, ...]
     pod: Mapping[str, Any]
+    old: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +48,18 @@ class Answer:
     denial: str | None = None
     counted: tuple[tuple[str, str], ...] = ()
     """What becomes of policies, (policy, result), for the metrics alone."""
+    outcome: Outcome | None = None
+    """What each pod scheduling policy came to, for who explains the answer to people."""
+
+    def __add__(self, more: Answer) -> Answer:
+        """Both, one after the other."""
+        return Answer(
+            operations=(*self.operations, *more.operations),
+            warnings=(*self.warnings, *more.warnings),
+            audit=(*self.audit, *more.audit),
+            denial=self.denial or more.denial,
+            counted=(*self.counted, *more.counted),
+        )
 
 
 def read(body: bytes) -> Request:
@@ -49,6 +67,14 @@ def read(body: bytes) -> Request:
 
     Raises BadReview when the body is not JSON, not a v1 AdmissionReview, or not about pods.
     """
+    request = opened(body)
+    if resource_of(request) != ("", "pods"):
+        raise BadReview("request.resource is not core/v1 pods; correct the rules of the webhook configuration")
+    return request_of(request)
+
+
+def opened(body: bytes) -> dict[str, Any]:
+    """Take the request out of its envelope. Raises BadReview."""
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -60,10 +86,15 @@ def read(body: bytes) -> Request:
     request = review.get("request")
     if not isinstance(request, dict) or not isinstance(request.get("uid"), str):
         raise BadReview("request.uid is missing")
+    return request
+
+
+def resource_of(request: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return group and plural name of what the request is about; None when it does not say."""
     resource = request.get("resource")
-    if not isinstance(resource, dict) or (resource.get("group"), resource.get("resource")) != ("", "pods"):
-        raise BadReview("request.resource is not core/v1 pods; correct the rules of the webhook configuration")
-    return _request(request)
+    named = resource if isinstance(resource, dict) else {}
+    group, plural = named.get("group"), named.get("resource")
+    return (group, plural) if isinstance(group, str) and isinstance(plural, str) else None
 
 
 class _Owner(msgspec.Struct):
@@ -93,6 +124,8 @@ class _Spec(msgspec.Struct):
     node_name: str | None = msgspec.field(name="nodeName", default=None)
     gates: list[_Gate] | None = msgspec.field(name="schedulingGates", default=None)
     runtime_class: str | None = msgspec.field(name="runtimeClassName", default=None)
+    priority_class: str | None = msgspec.field(name="priorityClassName", default=None)
+    service_account: str | None = msgspec.field(name="serviceAccountName", default=None)
     node_selector: dict[str, str] | None = msgspec.field(name="nodeSelector", default=None)
     tolerations: list[_Toleration] | None = None
     overhead: dict[str, str | int] | None = None
@@ -117,9 +150,11 @@ class _Form(msgspec.Struct):
     subresource: str | None = msgspec.field(name="subResource", default=None)
     user: _User = msgspec.field(name="userInfo", default_factory=_User)
     pod: _Pod | None = msgspec.field(name="object", default=None)
+    old: _Pod | None = msgspec.field(name="oldObject", default=None)
 
 
-def _request(request: dict[str, Any]) -> Request:
+def request_of(request: Mapping[str, Any]) -> Request:
+    """Read a request whose object is a pod, or has been replaced by the pod template in it. Raises BadReview."""
     try:
         form = msgspec.convert(request, _Form)
     except msgspec.ValidationError as error:
@@ -132,6 +167,7 @@ def _request(request: dict[str, Any]) -> Request:
         user=form.user.username,
         groups=tuple(form.user.groups or ()),
         pod=request.get("object") or {},
+        old=request.get("oldObject"),
     )
 
 

@@ -1,8 +1,9 @@
 """Step: give the pod its RuntimeClass, and merge what the class demands.
 
-The class is the pod's own, else the namespace's default, else the cluster's. The apiserver's own RuntimeClass
-admission runs before us, and again after us when we set a class; the merge is the same, so it finds nothing to do.
-Off (`World.runtime_classes` None) until asked for. Who gets no default, and why: docs/runtime-classes.md.
+The class is the pod's own, else that of its SchedulingPolicies, else the namespace's default, else the cluster's. The
+apiserver's own RuntimeClass admission runs before us, and again after us when we set a class; the merge is the same,
+so it finds nothing to do. Off (`World.runtime_classes` None) until asked for. Who gets no default, and why:
+docs/runtime-classes.md.
 """
 
 from __future__ import annotations
@@ -13,10 +14,16 @@ from typing import Any
 
 from controller.core.documents import toleration_document
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
+from controller.core.pod_policies import Result
 from controller.core.pointers import escape
 from controller.core.runtime_classes import Additions, Conflict, additions
+from controller.core.scheduling_policies.levels import enforced
+from controller.core.scheduling_policies.pod import Exempt, Pod
+from controller.core.scheduling_policies.runtime_class import ChosenClass, ClassSource, choose_class
 from controller.core.taints import Toleration
+from webhook import scheduling_pods
 from webhook.creators import is_daemon_set_pod, is_mirror_pod
+from webhook.noted import entries, scheduling_entry, with_entries
 from webhook.patching import Operations
 from webhook.review import Answer, Request
 from webhook.world import RuntimeClasses, World
@@ -27,10 +34,14 @@ _NAMED_MOST = 5
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The class that a pod is to have. `set_by` says who made it the default; empty when the pod names it itself."""
+    """The class that a pod is to have. `set_by` says who made it the default; empty when the pod names it itself.
+
+    `policy` is the SchedulingPolicy that gives it, empty where another or nobody does.
+    """
 
     name: str
     set_by: str = ""
+    policy: str = ""
 
     def __str__(self) -> str:
         return (
@@ -44,14 +55,29 @@ def choose(request: Request, world: World) -> Choice | None:
     classes = world.runtime_classes
     if classes is None or not spec or is_mirror_pod(request):
         return None
-    if spec.get("runtimeClassName"):
-        return Choice(str(spec["runtimeClassName"]))
-    if is_daemon_set_pod(request):
-        return None
-    of_namespace = world.namespace_labels(request.namespace).get(DEFAULT_RUNTIME_CLASS)
-    if of_namespace:
-        return Choice(of_namespace, f"set by label {DEFAULT_RUNTIME_CLASS} of namespace {request.namespace!r}")
-    return Choice(classes.default, f"set for the cluster by {_FLAG}") if classes.default else None
+    pod = Pod(
+        runtime_class=str(spec.get("runtimeClassName") or ""),
+        exempt=Exempt(is_daemon_set_pod=is_daemon_set_pod(request)),
+    )
+    first = enforced(scheduling_pods.levels(request, world))
+    of_namespace = world.namespace_labels(request.namespace).get(DEFAULT_RUNTIME_CLASS) or ""
+    chosen = choose_class(
+        pod, first.merged if first else None, of_namespace=of_namespace, of_cluster=classes.default or ""
+    )
+    return None if chosen is None else _choice(chosen, request.namespace)
+
+
+def _choice(chosen: ChosenClass, namespace: str) -> Choice:
+    by_policy = chosen.policy
+    if by_policy is not None:
+        return Choice(chosen.name, f"{by_policy.entry} of SchedulingPolicy {by_policy.policy!r}", by_policy.policy)
+    match chosen.source:
+        case ClassSource.NAMESPACE:
+            return Choice(chosen.name, f"set by label {DEFAULT_RUNTIME_CLASS} of namespace {namespace!r}")
+        case ClassSource.CLUSTER:
+            return Choice(chosen.name, f"set for the cluster by {_FLAG}")
+        case _:
+            return Choice(chosen.name)
 
 
 def assign_runtime_class(request: Request, world: World) -> Answer:
@@ -67,7 +93,23 @@ def assign_runtime_class(request: Request, world: World) -> Answer:
     if isinstance(lacking, Conflict):
         return Answer(denial=_contradiction(lacking, choice))
     operations = (*_name(choice), *_patch(spec, lacking))
-    return Answer(operations=operations, audit=(("runtime-class", choice.name),) if operations else ())
+    if not operations:
+        return Answer()
+    return Answer(operations=operations, audit=(("runtime-class", choice.name),)) + _by_policy(request, choice)
+
+
+def _by_policy(request: Request, choice: Choice) -> Answer:
+    """What there is to say of a SchedulingPolicy that gave the class; its own step sees a class that is there."""
+    if not choice.policy:
+        return Answer()
+    entry = scheduling_entry(choice.policy)
+    right = sorted({entry, *entries(request.pod, scheduling=True)})
+    operations, _ = with_entries(request.pod, right, scheduling=True)
+    return Answer(
+        operations=operations,
+        audit=(("runtime-class-by", choice.set_by),),
+        counted=((entry, Result.CHANGED.value),),
+    )
 
 
 def _name(choice: Choice) -> Operations:

@@ -1,27 +1,13 @@
-"""The RuntimeClasses of a live cluster: kept by an informer, and asked for when the informer may be behind.
-
-The apiserver asks live for a class that its cache does not know, so that a class and its first pod can be made at
-once. Without the same here we would refuse what it has just let in.
-"""
+"""The RuntimeClasses of a live cluster, kept by an informer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import quote
 
 from controller.core.runtime_classes import RuntimeClass
-from controller.kube.client import Client
-from controller.kube.decode import decode_runtime_class
-from controller.kube.errors import KubeError, NotFound
-from controller.telemetry import logs
 
 PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
-
-_ASK_SECONDS = 1.0
-"""Of the 2 s that the apiserver waits for us."""
-
-_log = logs.get("runtime_classes")
 
 
 class KnownClasses:
@@ -56,14 +42,3 @@ class KnownClasses:
         more = KnownClasses(self.default)
         more.replace([*self._classes.values(), found])
         return more
-
-
-async def ask(client: Client, name: str) -> RuntimeClass | None:
-    """Read one class from the apiserver; None when there is none, or no answer in time."""
-    try:
-        return decode_runtime_class(await client.get(f"{PATH}/{quote(name, safe='')}", seconds=_ASK_SECONDS))
-    except NotFound:
-        return None
-    except KubeError as error:
-        _log.warning("runtime_class_not_read", runtime_class=name, error=str(error))
-        return None

@@ -1,51 +1,30 @@
-"""The HTTPS side of admission: one POST a review. Bytes in, bytes out; what is done stands in `steps`."""
+"""The HTTPS side of admission: one POST a review. Bytes in, bytes out; what is done is `steps` and `validation`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from controller.telemetry import logs
+from webhook.metrics import WebhookMetrics
 from webhook.review import Answer, BadReview, Request, read, write
 from webhook.steps import mutate
+from webhook.template_review import read_template
+from webhook.templates_step import mutate_template
+from webhook.validation import validate
 from webhook.world import World
 
 _log = logs.get("webhook")
 
+_Judge = Callable[[World], Answer]
+_Read = Callable[[bytes], tuple[Request, _Judge]]
+"""A review's body to its request, and what is to be done about it; raises BadReview."""
+
 _BODY_LIMIT = 20 * 2**20
 """The apiserver takes requests of 3 MiB and may write a character of them as six: what it takes must not pass us by."""
-_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
-_RESULTS = ("changed", "unchanged", "denied", "bad")
-
-
-class WebhookMetrics:
-    """The webhook's metrics, in a registry of their own."""
-
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.reviews = Counter(
-            "penstock_webhook_reviews_total",
-            "Admission reviews, by result (changed, unchanged, denied, bad).",
-            ["result"],
-            registry=self.registry,
-        )
-        for result in _RESULTS:
-            self.reviews.labels(result)
-        self.policies = Counter(
-            "penstock_webhook_policies_total",
-            "Pod scheduling policies that concerned a new pod, by policy and by what became of it.",
-            ["policy", "result"],
-            registry=self.registry,
-        )
-        self.seconds = Histogram(
-            "penstock_webhook_review_seconds",
-            "Time from a review's body to its answer.",
-            registry=self.registry,
-            buckets=_BUCKETS,
-        )
 
 
 def admission(
@@ -59,33 +38,77 @@ def admission(
 
     `completed` returns the world with what this one review needs and memory does not hold.
     """
-
-    async def handle(request: web.Request) -> web.Response:
-        if not ready():
-            return web.Response(status=503, text="not ready: queues and namespaces are not listed yet")
-        began = time.perf_counter()
-        try:
-            review = read(await request.read())
-        except (BadReview, web.HTTPRequestEntityTooLarge) as error:
-            metrics.reviews.labels("bad").inc()
-            _log.warning("bad_review", error=str(error), bytes=request.content_length)
-            status = 400 if isinstance(error, BadReview) else error.status
-            return web.Response(status=status, text=str(error))
-        answer = mutate(review, world if completed is None else await completed(review))
-        metrics.reviews.labels(_result(review, answer)).inc()
-        for policy, result in answer.counted:
-            metrics.policies.labels(policy, result).inc()
-        body = write(review.uid, answer)
-        metrics.seconds.observe(time.perf_counter() - began)
-        return web.Response(body=body, content_type="application/json")
-
+    reviews = _Reviews(world, metrics, ready, completed)
     app = web.Application(client_max_size=_BODY_LIMIT)
-    app.router.add_post("/mutate/pods", handle)
+    app.router.add_post("/mutate/pods", reviews.mutate)
+    app.router.add_post("/mutate/podtemplates", reviews.mutate_template)
+    app.router.add_post("/validate/pods", reviews.validate)
     return app
 
 
-def _result(request: Request, answer: Answer) -> str:
+class _Reviews:
+    """The endpoints."""
+
+    def __init__(
+        self,
+        world: World,
+        metrics: WebhookMetrics,
+        ready: Callable[[], bool],
+        completed: Callable[[Request], Awaitable[World]] | None,
+    ) -> None:
+        self._world = world
+        self._metrics = metrics
+        self._ready = ready
+        self._completed = completed
+
+    async def mutate(self, request: web.Request) -> web.Response:
+        return await self._answer(request, "mutate", _read_mutation)
+
+    async def mutate_template(self, request: web.Request) -> web.Response:
+        return await self._answer(request, "mutate_template", _read_template_mutation)
+
+    async def validate(self, request: web.Request) -> web.Response:
+        return await self._answer(request, "validate", _read_validation)
+
+    async def _answer(self, request: web.Request, endpoint: str, read_body: _Read) -> web.Response:
+        if not self._ready():
+            return web.Response(status=503, text="not ready: queues and namespaces are not listed yet")
+        began = time.perf_counter()
+        try:
+            review, judge = read_body(await request.read())
+        except (BadReview, web.HTTPRequestEntityTooLarge) as error:
+            self._metrics.reviews.labels(endpoint, "bad").inc()
+            _log.warning("bad_review", error=str(error), bytes=request.content_length)
+            status = 400 if isinstance(error, BadReview) else error.status
+            return web.Response(status=status, text=str(error))
+        answer = judge(self._world if self._completed is None else await self._completed(review))
+        self._metrics.reviews.labels(endpoint, _result(endpoint, review, answer)).inc()
+        for policy, result in answer.counted:
+            self._metrics.policies.labels(policy, result).inc()
+        body = write(review.uid, answer)
+        self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - began)
+        return web.Response(body=body, content_type="application/json")
+
+
+def _read_mutation(body: bytes) -> tuple[Request, _Judge]:
+    review = read(body)
+    return review, partial(mutate, review)
+
+
+def _read_validation(body: bytes) -> tuple[Request, _Judge]:
+    review = read(body)
+    return review, partial(validate, review)
+
+
+def _read_template_mutation(body: bytes) -> tuple[Request, _Judge]:
+    review = read_template(body)
+    return review.inner, partial(mutate_template, review)
+
+
+def _result(endpoint: str, request: Request, answer: Answer) -> str:
     if answer.denial is not None:
-        _log.info("pod_denied", namespace=request.namespace, user=request.user, why=answer.denial)
+        _log.info("review_denied", namespace=request.namespace, user=request.user, why=answer.denial)
         return "denied"
+    if endpoint == "validate":
+        return "allowed"
     return "changed" if answer.operations else "unchanged"

@@ -1,6 +1,6 @@
 """Step: take away what only Penstock may write. Users' templates carry our stamps when they are copied from a pod.
 
-The annotation of policies is not among it: `pod_policies_step` keeps it true.
+The annotation of policies is not among it: the steps that apply policies keep it true (`noted`).
 """
 
 from __future__ import annotations

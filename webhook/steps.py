@@ -6,7 +6,7 @@ that reinvocation does no harm. The first denial ends the chain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from webhook.patching import applied
@@ -14,30 +14,40 @@ from webhook.pod_policies_step import apply_pod_policies
 from webhook.queue_step import assign_queue
 from webhook.review import Answer, Request
 from webhook.runtime_class_step import assign_runtime_class
+from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.stamps_step import strip_stamps
 from webhook.world import World
 
 Step = Callable[[Request, World], Answer]
 
-CHAIN: tuple[Step, ...] = (strip_stamps, assign_runtime_class, apply_pod_policies, assign_queue)
+CHAIN: tuple[Step, ...] = (
+    strip_stamps,
+    assign_runtime_class,
+    apply_pod_policies,
+    apply_scheduling_policies,
+    assign_queue,
+)
 """In the order of their effect."""
+
+
+def stages(request: Request, world: World) -> Iterator[tuple[Step, Request, Answer]]:
+    """Each step with the pod that it saw, and its answer. The first denial is the last."""
+    for step in CHAIN:
+        answer = step(request, world)
+        yield step, request, answer
+        if answer.denial is not None:
+            return
+        if answer.operations:
+            request = replace(request, pod=applied(request.pod, answer.operations))
 
 
 def mutate(request: Request, world: World) -> Answer:
     """Send a pod that is being created through the chain; anything else passes unchanged."""
-    if request.operation != "CREATE" or request.subresource:
-        return Answer()
     total = Answer()
-    for step in CHAIN:
-        answer = step(request, world)
+    if request.operation != "CREATE" or request.subresource:
+        return total
+    for _, _, answer in stages(request, world):
         if answer.denial is not None:
             return answer
-        if answer.operations:
-            request = replace(request, pod=applied(request.pod, answer.operations))
-        total = Answer(
-            operations=(*total.operations, *answer.operations),
-            warnings=(*total.warnings, *answer.warnings),
-            audit=(*total.audit, *answer.audit),
-            counted=(*total.counted, *answer.counted),
-        )
+        total += answer
     return total

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from controller.core.pod_policies import Policy
 from controller.core.runtime_classes import RuntimeClass
+from controller.core.scheduling_policies.levels import Levels
 
 
 class RuntimeClasses(Protocol):
@@ -30,6 +31,10 @@ class World(Protocol):
     def runtime_classes(self) -> RuntimeClasses | None:
         """The classes to judge pods by; None when that was not asked for."""
 
+    @property
+    def default_priority_class(self) -> str:
+        """Name of the PriorityClass of pods that name none; empty where there is none, or nobody needs to know."""
+
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         """Labels of a namespace; empty when it is not known."""
 
@@ -38,3 +43,12 @@ class World(Protocol):
 
     def pod_policies(self, namespace: str) -> Sequence[Policy]:
         """The policies that may concern pods of this namespace; none where they were not asked for."""
+
+    def template_policies(self, namespace: str) -> Sequence[Policy]:
+        """The same for the templates of pods in this namespace's workloads."""
+
+    def trusts(self, user: str) -> bool:
+        """Whether the updates of this user are not judged."""
+
+    def scheduling_policies(self, namespace: str, account: str) -> Levels:
+        """The SchedulingPolicies of a service account, by level; none where they were not asked for."""

@@ -13,6 +13,7 @@ from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.rules import Rule, rules
+from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.schema import NotStructural, Schema, structural
 from controller.core.keys import GROUP, VERSION
 
@@ -22,6 +23,7 @@ KINDS: tuple[type[Resource], ...] = (
     LocalQueue,
     PodSchedulingPolicy,
     ResourceFlavor,
+    SchedulingPolicy,
 )
 
 _HEADER = "# Rendered from controller/api by `make generate`. Change the models, not this file.\n---\n"

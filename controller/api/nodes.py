@@ -13,7 +13,8 @@ from pydantic import ConfigDict, Field, StrictInt, StrictStr, model_validator
 
 from controller.api.base import Model
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules
-from controller.api.values import LABEL_KEY_MESSAGE, LabelKey, Labels, LabelValue, is_label_key, label_key_cel
+from controller.api.values import LABEL_KEY_MESSAGE, LabelKey, Labels, LabelValue, label_key_cel
+from controller.core.names import is_label_key
 
 _VALUES_LIMIT = 128
 _ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
@@ -123,67 +124,79 @@ _NO_VALUE = "must be empty when operator is Exists"
 _ONLY_NO_EXECUTE = "must be NoExecute when tolerationSeconds is set"
 
 
+TOLERATION_RULES = (
+    Rule(
+        f"!has(self.key) || self.key == '' || ({label_key_cel('self.key')})",
+        f"key {LABEL_KEY_MESSAGE}",
+        f"'\"' + self.key + '\": key {LABEL_KEY_MESSAGE}'",
+        field_path=".key",
+    ),
+    Rule(
+        "(has(self.key) && self.key != '') || self.operator == 'Exists'",
+        f"operator {_EXISTS_FOR_ALL}",
+        f"'\"' + self.operator + '\": operator {_EXISTS_FOR_ALL}'",
+        field_path=".operator",
+    ),
+    Rule(
+        "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
+        f"effect {_ONLY_NO_EXECUTE}",
+        f"'\"' + (has(self.effect) ? self.effect : '') + '\": effect {_ONLY_NO_EXECUTE}'",
+        field_path=".effect",
+    ),
+)
+"""Of whatever has key, operator, effect and tolerationSeconds as a toleration has them."""
+
+_VALUE_RULE = Rule(
+    "self.operator != 'Exists' || !has(self.value) || self.value == ''",
+    f"value {_NO_VALUE}",
+    f"'\"' + self.value + '\": value {_NO_VALUE}'",
+    field_path=".value",
+)
+
+TolerationKey = Annotated[
+    StrictStr, Field(description="The taint's key; empty, with operator Exists, for every taint.", max_length=317)
+]
+TolerationEffect = Annotated[
+    Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"],
+    Field(description="NoSchedule, PreferNoSchedule or NoExecute; empty for every effect."),
+]
+TolerationSeconds = Annotated[
+    StrictInt | None,
+    Field(description="How long a running pod stays after the taint came; only with NoExecute. Unset: for ever."),
+    SchemaKeys(format="int64"),
+]
+
+
+def faults_of_toleration(key: str, operator: str, effect: str, seconds: int | None) -> list[Fault]:
+    """Say what TOLERATION_RULES say."""
+    faults = []
+    if key and not is_label_key(key):
+        faults.append(Fault(("key",), key, LABEL_KEY_MESSAGE))
+    if not key and operator != "Exists":
+        faults.append(Fault(("operator",), operator, _EXISTS_FOR_ALL))
+    if seconds is not None and effect != "NoExecute":
+        faults.append(Fault(("effect",), effect, _ONLY_NO_EXECUTE))
+    return faults
+
+
 class Toleration(Model):
     """Lets pods onto nodes with a matching taint, as core/v1 Toleration."""
 
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            Rule(
-                f"!has(self.key) || self.key == '' || ({label_key_cel('self.key')})",
-                f"key {LABEL_KEY_MESSAGE}",
-                f"'\"' + self.key + '\": key {LABEL_KEY_MESSAGE}'",
-                field_path=".key",
-            ),
-            Rule(
-                "(has(self.key) && self.key != '') || self.operator == 'Exists'",
-                f"operator {_EXISTS_FOR_ALL}",
-                f"'\"' + self.operator + '\": operator {_EXISTS_FOR_ALL}'",
-                field_path=".operator",
-            ),
-            Rule(
-                "self.operator != 'Exists' || !has(self.value) || self.value == ''",
-                f"value {_NO_VALUE}",
-                f"'\"' + self.value + '\": value {_NO_VALUE}'",
-                field_path=".value",
-            ),
-            Rule(
-                "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
-                f"effect {_ONLY_NO_EXECUTE}",
-                f"'\"' + (has(self.effect) ? self.effect : '') + '\": effect {_ONLY_NO_EXECUTE}'",
-                field_path=".effect",
-            ),
-        )
-    )
+    model_config = ConfigDict(json_schema_extra=rules(*TOLERATION_RULES, _VALUE_RULE))
 
-    key: Annotated[
-        StrictStr,
-        Field(description="The taint's key; empty, with operator Exists, for every taint.", max_length=317),
-    ] = ""
+    key: TolerationKey = ""
     operator: Annotated[
         Literal["Equal", "Exists"],
         Field(description="Equal (default): key and value are the taint's. Exists: any value of the key will do."),
     ] = "Equal"
     value: Annotated[LabelValue, Field(description="The taint's value; empty when operator is Exists.")] = ""
-    effect: Annotated[
-        Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"],
-        Field(description="NoSchedule, PreferNoSchedule or NoExecute; empty for every effect."),
-    ] = ""
-    toleration_seconds: Annotated[
-        StrictInt | None,
-        Field(description="How long a running pod stays after the taint came; only with NoExecute. Unset: for ever."),
-        SchemaKeys(format="int64"),
-    ] = None
+    effect: TolerationEffect = ""
+    toleration_seconds: TolerationSeconds = None
 
     @model_validator(mode="after")
     def _is_a_core_toleration(self) -> Self:
-        faults = []
-        if self.key and not is_label_key(self.key):
-            faults.append(Fault(("key",), self.key, LABEL_KEY_MESSAGE))
-        if not self.key and self.operator != "Exists":
-            faults.append(Fault(("operator",), self.operator, _EXISTS_FOR_ALL))
+        faults = faults_of_toleration(self.key, self.operator, self.effect, self.toleration_seconds)
         if self.operator == "Exists" and self.value:
             faults.append(Fault(("value",), self.value, _NO_VALUE))
-        if self.toleration_seconds is not None and self.effect != "NoExecute":
-            faults.append(Fault(("effect",), self.effect, _ONLY_NO_EXECUTE))
         refuse(faults)
         return self

@@ -19,6 +19,7 @@ from controller.api.crd import root_schema
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
+from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.schema import Schema
 
 Object = bytes | Mapping[str, Any]
@@ -62,6 +63,11 @@ def parse_cluster_pod_scheduling_policy(obj: Object) -> ClusterPodSchedulingPoli
     return _parse(ClusterPodSchedulingPolicy, obj)
 
 
+def parse_scheduling_policy(obj: Object) -> SchedulingPolicy:
+    """Return the SchedulingPolicy. Raises InvalidObject."""
+    return _parse(SchedulingPolicy, obj)
+
+
 def _parse(model: type[_R], obj: Object) -> _R:
     decoded = _decode(model, obj) if isinstance(obj, bytes) else obj
     try:
@@ -96,7 +102,11 @@ def _subject(model: type[Resource], obj: object) -> str:
 
 
 def _line(model: type[Resource], details: ErrorDetails) -> str:
-    path = _path(_schema(model), details["loc"])
+    return fault_line(_path(_schema(model), details["loc"]), details)
+
+
+def fault_line(path: str, details: ErrorDetails) -> str:
+    """Return what is wrong with the value at `path`, for people: path, value, what would be legal."""
     message = _message(details)
     if details["type"] == "missing":
         return f"{path}: {message}"
@@ -132,6 +142,7 @@ _WORDS = {
     "literal_error": "must be {expected}",
     "string_type": "must be text",
     "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
     "string_too_long": "must be at most {max_length} characters",
     "string_too_short": "must not be empty",
     "too_long": "must have at most {max_length} entries",

@@ -1,6 +1,6 @@
 """PodSchedulingPolicy and ClusterPodSchedulingPolicy as they are written: which pods, and what they are given.
 
-The spec is kupid's (kupid.gardener.cloud/v1alpha1) with `priority`, `onConflict` and `mode` besides.
+The spec is kupid's (kupid.gardener.cloud/v1alpha1) with `priority`, `onConflict`, `mode` and `target` besides.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictInt
 
-from controller.api.base import AGE, Column, Definition, Metadata, Model, Resource
+from controller.api.base import AGE, Column, Conditions, Count, Definition, Metadata, Model, Resource, Status, active
 from controller.api.nodes import LabelSelector, Toleration
 from controller.api.placement import Affinity
 from controller.api.rules import SchemaKeys
@@ -18,6 +18,9 @@ from controller.api.values import Labels, Subdomain
 _ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
 _COLUMNS = (
     Column("Mode", ".spec.mode", "string", "Whether pods are changed, or only what would be changed is told"),
+    Column("Target", ".spec.target", "string", "What is changed: pods, or the templates that they are made from"),
+    Column("Pods", ".status.pods", "integer", "Pods that carry the policy"),
+    active("Whether the policy works as it is written"),
     Column("Priority", ".spec.priority", "integer", "Which of several policies goes first; none means 0"),
     Column("On-Conflict", ".spec.onConflict", "string", "What happens where a pod says otherwise", priority=1),
     Column("Scheduler", ".spec.schedulerName", "string", "The scheduler that pods are given", priority=1),
@@ -57,6 +60,14 @@ class PodSchedulingPolicySpec(Model):
             "Audit: only the audit log and the metrics are told."
         ),
     ] = "Enforce"
+    target: Annotated[
+        Literal["Pods", "PodTemplates"],
+        Field(
+            description="Pods (default): pods are changed when they are created, whoever makes them. PodTemplates: the "
+            "templates in Deployments, StatefulSets, DaemonSets, ReplicaSets, ReplicationControllers, Jobs and "
+            "CronJobs are changed when they are written, by their own labels; pods without a template are not."
+        ),
+    ] = "Pods"
     node_selector: Annotated[
         Labels, Field(description="Labels that the node must have; each is added where the pod has no such key.")
     ] = Field(default_factory=dict)
@@ -90,6 +101,13 @@ class ClusterPodSchedulingPolicySpec(PodSchedulingPolicySpec):
     ] = None
 
 
+class PodSchedulingPolicyStatus(Status):
+    """What Penstock sees of the policy."""
+
+    pods: Annotated[Count, Field(description="How many pods there are now, ended ones too, that carry the policy.")] = 0
+    conditions: Conditions = ()
+
+
 class PodSchedulingPolicy(Resource):
     """What pods of this namespace are told about where to run when they are created."""
 
@@ -105,6 +123,7 @@ class PodSchedulingPolicy(Resource):
     kind: Literal["PodSchedulingPolicy"] = "PodSchedulingPolicy"
     metadata: Metadata
     spec: PodSchedulingPolicySpec
+    status: PodSchedulingPolicyStatus = PodSchedulingPolicyStatus()
 
 
 class ClusterPodSchedulingPolicy(Resource):
@@ -122,3 +141,4 @@ class ClusterPodSchedulingPolicy(Resource):
     kind: Literal["ClusterPodSchedulingPolicy"] = "ClusterPodSchedulingPolicy"
     metadata: Metadata
     spec: ClusterPodSchedulingPolicySpec
+    status: PodSchedulingPolicyStatus = PodSchedulingPolicyStatus()

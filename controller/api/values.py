@@ -13,6 +13,13 @@ from pydantic import AfterValidator, Field, PlainValidator, StrictStr, WithJsonS
 
 from controller.api.rules import Fault, Rule, SchemaKeys, fault, refuse, rules
 from controller.core.amounts import QuantityError, parse_quantity
+from controller.core.names import (
+    DNS_SUBDOMAIN_PATTERN,
+    LABEL_NAME_PATTERN,
+    LONGEST_SUBDOMAIN,
+    is_label_key,
+    is_label_value,
+)
 
 QUANTITY_LENGTH = 32
 _QUANTITY_PATTERN = r"^[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
@@ -20,14 +27,10 @@ _QUANTITY_FORM = 'must be a quantity: a whole number, or text such as "500m", "8
 _NOT_NEGATIVE = "must not be negative"
 _NO_OVERFLOW = "must be less than 2^63"
 
-_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
-_LABEL_NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_KEY_PATTERN = f"^({_DNS_SUBDOMAIN}/)?{_LABEL_NAME}$"
+_KEY_PATTERN = f"^({DNS_SUBDOMAIN_PATTERN}/)?{LABEL_NAME_PATTERN}$"
 _KEY_LENGTH = 317
-_PREFIX_LENGTH = 253
-_VALUE_PATTERN = f"^({_LABEL_NAME})?$"
-_NAME_PATTERN = f"^{_DNS_SUBDOMAIN}$"
+_VALUE_PATTERN = f"^({LABEL_NAME_PATTERN})?$"
+_NAME_PATTERN = f"^{DNS_SUBDOMAIN_PATTERN}$"
 
 _KEY_FORM = 'an optional DNS prefix and "/", then at most 63 letters, digits, "-", "_" or "."'
 LABEL_KEY_MESSAGE = f"must be a label key: {_KEY_FORM}, such as node.kubernetes.io/instance-type"
@@ -40,21 +43,12 @@ NAME_MESSAGE = 'must be an object\'s name: lower case letters, digits, "-" or ".
 
 def label_key_cel(variable: str) -> str:
     """Return the CEL expression that holds when `variable` is a legal label key, as IsQualifiedName has it."""
-    return f"{variable}.matches('{_KEY_PATTERN}') && {variable}.indexOf('/') <= {_PREFIX_LENGTH}".replace("\\", "\\\\")
+    matches = f"{variable}.matches('{_KEY_PATTERN}')".replace("\\", "\\\\")
+    return f"{matches} && {variable}.indexOf('/') <= {LONGEST_SUBDOMAIN}"
 
 
 def _cel_text(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
-
-
-def is_label_key(text: str) -> bool:
-    """Say whether `text` is a legal label key, as Kubernetes' IsQualifiedName does."""
-    return re.fullmatch(_KEY_PATTERN, text) is not None and text.find("/") <= _PREFIX_LENGTH
-
-
-def is_label_value(text: str) -> bool:
-    """Say whether `text` is a legal label value, as Kubernetes' IsValidLabelValue does."""
-    return re.fullmatch(_VALUE_PATTERN, text) is not None
 
 
 def keys_rule(message: str) -> Rule:
@@ -160,6 +154,28 @@ Subdomain = Annotated[
 Labels = Annotated[
     dict[str, LabelValue],
     Field(max_length=32),
+    _checked_keys(LABEL_KEY_MESSAGE),
+    SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
+]
+_ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
+_CHOICES_LIMIT = 64
+LabelChoices = Annotated[
+    dict[str, Annotated[tuple[LabelValue, ...], Field(max_length=_CHOICES_LIMIT), _ATOMIC]],
+    Field(max_length=32),
+    _checked_keys(LABEL_KEY_MESSAGE),
+    SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
+]
+"""Values by label key; an empty list stands for every value."""
+GivenLabels = Annotated[
+    dict[str, LabelValue],
+    Field(min_length=1, max_length=32),
+    _checked_keys(LABEL_KEY_MESSAGE),
+    SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
+]
+"""Labels, at least one."""
+RequiredLabelChoices = Annotated[
+    dict[str, Annotated[tuple[LabelValue, ...], Field(min_length=1, max_length=_CHOICES_LIMIT), _ATOMIC]],
+    Field(min_length=1, max_length=32),
     _checked_keys(LABEL_KEY_MESSAGE),
     SchemaKeys(**rules(keys_rule(LABEL_KEY_MESSAGE))),
 ]

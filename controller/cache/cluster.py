@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.core.backlog import Backlog
@@ -49,6 +50,7 @@ class ClusterCache:
         self.backlog = Backlog()
         self.usage = Usage()
         self.reasons = Reasons()
+        self.policies = PolicyBook()
         self._assumed: dict[str, Admit] = {}
         self._rejected: dict[str, _Rejection] = {}
         self._unstamped: set[str] = set()
@@ -157,13 +159,16 @@ class ClusterCache:
         if known is not None and _is_older(pod, known):
             return
         self.pods[pod.uid] = pod
+        self.policies.move(known.policies if known is not None else (), pod.policies)
         if self._refresh(pod.uid):
             self._on_change()
 
     def drop_pod(self, uid: str) -> None:
         """Forget a pod that is gone, and all that it held."""
-        if self.pods.pop(uid, None) is None:
+        pod = self.pods.pop(uid, None)
+        if pod is None:
             return
+        self.policies.move(pod.policies, ())
         self._assumed.pop(uid, None)
         self._rejected.pop(uid, None)
         self.reasons.released.pop(uid, None)

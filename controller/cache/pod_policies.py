@@ -1,6 +1,6 @@
 """Pod scheduling policies as written (`controller.api`) to what is merged into pods (`controller.core`), and kept.
 
-Used by the webhook: the controller decides nothing by them.
+The store is the webhook's: the controller decides nothing by policies.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from typing import Any
 import orjson
 from msgspec import Raw
 
-from controller.api.nodes import NodeRequirement
 from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_policy, parse_pod_scheduling_policy
-from controller.api.placement import Affinity, FieldRequirement, NodeAffinity, NodeTerm, PodAffinity
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
+from controller.cache.affinities import to_node_affinity, to_pod_terms
 from controller.cache.objects import to_selector
-from controller.core import directives
-from controller.core.directives import PREFERRED, REQUIRED, Directives, PodTermList, Preferred
-from controller.core.labels import Operator, Requirement, Term
-from controller.core.pod_policies import Mode, OnConflict, Policy, order_key
+from controller.core.directives import Directives
+from controller.core.pod_policies import Mode, OnConflict, Policy, Target, order_key
 from controller.core.taints import Toleration
 from controller.kube.decode import UnreadableObject
 
@@ -47,34 +44,42 @@ class Policies:
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
+        self.faults: dict[Key, str] = {}
+        """Those that are in effect for nobody, and why."""
         self._known: dict[Key, Policy] = {}
         self._in_order: tuple[Policy, ...] = ()
-        self._reaching: dict[str, tuple[Mapping[str, str], tuple[Policy, ...]]] = {}
+        self._reaching: dict[tuple[Target, str], tuple[Mapping[str, str], tuple[Policy, ...]]] = {}
 
-    def of(self, namespace: str, labels: Mapping[str, str]) -> tuple[Policy, ...]:
-        """Those that reach this namespace with these labels, in order; kept, for most pods are no namespace's first."""
-        known = self._reaching.get(namespace)
+    def of(self, namespace: str, labels: Mapping[str, str], target: Target = Target.PODS) -> tuple[Policy, ...]:
+        """Those for pods, or templates, that reach this namespace with these labels, in order.
+
+        They are kept, for most pods are no namespace's first.
+        """
+        known = self._reaching.get((target, namespace))
         if known is not None and known[0] == labels:
             return known[1]
         if len(self._reaching) >= _NAMESPACES_MOST:
             self._reaching.clear()
-        reaching = tuple(policy for policy in self._in_order if policy.reaches(namespace, labels))
-        self._reaching[namespace] = (labels, reaching)
+        reaching = tuple(one for one in self._in_order if one.target is target and one.reaches(namespace, labels))
+        self._reaching[target, namespace] = (labels, reaching)
         return reaching
 
     def put(self, read: ReadPolicy) -> None:
-        """One is new or changed."""
-        self._set(read)
-        self._sort()
+        """One is new or changed; most changes are of its status, which is the controller's."""
+        if read.policy is None or self._known.get(read.key) != read.policy:
+            self._set(read)
+            self._sort()
 
     def drop(self, key: Key) -> None:
         """One is gone."""
         self._known.pop(key, None)
+        self.faults.pop(key, None)
         self._sort()
 
     def replace(self, reads: Iterable[ReadPolicy], *, cluster_wide: bool) -> None:
         """All there are of one kind."""
         self._known = {key: policy for key, policy in self._known.items() if (key[0] == "") is not cluster_wide}
+        self.faults = {key: fault for key, fault in self.faults.items() if (key[0] == "") is not cluster_wide}
         for read in reads:
             self._set(read)
         self._sort()
@@ -82,8 +87,10 @@ class Policies:
     def _set(self, read: ReadPolicy) -> None:
         if read.policy is not None:
             self._known[read.key] = read.policy
+            self.faults.pop(read.key, None)
             return
         self._known.pop(read.key, None)
+        self.faults[read.key] = read.fault or ""
         self._report(read.fault or "")
 
     def _sort(self) -> None:
@@ -136,15 +143,14 @@ def to_policy(written: WrittenPolicy) -> Policy:
     """Return the policy as it is merged into pods."""
     spec = written.spec
     namespaces = written.spec.namespace_selector if isinstance(written, ClusterPodSchedulingPolicy) else None
-    affinity = spec.affinity or Affinity()
-    node = affinity.node_affinity or NodeAffinity()
-    required = node.required_during_scheduling_ignored_during_execution
+    required, preferred = to_node_affinity(spec.affinity)
     return Policy(
         name=written.metadata.name,
         namespace=written.metadata.namespace,
         priority=spec.priority,
         on_conflict=OnConflict(spec.on_conflict),
         mode=Mode(spec.mode),
+        target=Target(spec.target),
         pods=to_selector(spec.pod_selector),
         namespaces=to_selector(namespaces),
         directives=Directives(
@@ -154,50 +160,8 @@ def to_policy(written: WrittenPolicy) -> Policy:
             tolerations=tuple(
                 Toleration(t.key, t.operator, t.value, t.effect, t.toleration_seconds) for t in spec.tolerations
             ),
-            required=tuple(map(_term, required.node_selector_terms)) if required is not None else None,
-            preferred=tuple(
-                Preferred(one.weight, _term(one.preference))
-                for one in node.preferred_during_scheduling_ignored_during_execution
-            ),
-            pod_terms=_pod_terms(affinity),
+            required=required,
+            preferred=preferred,
+            pod_terms=to_pod_terms(spec.affinity),
         ),
     )
-
-
-def _term(term: NodeTerm) -> Term:
-    return Term(tuple(map(_requirement, term.match_expressions)), tuple(map(_requirement, term.match_fields)))
-
-
-def _requirement(requirement: NodeRequirement | FieldRequirement) -> Requirement:
-    return Requirement(requirement.key, Operator(requirement.operator), requirement.values)
-
-
-def _pod_terms(affinity: Affinity) -> dict[PodTermList, tuple[Mapping[str, Any], ...]]:
-    lists: dict[PodTermList, tuple[Mapping[str, Any], ...]] = {}
-    for which, written in (
-        (directives.PodAffinity.TOGETHER, affinity.pod_affinity),
-        (directives.PodAffinity.APART, affinity.pod_anti_affinity),
-    ):
-        whole = written or PodAffinity()
-        for part, terms in (
-            (REQUIRED, whole.required_during_scheduling_ignored_during_execution),
-            (PREFERRED, whole.preferred_during_scheduling_ignored_during_execution),
-        ):
-            if terms:
-                lists[which, part] = tuple(
-                    _compact(term.model_dump(mode="json", by_alias=True, exclude_none=True)) for term in terms
-                )
-    return lists
-
-
-def _compact(document: dict[str, Any]) -> dict[str, Any]:
-    """Leave out empty lists and labels, as the apiserver does when it writes a pod; an empty selector means all."""
-    result: dict[str, Any] = {}
-    for name, value in document.items():
-        if isinstance(value, dict) and name != "matchLabels":
-            result[name] = _compact(value)
-        elif value not in ([], {}):
-            result[name] = (
-                [_compact(one) if isinstance(one, dict) else one for one in value] if isinstance(value, list) else value
-            )
-    return result

@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterable
 from controller.api.cluster_queue import ClusterQueue
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
+from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
+from controller.api.scheduling_policy import SchedulingPolicy
 from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
+from controller.cache.pod_policies import to_policy
 from controller.cache.written import Entry, Key, Read, Written
 from controller.core.nodes import Node
+from controller.core.pod_policies import Mode
 from controller.core.pods import Pod
 from controller.kube.wire import Owned
 
@@ -132,3 +136,25 @@ def local_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
         cache.set_local_queue(key, to_local_queue(model) if isinstance(model, LocalQueue) else None)
 
     return ObjectSink(written.local_queues, put)
+
+
+def policy_sinks(cache: ClusterCache, written: Written) -> tuple[ObjectSink, ObjectSink]:
+    """ClusterPodSchedulingPolicies, and PodSchedulingPolicies, into the cache."""
+
+    def put(key: Key, read: Read | None) -> None:
+        model = read.model if read is not None else None
+        policy = to_policy(model) if isinstance(model, PodSchedulingPolicy | ClusterPodSchedulingPolicy) else None
+        cache.policies.put(key, policy)
+
+    return ObjectSink(written.cluster_policies, put), ObjectSink(written.policies, put)
+
+
+def scheduling_policy_sink(cache: ClusterCache, written: Written) -> ObjectSink:
+    """SchedulingPolicies into the cache."""
+
+    def put(key: Key, read: Read | None) -> None:
+        model = read.model if read is not None else None
+        mode = Mode(model.spec.mode) if isinstance(model, SchedulingPolicy) else None
+        cache.policies.put_scheduling(key[1], mode)
+
+    return ObjectSink(written.scheduling_policies, put)

@@ -10,10 +10,17 @@ import orjson
 from msgspec import Raw
 
 from controller.api.base import Resource
-from controller.api.cluster_queue import ClusterQueue
-from controller.api.flavor import ResourceFlavor
-from controller.api.local_queue import LocalQueue
-from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
+from controller.api.parse import (
+    InvalidObject,
+    parse_cluster_pod_scheduling_policy,
+    parse_cluster_queue,
+    parse_local_queue,
+    parse_pod_scheduling_policy,
+    parse_resource_flavor,
+    parse_scheduling_policy,
+)
+from controller.api.scheduling_policy import SchedulingPolicy
+from controller.cache.scheduling_policies import to_scheduling_policy
 from controller.kube.decode import UnreadableObject
 
 Key = tuple[str, str]
@@ -46,6 +53,9 @@ class Written:
     flavors: dict[Key, Entry] = field(default_factory=dict)
     cluster_queues: dict[Key, Entry] = field(default_factory=dict)
     local_queues: dict[Key, Entry] = field(default_factory=dict)
+    policies: dict[Key, Entry] = field(default_factory=dict)
+    cluster_policies: dict[Key, Entry] = field(default_factory=dict)
+    scheduling_policies: dict[Key, Entry] = field(default_factory=dict)
 
 
 def read_flavor(raw: Raw) -> Read:
@@ -63,7 +73,29 @@ def read_local_queue(raw: Raw) -> Read:
     return _read(raw, parse_local_queue)
 
 
-def _read(raw: Raw, parse: Callable[[dict[str, Any]], ResourceFlavor | ClusterQueue | LocalQueue]) -> Read:
+def read_pod_policy(raw: Raw) -> Read:
+    """Read a PodSchedulingPolicy; a faulty one is an entry without a model."""
+    return _read(raw, parse_pod_scheduling_policy)
+
+
+def read_cluster_pod_policy(raw: Raw) -> Read:
+    """Read a ClusterPodSchedulingPolicy; a faulty one is an entry without a model."""
+    return _read(raw, parse_cluster_pod_scheduling_policy)
+
+
+def read_scheduling_policy(raw: Raw) -> Read:
+    """Read a SchedulingPolicy; a faulty one is an entry without a model."""
+    return _read(raw, _parse_scheduling_policy)
+
+
+def _parse_scheduling_policy(document: dict[str, Any]) -> SchedulingPolicy:
+    """As the webhook reads it: some rules of the kind show only when its defaults are judged by its own forms."""
+    policy = parse_scheduling_policy(document)
+    to_scheduling_policy(policy)
+    return policy
+
+
+def _read(raw: Raw, parse: Callable[[dict[str, Any]], Resource]) -> Read:
     document = orjson.loads(bytes(raw))
     metadata = document.get("metadata") if isinstance(document, dict) else None
     if not isinstance(metadata, dict) or "name" not in metadata:

@@ -18,10 +18,13 @@ _PARSERS = {
 }
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_PODS_ONLY = (
-    "kupid changed the templates of Deployments, StatefulSets, DaemonSets, Jobs and CronJobs by their own labels; here "
-    "pods are changed when they are created: podSelector has to match the labels of the pods"
-)
+_TOLD = {
+    "Pods": "kupid changed the templates in Deployments, StatefulSets, DaemonSets, Jobs and CronJobs by the templates' "
+    "labels; here pods are changed when they are created: podSelector has to match the labels of the pods "
+    "(--target PodTemplates keeps kupid's way)",
+    "PodTemplates": "templates are changed only with config/components/pod-template-policies installed; ReplicaSets "
+    "and Jobs that have a controller are left alone, since they are made from a template that was changed",
+}
 _DIFFERENCES = {
     "schedulerName": "takes effect here, on pods that name no scheduler or default-scheduler; in kupid it never did, "
     "since the apiserver writes default-scheduler into every pod first",
@@ -40,7 +43,14 @@ def import_group() -> None:
 
 @import_group.command()
 @click.option("-f", "--file", type=click.File(encoding="utf-8"), required=True, help="YAML or JSON; - reads stdin.")
-def kupid(file: TextIO) -> None:
+@click.option(
+    "--target",
+    type=click.Choice(list(_TOLD)),
+    default="Pods",
+    show_default=True,
+    help="What the policies are merged into. PodTemplates is what kupid did: templates then drift from Git.",
+)
+def kupid(file: TextIO, target: str) -> None:
     """Convert kupid's PodSchedulingPolicies and ClusterPodSchedulingPolicies to ours, on stdout.
 
     What differs is told on stderr. Nothing is written when one of the objects cannot be converted.
@@ -52,7 +62,7 @@ def kupid(file: TextIO) -> None:
     converted, faults, warnings = [], [], []
     for where, body in _objects(file):
         try:
-            converted.append(convert(where, body))
+            converted.append(convert(where, body, target=target))
         except ConversionError as error:
             faults.append(str(error))
             continue
@@ -60,13 +70,13 @@ def kupid(file: TextIO) -> None:
         warnings += [f"{where}: spec.{name}: {text}" for name, text in _DIFFERENCES.items() if spec.get(name)]
     if faults or not converted:
         raise click.ClickException("\n".join(faults) or f"{file.name}: holds no object")
-    for warning in (_PODS_ONLY, *warnings):
+    for warning in (_TOLD[target], *warnings):
         click.echo(f"Warning: {warning}", err=True)
     click.echo(yaml.safe_dump_all(converted, sort_keys=False, explicit_start=True), nl=False)
 
 
-def convert(where: str, body: object) -> dict[str, Any]:
-    """Return the object as one of ours. Raises ConversionError."""
+def convert(where: str, body: object, *, target: str) -> dict[str, Any]:
+    """Return the object as one of ours, for pods or for their templates. Raises ConversionError."""
     if not isinstance(body, dict):
         raise ConversionError(f"{where}: must be an object, is {type(body).__name__}")
     kind, version = body.get("kind"), body.get("apiVersion")
@@ -78,7 +88,7 @@ def convert(where: str, body: object) -> dict[str, Any]:
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": kind,
         "metadata": _metadata(body.get("metadata")),
-        "spec": _spec(body.get("spec")),
+        "spec": _spec(body.get("spec"), target),
     }
     try:
         _PARSERS[kind](document)
@@ -112,7 +122,7 @@ def _metadata(written: object) -> object:
     return kept
 
 
-def _spec(written: object) -> object:
+def _spec(written: object, target: str) -> object:
     """Without what is null, or an empty name, which both say no more than absence; empty selectors stay."""
     spec = _without_nulls(written)
     if not isinstance(spec, dict):
@@ -120,7 +130,7 @@ def _spec(written: object) -> object:
     spec = {name: value for name, value in spec.items() if name not in _DIFFERENCES or value != ""}
     if isinstance(spec.get("tolerations"), list):
         spec["tolerations"] = [_toleration(one) for one in spec["tolerations"]]
-    return spec
+    return spec if target == "Pods" else {**spec, "target": target}
 
 
 def _toleration(written: object) -> object:

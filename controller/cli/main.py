@@ -19,6 +19,7 @@ _COMMANDS = {
         "controller.cli.import_kupid:import_group",
         "Convert objects of other projects, such as kupid, to ours.",
     ),
+    "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),
     "runtimeclass": ("controller.cli.runtimeclass:runtimeclass", "See which nodes take the pods of a RuntimeClass."),
     "sandbox": ("controller.cli.sandbox:sandbox", "Run a real local control plane without Docker."),
 }

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from controller.core.class_nodes import Verdict, judge
-from controller.core.runtime_classes import RuntimeClass, is_class_name
+from controller.core.names import is_dns_subdomain
+from controller.core.runtime_classes import RuntimeClass
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.decode import decode_node, decode_runtime_class
@@ -64,7 +65,7 @@ async def _ask(name: str, kubeconfig: str | None) -> tuple[RuntimeClass, list[Ve
 
 async def _runtime_class(client: Client, name: str) -> RuntimeClass:
     try:
-        if is_class_name(name):  # anything else is no part of a path
+        if is_dns_subdomain(name):  # anything else is no part of a path
             return decode_runtime_class(await client.get(f"{_CLASSES}/{name}"))
     except NotFound:
         pass

@@ -88,7 +88,7 @@ def build() -> None:
 @_name_option
 @click.option("--nodes", type=click.IntRange(0), default=3, show_default=True, help="How many fake nodes.")
 @_shape_options
-@click.option("--audit", is_flag=True, help="Keep an audit log of all writes to pods.")
+@click.option("--audit", is_flag=True, help="Keep an audit log: writes to pods, requests of our webhook.")
 @click.option("--feature-gates", "gates", multiple=True, metavar="GATE=BOOL[,...]", help="For all components.")
 @click.option("--runtime-config", "runtime", multiple=True, metavar="API=BOOL[,...]", help="APIs of the apiserver.")
 @click.option("--apiserver-flag", "flags", multiple=True, metavar="FLAG=VALUE", help="Further flag of the apiserver.")

@@ -31,5 +31,8 @@ STAMPED_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
 STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, FLAVORS, POLICIES)
 """Pod annotations that only Penstock writes."""
 
+SCHEDULING_POLICY_ENTRY: Final = "SchedulingPolicy/"
+"""What names of SchedulingPolicies begin with in POLICIES: no namespace has a capital letter, so none is mistaken."""
+
 CONDITION: Final = "penstock.dev/Admissible"
 """Type of the pod condition that says why a queued pod waits."""

@@ -45,6 +45,12 @@ class Requirement:
             case Operator.GT | Operator.LT:
                 return self._compares(value)
 
+    @property
+    def text(self) -> str:
+        """Write `arch In [amd64, arm64]`, for people."""
+        values = f" [{', '.join(self.values)}]" if self.values else ""
+        return f"{self.key} {self.operator.value}{values}"
+
     def _compares(self, value: str | None) -> bool:
         have, bound = _integer(value), _integer(self.values[0] if len(self.values) == 1 else None)
         if have is None or bound is None:
@@ -63,6 +69,11 @@ class Term:
     def is_empty(self) -> bool:
         """An empty term matches no node and must never be given requirements."""
         return not self.expressions and not self.fields
+
+    @property
+    def text(self) -> str:
+        """Write `zone In [a] and gpu Exists`, for people."""
+        return " and ".join(one.text for one in (*self.expressions, *self.fields)) or "no node"
 
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
         """Say whether the node of this name and labels meets the term."""
@@ -92,6 +103,8 @@ def contradictory_key(requirements: Iterable[Requirement]) -> str | None:
 
 
 def _satisfiable(requirements: list[Requirement]) -> bool:
+    if len(requirements) == 1 and requirements[0].operator is Operator.IN:
+        return bool(requirements[0].values)  # by far the most there are
     if all(r.matches({}) for r in requirements):
         return True
     if any(r.operator is Operator.DOES_NOT_EXIST for r in requirements):

@@ -18,12 +18,15 @@ DNS_SUBDOMAIN_FORM: Final = (
     'at most 253 lower case letters, digits, "-" or ".", each part beginning and ending with a letter or digit'
 )
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_DNS_LABEL: Final = re.compile(_LABEL)
-_DNS_SUBDOMAIN: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_LABEL_NAME: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+DNS_LABEL_PATTERN: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+DNS_SUBDOMAIN_PATTERN: Final = rf"{DNS_LABEL_PATTERN}(\.{DNS_LABEL_PATTERN})*"
+LABEL_NAME_PATTERN: Final = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+LONGEST_SUBDOMAIN: Final = 253
+
+_DNS_LABEL: Final = re.compile(DNS_LABEL_PATTERN)
+_DNS_SUBDOMAIN: Final = re.compile(DNS_SUBDOMAIN_PATTERN)
+_LABEL_NAME: Final = re.compile(LABEL_NAME_PATTERN)
 _LONGEST_LABEL: Final = 63
-_LONGEST_SUBDOMAIN: Final = 253
 
 
 def is_label_key(text: str) -> bool:
@@ -44,4 +47,4 @@ def is_dns_label(text: str) -> bool:
 
 def is_dns_subdomain(text: str) -> bool:
     """Say whether `text` is a DNS subdomain, such as a pod's name."""
-    return len(text) <= _LONGEST_SUBDOMAIN and _DNS_SUBDOMAIN.fullmatch(text) is not None
+    return len(text) <= LONGEST_SUBDOMAIN and _DNS_SUBDOMAIN.fullmatch(text) is not None

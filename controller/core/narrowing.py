@@ -124,15 +124,7 @@ def _words(key: str, own: Iterable[Requirement], wanted: Iterable[Requirement], 
 
 
 def _said(requirement: Requirement) -> str:
-    """A requirement as people write it."""
-    match requirement.operator:
-        case Operator.IN if len(requirement.values) == 1:
-            return f"{requirement.key}={requirement.values[0]}"
-        case Operator.GT:
-            return f"{requirement.key} > {', '.join(requirement.values)}"
-        case Operator.LT:
-            return f"{requirement.key} < {', '.join(requirement.values)}"
-        case Operator.EXISTS | Operator.DOES_NOT_EXIST:
-            return f"{requirement.key} {requirement.operator}"
-        case _:
-            return f"{requirement.key} {requirement.operator} [{', '.join(requirement.values)}]"
+    """One value that is wanted is written as a label is."""
+    if requirement.operator is Operator.IN and len(requirement.values) == 1:
+        return f"{requirement.key}={requirement.values[0]}"
+    return requirement.text

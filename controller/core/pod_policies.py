@@ -30,6 +30,13 @@ class Mode(StrEnum):
     AUDIT = "Audit"
 
 
+class Target(StrEnum):
+    """What a policy is merged into: pods, or the templates that workloads make their pods from."""
+
+    PODS = "Pods"
+    POD_TEMPLATES = "PodTemplates"
+
+
 class Result(StrEnum):
     """What one policy came to for one pod. The latter three are of policies that are not enforced."""
 
@@ -51,6 +58,7 @@ class Policy:
     priority: int = 0
     on_conflict: OnConflict = OnConflict.POD_WINS
     mode: Mode = Mode.ENFORCE
+    target: Target = Target.PODS
     pods: LabelSelector | None = None
     namespaces: LabelSelector | None = None
     directives: Directives = field(default_factory=Directives)
@@ -66,7 +74,7 @@ class Policy:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def selects(self, namespace: str, namespace_labels: Mapping[str, str], pod_labels: Mapping[str, str]) -> bool:
-        """Say whether the policy concerns a pod with these labels in this namespace."""
+        """Say whether the policy concerns a pod, or a template of pods, with these labels in this namespace."""
         return self.pods is not None and self.pods.matches(pod_labels) and self.reaches(namespace, namespace_labels)
 
     def reaches(self, namespace: str, labels: Mapping[str, str]) -> bool:
@@ -74,6 +82,12 @@ class Policy:
         if self.namespace:
             return self.namespace == namespace
         return self.namespaces is not None and self.namespaces.matches(labels)
+
+
+def contradictions(policy: Policy) -> str:
+    """Say what of a policy could be given to no pod, because its own parts rule each other out; empty: nothing."""
+    alone = merge(Directives(), policy.directives, is_held=False)
+    return "; ".join(conflict.text for conflict in alone.conflicts)
 
 
 def order_key(policy: Policy) -> tuple[bool, int, str, str]:
@@ -108,10 +122,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The pod after its policies, and the verdict of each in their order. With `refusal` the pod is not created."""
+    """The pod after its policies, and the verdict of each in their order. With `refusal` the pod is not created.
+
+    `noun` is what texts call the pod: it may be a template that stands in another object.
+    """
 
     pod: Directives
     verdicts: tuple[Verdict, ...] = ()
+    noun: str = "pod"
 
     @property
     def refusal(self) -> str | None:
@@ -119,11 +137,11 @@ class Outcome:
         last = self.verdicts[-1] if self.verdicts else None
         if last is None or last.result is not Result.REFUSED:
             return None
-        advice = "" if last.merge.fault else "; change the pod, or ask who keeps the policy (onConflict: Reject)"
-        return f"{last.policy.title} refuses the pod: {last.reasons}{advice}"
+        advice = f"; change the {self.noun}, or ask who keeps the policy (onConflict: Reject)"
+        return f"{last.policy.title} refuses the {self.noun}: {last.reasons}{'' if last.merge.fault else advice}"
 
 
-def apply(pod: Directives, policies: Iterable[Policy], *, is_held: bool) -> Outcome:
+def apply(pod: Directives, policies: Iterable[Policy], *, is_held: bool, noun: str = "pod") -> Outcome:
     """Merge the policies that concern a pod into it, in their order, whatever the order in which they come.
 
     Each sees the pod as the enforced ones before it left it. The first refusal ends it.
@@ -136,4 +154,4 @@ def apply(pod: Directives, policies: Iterable[Policy], *, is_held: bool) -> Outc
             break
         if policy.mode is Mode.ENFORCE:
             pod = verdict.merge.pod
-    return Outcome(pod, tuple(verdicts))
+    return Outcome(pod, tuple(verdicts), noun)

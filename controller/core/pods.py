@@ -46,7 +46,8 @@ class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
 
     `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the
-    pod. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods that carry the
+    same. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -69,6 +70,7 @@ class Pod:
     hold: Hold | None = None
     outline: Outline = Outline()
     has_annotations: bool = False
+    policies: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

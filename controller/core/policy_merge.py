@@ -65,8 +65,8 @@ def merge(pod: Directives, policy: Directives, *, is_held: bool) -> Merge:
 
 
 def _node_selector(done: Merge, policy: Directives) -> None:
+    own = dict(done.pod.node_selector)
     for key, value in policy.node_selector:
-        own = dict(done.pod.node_selector)
         if key in own:
             if own[key] == value:
                 done.note("nodeSelector", changed=False)
@@ -74,14 +74,15 @@ def _node_selector(done: Merge, policy: Directives) -> None:
                 done.conflict("nodeSelector", f"spec.nodeSelector[{key}] is {own[key]!r}, not {value!r}")
             continue
         selector = (*done.pod.node_selector, (key, value))
-        if _can_hold(done.pod, Beside.of(selector, done.pod.node_name)):
+        if can_hold(done.pod, Beside.of(selector, done.pod.node_name)):
+            own[key] = value
             done.pod = replace(done.pod, node_selector=tuple(sorted(selector)))
             done.note("nodeSelector", changed=True)
         else:
             done.conflict("nodeSelector", f"{_TERMS} rule out {key}={value}")
 
 
-def _can_hold(pod: Directives, beside: Beside) -> bool:
+def can_hold(pod: Directives, beside: Beside) -> bool:
     """Whether one of the pod's terms could hold beside this, or it has none that could in any case."""
     terms = [term for term in pod.required or () if not term.is_empty]
     return not terms or any(beside.contradicts(term) is None for term in terms)
@@ -97,7 +98,7 @@ def _node_name(done: Merge, name: str, *, is_held: bool) -> None:
             done.note("nodeName", changed=False)
         else:
             done.conflict("nodeName", f"spec.nodeName is {done.pod.node_name!r}, not {name!r}")
-    elif not _can_hold(done.pod, Beside.of(done.pod.node_selector, name)):
+    elif not can_hold(done.pod, Beside.of(done.pod.node_selector, name)):
         done.conflict("nodeName", f"{_TERMS} rule out node {name!r}")
     else:
         done.pod = replace(done.pod, node_name=name)
@@ -116,17 +117,22 @@ def _scheduler_name(done: Merge, name: str) -> None:
 
 
 def _tolerations(done: Merge, policy: Directives) -> None:
+    if not policy.tolerations:
+        return
     own = {_without_seconds(one): one for one in reversed(done.pod.tolerations)}
+    added: list[Toleration] = []
     for wanted in policy.tolerations:
         has = own.get(_without_seconds(wanted))
-        if has is None or wanted in done.pod.tolerations:
+        if has is None or wanted in done.pod.tolerations or wanted in added:
             done.note("tolerations", changed=has is None)
         else:
             text = f"spec.tolerations has {_seconds(has)} for {wanted.key or 'every taint'!r}, not {_seconds(wanted)}"
             done.conflict("tolerations", text)
         if has is None:
             own[_without_seconds(wanted)] = wanted
-            done.pod = replace(done.pod, tolerations=(*done.pod.tolerations, wanted))
+            added.append(wanted)
+    if added:
+        done.pod = replace(done.pod, tolerations=(*done.pod.tolerations, *added))
 
 
 def _without_seconds(toleration: Toleration) -> tuple[str, str, str, str]:

@@ -7,7 +7,6 @@ Which class a pod gets is not here (`webhook.runtime_class_step`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,10 +14,6 @@ from controller.core.amounts import QuantityError, parse_quantity
 from controller.core.taints import Toleration, merge_tolerations
 
 Quantities = Mapping[str, str | int]
-
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_LONGEST_NAME = 253
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +74,6 @@ def additions(
         tolerations=() if merged == tolerations else merged,
         overhead={} if overhead else wanted.overhead,
     )
-
-
-def is_class_name(text: str) -> bool:
-    """Say whether a RuntimeClass can have this name: a DNS subdomain."""
-    return len(text) <= _LONGEST_NAME and _NAME.fullmatch(text) is not None
 
 
 def _overhead_conflict(overhead: Quantities, wanted: RuntimeClass) -> Conflict:

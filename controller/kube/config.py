@@ -11,12 +11,13 @@ from pathlib import Path
 
 import yaml
 from kubernetes_asyncio.client.configuration import Configuration
-from kubernetes_asyncio.config import load_incluster_config, load_kube_config
+from kubernetes_asyncio.config import list_kube_config_contexts, load_incluster_config, load_kube_config
 from kubernetes_asyncio.config.config_exception import ConfigException
 
 from controller.kube.errors import ConfigError, one_line
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+_OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 async def load(kubeconfig: str | None = None, context: str | None = None) -> Configuration:
@@ -42,6 +43,23 @@ async def load(kubeconfig: str | None = None, context: str | None = None) -> Con
             f"kubeconfig {joined}: the context's cluster has no server; give it server: https://HOST:PORT"
         )
     return configuration
+
+
+def namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
+    """Return the namespace that the connection settings of `load` name for whoever names none: `default` by default.
+
+    Raises ConfigError.
+    """
+    named = kubeconfig or os.environ.get("KUBECONFIG")
+    if named is None and _IN_CLUSTER in os.environ:
+        return _OWN_NAMESPACE.read_text(encoding="utf-8").strip() if _OWN_NAMESPACE.exists() else "default"
+    joined = _existing(named)
+    try:
+        contexts, current = list_kube_config_contexts(joined)
+    except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ConfigError(f"kubeconfig {joined}: {one_line(error)}") from error
+    chosen = next((one for one in contexts if one["name"] == context), None) if context else current
+    return str(((chosen or {}).get("context") or {}).get("namespace") or "default")
 
 
 def _existing(named: str | None) -> str:

@@ -13,10 +13,18 @@ from msgspec.json import Decoder
 
 from controller.core.amounts import QuantityError, supply_amount
 from controller.core.demand import ContainerDemand, Reported, pod_demand
-from controller.core.keys import CLUSTER_QUEUE, CONDITION, FLAVOR, QUEUE_NAME
+from controller.core.keys import (
+    CLUSTER_QUEUE,
+    CONDITION,
+    FLAVOR,
+    POLICIES,
+    QUEUE_NAME,
+    SCHEDULING_POLICY_ENTRY,
+)
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.pods import Outline, Pod, Said
+from controller.core.priority_classes import PriorityClass
 from controller.core.reasons import Reason
 from controller.core.release_patch import PIN_WEIGHT
 from controller.core.runtime_classes import RuntimeClass
@@ -39,6 +47,7 @@ _CLAIMS = Hold(
 _pod = Decoder(wire.PodObject)
 _node = Decoder(wire.NodeObject)
 _runtime_class = Decoder(wire.RuntimeClassObject)
+_priority_class = Decoder(wire.PriorityClassObject)
 _metadata = Decoder(wire.Metadata)
 _affinity = Decoder(wire.Affinity)
 _tolerations = Decoder(list[wire.PodToleration] | None)
@@ -58,6 +67,7 @@ class PodDecoder:
         self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
+        self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def __call__(self, raw: bytes | Raw) -> Pod:
         """Return the pod; raise UnreadableObject when the bytes are no pod."""
@@ -93,7 +103,24 @@ class PodDecoder:
             hold=hold or (_CLAIMS if _has_claims(spec) else None),
             outline=outline,
             has_annotations=meta.annotations is not None,
+            policies=self._carried(meta.namespace, meta.annotations[POLICIES])
+            if meta.annotations and POLICIES in meta.annotations
+            else (),
         )
+
+    def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
+        """Cluster-wide policies and those of the pod's namespace: others cannot concern it, whatever stands there.
+
+        Names of SchedulingPolicies keep the prefix that tells them apart.
+        """
+        if len(noted) > _LONGEST_KEY:
+            return ()  # some sixty policies; no more than that is kept for what anybody can write
+        known = self._policies.get((namespace, noted))
+        if known is None:
+            own = (f"{namespace}/", SCHEDULING_POLICY_ENTRY)
+            known = tuple(dict.fromkeys(n for n in noted.split(",") if n and ("/" not in n or n.startswith(own))))
+            _remember(self._policies, (namespace, noted), known)
+        return known
 
     def _shape(self, shape: Shape) -> Shape:
         known = self._shapes.get(shape)
@@ -173,6 +200,15 @@ def decode_runtime_class(raw: bytes | Raw) -> RuntimeClass:
         else None,
         overhead=(found.overhead.pod_fixed or {}) if found.overhead else {},
     )
+
+
+def decode_priority_class(raw: bytes | Raw) -> PriorityClass:
+    """Return the PriorityClass; raise UnreadableObject when the bytes are none."""
+    try:
+        found = _priority_class.decode(raw)
+    except DecodeError as error:
+        raise UnreadableObject(f"priorityclass: {error}") from error
+    return PriorityClass(name=found.metadata.name, value=found.value, is_default=found.global_default)
 
 
 def decode_metadata(raw: bytes | Raw) -> wire.Owned:

@@ -12,6 +12,10 @@ from controller.kube.errors import KubeError, one_line
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _KUSTOMIZE = "kustomize.config.k8s.io/"
+_POLICY_TEST = "policy-test.yaml"
+
+# the same, ten times as fast, where PyYAML was built with libyaml
+_Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ManifestError(KubeError):
@@ -19,43 +23,92 @@ class ManifestError(KubeError):
 
 
 class Document(dict[str, Any]):
-    """One object of a manifest that knows which file it came from."""
+    """One object of a manifest that knows which file it came from, and where in it."""
 
-    def __init__(self, body: dict[str, Any], source: str) -> None:
+    def __init__(self, body: dict[str, Any], source: str, where: str) -> None:
         super().__init__(body)
         self.source = source
+        self.where = where
+
+
+def is_policy_test(file: Path) -> bool:
+    """Say whether a file is a suite of `penstock policy test`, by its name."""
+    return file.name == _POLICY_TEST or file.name.endswith(f".{_POLICY_TEST}")
 
 
 def load_documents(path: Path | str) -> list[dict[str, Any]]:
     """Return the objects of a file, or of all YAML and JSON files below a folder, in the order of their paths.
 
-    Kustomizations are instructions to a tool, not objects, and are left out. Raises ManifestError.
+    Kustomizations and policy tests are instructions to a tool, not objects, and are left out. Raises ManifestError.
     """
+    documents = read_documents(path)
+    for document in documents:
+        metadata = document.get("metadata")
+        if not (isinstance(metadata, dict) and isinstance(metadata.get("name"), str) and metadata["name"]):
+            raise ManifestError(f"{document.where}: {document['kind']}: metadata.name is required and must be text")
+    return [*documents]
+
+
+def read_documents(path: Path | str) -> list[Document]:
+    """As `load_documents`, of objects that need not have a name."""
     root = Path(path)
     if root.is_dir():
-        files = sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+        found = sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+        files = [file for file in found if not is_policy_test(file)]
         if not files:
             raise ManifestError(f"{root}: holds no {', '.join(_SUFFIXES)} file")
     elif root.is_file():
         files = [root]
     else:
         raise ManifestError(f"{root}: no such file or folder")
-    return [document for file in files for document in _documents(file)]
+    return [document for file in files for document in parse_documents(read_text(file), str(file))]
 
 
-def _documents(file: Path) -> Iterator[Document]:
-    try:
-        bodies = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
-    except yaml.YAMLError as error:
-        raise ManifestError(f"{file}: not YAML: {one_line(error)}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ManifestError(f"{file}: cannot be read: {one_line(error)}") from error
-    for number, body in enumerate(bodies, start=1):
+def parse_documents(text: str, source: str) -> Iterator[Document]:
+    """Yield the objects in a text, those of a List one by one, as `kubectl get -o yaml` writes them.
+
+    `source` is where the text came from. Raises ManifestError.
+    """
+    for number, body in enumerate(parse(text, source), start=1):
         if body is None:
             continue  # nothing between two `---`
-        _check(body, f"{file}: document {number}")
-        if not body["apiVersion"].startswith(_KUSTOMIZE):
-            yield Document(body, str(file))
+        where = f"{source}: document {number}"
+        _check(body, where)
+        if body["kind"] == "List" and body["apiVersion"] == "v1":
+            for index, item in enumerate(body.get("items") or ()):
+                _check(item, f"{where}: items[{index}]")
+                yield Document(item, source, f"{where}: items[{index}]")
+        elif not body["apiVersion"].startswith(_KUSTOMIZE):
+            yield Document(body, source, where)
+
+
+def parse(text: str, source: str) -> list[Any]:
+    """Return every YAML document of a text as it stands. Raises ManifestError."""
+    try:
+        return list(yaml.load_all(text, Loader=_Loader))
+    except yaml.YAMLError as error:
+        raise ManifestError(f"{source}: not YAML: {one_line(error)}") from error
+
+
+def read_text(file: Path) -> str:
+    """Return what a file holds. Raises ManifestError."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{file}: cannot be read: {one_line(error)}") from error
+
+
+class _Loader(_Safe):  # type: ignore[misc]  # the C loader has no types
+    """Reads plain values alone, and no object with the same field twice: one of the two would be ignored."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands here twice", key.start_mark)
+            seen.add(str(key.value))
+        result: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        return result
 
 
 def _check(body: object, where: str) -> None:
@@ -64,7 +117,3 @@ def _check(body: object, where: str) -> None:
     for field in ("apiVersion", "kind"):
         if not isinstance(body.get(field), str) or not body[field]:
             raise ManifestError(f"{where}: {field} is required and must be text")
-    metadata = body.get("metadata")
-    named = isinstance(metadata, dict) and isinstance(metadata.get("name"), str) and metadata["name"]
-    if not named and not body["apiVersion"].startswith(_KUSTOMIZE):
-        raise ManifestError(f"{where}: {body['kind']}: metadata.name is required and must be text")

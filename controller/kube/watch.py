@@ -85,11 +85,21 @@ class Informer(Generic[T]):
         self._version = ""
         self._newest = ""
         self._arrived = False
+        self._is_in_touch = False
+        self._last_touch = clock.monotonic()
 
     @property
     def resource(self) -> str:
         """Plural name of the kind."""
         return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def stale_seconds(self) -> float | None:
+        """For how long what the sink keeps may be out of date; None while the list and the watch work.
+
+        Before the first list it is the age of this object. A dead connection shows after SILENT_SECONDS at the latest.
+        """
+        return None if self._is_in_touch else clock.monotonic() - self._last_touch
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -105,6 +115,7 @@ class Informer(Generic[T]):
                 self._trouble("expired", error)
                 self._version = ""
             except KubeError as error:
+                self._is_in_touch = False
                 self._trouble(type(error).__name__, error)
             # a connection that brought something was a good one, however it ended
             pause = _FIRST_PAUSE if self._arrived else min(pause * 2, _LONGEST_PAUSE)
@@ -125,7 +136,11 @@ class Informer(Generic[T]):
         # only now: a list that failed half way must not be resumed from
         self._version = self._newest = version
         self._arrived = True
+        self._touch()
         self.synced.set()
+
+    def _touch(self) -> None:
+        self._is_in_touch, self._last_touch = True, clock.monotonic()
 
     async def _watch(self) -> None:
         """Watch until the server ends it."""
@@ -137,8 +152,10 @@ class Informer(Generic[T]):
             "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),  # noqa: S311 - spreads reconnects
         }
         async with self._client.stream(self.path, params, silent_seconds=SILENT_SECONDS) as content:
+            self._touch()
             async for line in _lines(content.iter_any()):
                 self._arrived = True
+                self._touch()
                 try:
                     self._take(_event.decode(line))
                 except DecodeError as error:

@@ -199,6 +199,14 @@ class RuntimeClassObject(Struct):
     overhead: ClassOverhead | None = None
 
 
+class PriorityClassObject(Struct, rename="camel"):
+    """scheduling.k8s.io/v1 PriorityClass."""
+
+    metadata: Owned
+    value: int = 0
+    global_default: bool = False
+
+
 class Metadata(Struct):
     """Any object of which only the metadata matters."""
 

@@ -10,7 +10,15 @@ from typing import Any
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.cache.written import (
+    Written,
+    read_cluster_pod_policy,
+    read_cluster_queue,
+    read_flavor,
+    read_local_queue,
+    read_pod_policy,
+    read_scheduling_policy,
+)
 from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
 from controller.kube.client import Client
@@ -30,11 +38,15 @@ _DRAIN_SECONDS = 15.0
 _STALLED_SECONDS = 60.0
 _OURS = f"/apis/{GROUP}/{VERSION}"
 
+_Source = tuple[str, Any, Any]
+"""Path, decoder and sink of an informer."""
+
 
 class Controller:
     """Everything that one leader does. Watches, decides and writes only inside `run`."""
 
     def __init__(self, client: Client, metrics: ControllerMetrics, *, workers: int) -> None:
+        self._client = client
         self._metrics = metrics
         self._cache = ClusterCache(self._wake)
         written = Written()
@@ -52,25 +64,21 @@ class Controller:
         self._loop = DecisionLoop(self._cache, self._executor, metrics)
         self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
         self._statuses = StatusLane(client, self._cache, written, metrics)
-        sources: list[tuple[str, Any, Any]] = [
-            ("/api/v1/namespaces", decode_metadata, sinks.NamespaceSink(self._cache)),
-            ("/api/v1/nodes", decode_node, sinks.NodeSink(self._cache)),
-            (f"{_OURS}/resourceflavors", read_flavor, sinks.flavor_sink(self._cache, written)),
-            (f"{_OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(self._cache, written)),
-            (f"{_OURS}/localqueues", read_local_queue, sinks.local_queue_sink(self._cache, written)),
-            ("/api/v1/pods", decode, sinks.PodSink(self._cache)),
-        ]
-        self._informers: list[Informer[Any]] = [
-            Informer(client, path, decode=read, sink=sink, report=self._report, on_rewind=self._cache.forget_versions)
-            for path, read, sink in sources
-        ]
+        deciding, reported = _deciding(self._cache, written, decode), _reported(self._cache, written)
+        self._informers = [self._informer(*source) for source in deciding]
+        # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
+        self._side_informers = [self._informer(*source) for source in reported]
+
+    def _informer(self, path: str, decode: Any, sink: Any) -> Informer[Any]:
+        rewind = self._cache.forget_versions
+        return Informer(self._client, path, decode=decode, sink=sink, report=self._report, on_rewind=rewind)
 
     def _wake(self) -> None:
         self._loop.wake()
 
     def _report(self, trouble: Trouble) -> None:
         self._metrics.watch_troubles.labels(trouble.resource, trouble.cause).inc()
-        is_ours = trouble.resource in ("resourceflavors", "clusterqueues", "localqueues")
+        is_ours = trouble.resource not in ("namespaces", "nodes", "pods")
         hint = {"hint": "are the CRDs of config/crd applied?"} if is_ours and trouble.cause == "NotFound" else {}
         _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text, **hint)
 
@@ -81,15 +89,14 @@ class Controller:
         """
         is_clean = False
         async with asyncio.TaskGroup() as group:
-            background = [
-                group.create_task(informer.run(), name=f"watch-{informer.resource}") for informer in self._informers
-            ]
+            informers = (*self._informers, *self._side_informers)
+            background = [group.create_task(one.run(), name=f"watch-{one.resource}") for one in informers]
             deciding = group.create_task(self._decide(), name="decide")
             background += [
                 group.create_task(self._executor.run(), name="executor"),
                 group.create_task(self._events.run(), name="events"),
                 group.create_task(self._conditions.run(), name="conditions"),
-                group.create_task(self._statuses.run(), name="statuses"),
+                group.create_task(self._report_statuses(), name="statuses"),
             ]
             await stop.wait()
             deciding.cancel()
@@ -99,9 +106,17 @@ class Controller:
                 task.cancel()
         return is_clean
 
-    async def _decide(self) -> None:
+    async def _synced(self) -> None:
         for informer in self._informers:
             await informer.synced.wait()
+
+    async def _report_statuses(self) -> None:
+        # what is counted from half a world would be written, and a second later written anew
+        await self._synced()
+        await self._statuses.run()
+
+    async def _decide(self) -> None:
+        await self._synced()
         # the world just listed lives on: the collector need not look through it again and again
         gc.collect()
         gc.freeze()
@@ -135,3 +150,25 @@ class Controller:
     def refresh_gauges(self) -> None:
         """Bring the gauges up to date for a scrape."""
         gauges.refresh(self._cache, self._metrics)
+
+
+def _deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tuple[_Source, ...]:
+    """What decisions rest on."""
+    return (
+        ("/api/v1/namespaces", decode_metadata, sinks.NamespaceSink(cache)),
+        ("/api/v1/nodes", decode_node, sinks.NodeSink(cache)),
+        (f"{_OURS}/resourceflavors", read_flavor, sinks.flavor_sink(cache, written)),
+        (f"{_OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
+        (f"{_OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
+        ("/api/v1/pods", decode, sinks.PodSink(cache)),
+    )
+
+
+def _reported(cache: ClusterCache, written: Written) -> tuple[_Source, ...]:
+    """What is only reported on."""
+    wide, own = sinks.policy_sinks(cache, written)
+    return (
+        (f"{_OURS}/clusterpodschedulingpolicies", read_cluster_pod_policy, wide),
+        (f"{_OURS}/podschedulingpolicies", read_pod_policy, own),
+        (f"{_OURS}/schedulingpolicies", read_scheduling_policy, sinks.scheduling_policy_sink(cache, written)),
+    )

@@ -11,6 +11,7 @@ from typing import Any
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
+from controller.core.pod_policies import Mode, Policy, Target
 from controller.core.pods import Phase
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue, StopPolicy
 from controller.kube.clock import rfc3339
@@ -72,6 +73,25 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     }
 
 
+def policy_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a pod scheduling policy's status should be, of either kind."""
+    return {
+        "pods": cache.policies.count(entry.key),
+        "conditions": _conditions(entry, [_policy_is_active(cache, entry)], now),
+    }
+
+
+def scheduling_policy_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a SchedulingPolicy's status should be."""
+    name = entry.key[1]
+    mode = cache.policies.scheduling.get(name)
+    if mode is None:
+        finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    else:
+        finding = ("Active", True, "Ready", _SCHEDULING_POLICY_DOES[mode])
+    return {"pods": cache.policies.count_scheduling(name), "conditions": _conditions(entry, [finding], now)}
+
+
 def _flavors_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, Any]]:
     return [
         {
@@ -130,6 +150,41 @@ def _flavor_findings(cache: ClusterCache, flavor: Flavor) -> list[Finding]:
         text = f"some nodes are also selected by {others}; each such node belongs to the first flavor by name"
         findings.append(("FlavorsOverlap", True, "SameNodes", text))
     return findings
+
+
+_POLICY_DOES = {
+    Mode.ENFORCE: "Changes {} that it selects",
+    Mode.WARN: "Tells who creates {} that it selects",
+    Mode.AUDIT: "Tells the audit log of {} that it selects",
+}
+_POLICY_OF = {Target.PODS: "new pods", Target.POD_TEMPLATES: "templates, when they are written,"}
+
+_SCHEDULING_POLICY_DOES = {
+    Mode.ENFORCE: "Changes and refuses pods of accounts that may use it",
+    Mode.WARN: "Tells who creates pods of accounts that may use it",
+    Mode.AUDIT: "Tells the audit log of pods of accounts that may use it",
+}
+
+
+def _policy_is_active(cache: ClusterCache, entry: Entry) -> Finding:
+    known = cache.policies.known.get(entry.key)
+    if known is None:
+        return ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    unset = _unset_selector(known.policy)
+    if unset is not None:
+        text = f"spec.{unset} is not set, so the policy selects nothing; {{}} selects everything"
+        return ("Active", False, "NothingSelected", text)
+    if known.contradictions:
+        text = f"the policy's own parts rule each other out, so some of it is given to no pod: {known.contradictions}"
+        return ("Active", False, "Contradictory", text)
+    policy = known.policy
+    return ("Active", True, "Ready", _POLICY_DOES[policy.mode].format(_POLICY_OF[policy.target]))
+
+
+def _unset_selector(policy: Policy) -> str | None:
+    if policy.pods is None:
+        return "podSelector"
+    return "namespaceSelector" if not policy.namespace and policy.namespaces is None else None
 
 
 def _conditions(entry: Entry, findings: list[Finding], now: float) -> list[dict[str, Any]]:

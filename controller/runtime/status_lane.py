@@ -12,7 +12,14 @@ from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import KubeError, NotFound
-from controller.runtime.status import Status, cluster_queue_status, flavor_status, local_queue_status
+from controller.runtime.status import (
+    Status,
+    cluster_queue_status,
+    flavor_status,
+    local_queue_status,
+    policy_status,
+    scheduling_policy_status,
+)
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
 
@@ -41,6 +48,9 @@ class StatusLane:
             _Kind("clusterqueues", written.cluster_queues, cluster_queue_status),
             _Kind("localqueues", written.local_queues, local_queue_status),
             _Kind("resourceflavors", written.flavors, flavor_status),
+            _Kind("clusterpodschedulingpolicies", written.cluster_policies, policy_status),
+            _Kind("podschedulingpolicies", written.policies, policy_status),
+            _Kind("schedulingpolicies", written.scheduling_policies, scheduling_policy_status),
         )
         self._written_at: dict[tuple[str, Key], float] = {}
 

@@ -28,6 +28,8 @@ rules:
   resources:
   - group: ""
     resources: [pods, "pods/*"]
+- level: Metadata
+  users: ["system:serviceaccount:penstock-system:penstock-webhook"]
 - level: None
 """
 

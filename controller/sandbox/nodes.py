@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import orjson
 
 from controller.core.amounts import QuantityError, parse_quantity
+from controller.core.names import is_label_key, is_label_value
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.sandbox.components import NODE_ANNOTATION
@@ -25,8 +25,6 @@ _AT_ONCE = 16
 _READY_SECONDS = 60.0
 _POLL_SECONDS = 0.1
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
-_QUALIFIED_NAME = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +46,14 @@ def check_shape(shape: NodeShape) -> NodeShape:
     check_name(shape.name)
     for resource, amount in _capacity(shape).items():
         # the apiserver takes any name into a node's status, and then nothing can ask for it
-        if not _QUALIFIED_NAME.fullmatch(resource):
+        if not is_label_key(resource):
             raise SandboxError(f"resource {resource!r}: not a resource name; write one such as nvidia.com/gpu")
         try:
             parse_quantity(amount)
         except QuantityError as error:
             raise SandboxError(f"{resource} of node shape {shape.name!r}: {error}") from error
     for key, value in shape.labels.items():
-        if not _QUALIFIED_NAME.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+        if not is_label_key(key) or not is_label_value(value):
             raise SandboxError(f"label {key}={value}: not a Kubernetes label; write key=value, such as tier=spot")
     for taint in shape.taints:
         _taint(taint)
@@ -159,7 +157,7 @@ def _capacity(shape: NodeShape) -> dict[str, str]:
 def _taint(text: str) -> dict[str, str]:
     pair, colon, effect = text.rpartition(":")
     key, _, value = pair.partition("=")
-    if not colon or effect not in _EFFECTS or not _QUALIFIED_NAME.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+    if not colon or effect not in _EFFECTS or not is_label_key(key) or not is_label_value(value):
         effects = ", ".join(_EFFECTS)
         raise SandboxError(f"taint {text!r}: write key=value:Effect or key:Effect; the effects are {effects}")
     return {"key": key, "value": value, "effect": effect}

@@ -137,7 +137,7 @@ class Sandbox:
 
     @property
     def audit_log(self) -> Path:
-        """One JSON line per write to a pod, when started with `audit`; else SandboxError."""
+        """A JSON line per write to a pod and per request of our webhook; SandboxError when started without `audit`."""
         if not self._layout.audit_log.exists():
             raise SandboxError(f"sandbox {self.name!r} keeps no audit log; start it with audit on")
         return self._layout.audit_log

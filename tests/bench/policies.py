@@ -1,4 +1,4 @@
-"""The world of the second load: a thousand namespaces, and a hundred policies of which a pod gets a handful."""
+"""The world of the second load: a thousand namespaces, and a hundred policies of three kinds, a few for each pod."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def team(number: int) -> dict[str, Any]:
 
 
 def policies() -> list[dict[str, Any]]:
-    """80 cluster-wide policies, of which a pod gets five, and 20 of single namespaces."""
-    wide = [_wide(number) for number in range(80)]
-    return [*wide, *(_narrow(number) for number in range(20))]
+    """60 cluster-wide policies for pods, 20 of single namespaces, and 20 SchedulingPolicies with who may use them."""
+    pods = [*(_wide(number) for number in range(60)), *(_narrow(number) for number in range(20))]
+    return [*pods, *(one for number in range(20) for one in _scheduling(number))]
 
 
 def _wide(number: int) -> dict[str, Any]:
     """Of a tier, for all its pods or for one of its ten apps."""
-    pods = {} if number < 4 * _TIERS // 2 else {"matchLabels": {"app": f"app-{number % 10}"}}
+    pods: dict[str, Any] = {} if number < 2 * _TIERS else {"matchLabels": {"app": f"app-{number % 10}"}}
     term = {"matchExpressions": [{"key": f"pool-{number // _TIERS}", "operator": "In", "values": ["a", "b"]}]}
     return {
         "apiVersion": _VERSION,
@@ -37,6 +37,52 @@ def _wide(number: int) -> dict[str, Any]:
             "tolerations": [{"key": f"taint-{number // _TIERS}", "operator": "Exists", "effect": "NoSchedule"}],
         },
     }
+
+
+def _scheduling(number: int) -> list[dict[str, Any]]:
+    """A SchedulingPolicy for the accounts of every twentieth namespace, and one for all."""
+    name, rbac = f"tier-{number:02}", "rbac.authorization.k8s.io"
+    subjects: list[dict[str, Any]] = [
+        {"kind": "Group", "apiGroup": rbac, "name": f"system:serviceaccounts:{team(other)['metadata']['name']}"}
+        for other in range(number, NAMESPACES, _TIERS)
+    ]
+    everybody = {"kind": "Group", "apiGroup": rbac, "name": "system:authenticated"}
+    return [
+        {
+            "apiVersion": _VERSION,
+            "kind": "SchedulingPolicy",
+            "metadata": {"name": name},
+            "spec": {
+                "allowed": {
+                    "schedulerNames": ["default-scheduler"],
+                    "nodeSelectors": {"zone": ["a", "b"]},
+                    "tolerations": [{"keys": [], "operators": ["Exists"], "effects": ["NoSchedule"]}],
+                    "affinities": {"nodeAffinities": {}},
+                },
+                "default": {"nodeSelector": {"zone": "a"}},
+            },
+        },
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": name},
+            "rules": [
+                {
+                    "apiGroups": ["penstock.dev"],
+                    "resources": ["schedulingpolicies"],
+                    "verbs": ["use"],
+                    "resourceNames": [name],
+                }
+            ],
+        },
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
+            "subjects": subjects if number else [everybody],
+        },
+    ]
 
 
 def _narrow(number: int) -> dict[str, Any]:

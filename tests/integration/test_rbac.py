@@ -56,6 +56,12 @@ async def may(client: Client, user: str, action: str, *, group: str = "", namesp
         (CONTROLLER, "create events", ""),
         (CONTROLLER, "list clusterqueues", OURS),
         (CONTROLLER, "patch resourceflavors/status", OURS),
+        (CONTROLLER, "watch podschedulingpolicies", OURS),
+        (CONTROLLER, "patch podschedulingpolicies/status", OURS),
+        (CONTROLLER, "list clusterpodschedulingpolicies", OURS),
+        (CONTROLLER, "patch clusterpodschedulingpolicies/status", OURS),
+        (CONTROLLER, "watch schedulingpolicies", OURS),
+        (CONTROLLER, "patch schedulingpolicies/status", OURS),
         (WEBHOOK, "watch localqueues", OURS),
         (WEBHOOK, "list namespaces", ""),
     ],
@@ -74,6 +80,10 @@ async def test_an_account_may_do_its_work(granted: Client, user: str, action: st
         (CONTROLLER, "get secrets", ""),
         (CONTROLLER, "patch nodes", ""),
         (CONTROLLER, "patch clusterqueues", OURS),
+        (CONTROLLER, "patch clusterpodschedulingpolicies", OURS),
+        (CONTROLLER, "patch podschedulingpolicies", OURS),
+        (CONTROLLER, "patch schedulingpolicies", OURS),
+        (CONTROLLER, "use schedulingpolicies", OURS),
         (CONTROLLER, "get leases", "coordination.k8s.io"),
         (CONTROLLER, "update clusterqueues/status", OURS),
         (WEBHOOK, "list pods", ""),
@@ -97,6 +107,22 @@ async def test_the_webhook_reads_policies_where_they_are_switched_on(granted: Cl
     await delete(granted, rights)
 
 
+async def test_the_webhook_reads_rights_where_scheduling_policies_are_switched_on(granted: Client) -> None:
+    rbac = "rbac.authorization.k8s.io"
+    kinds = [
+        *(("schedulingpolicies", OURS), ("priorityclasses", "scheduling.k8s.io"), ("runtimeclasses", "node.k8s.io")),
+        *((kind, rbac) for kind in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")),
+    ]
+    assert not await may(granted, WEBHOOK, "list clusterroles", group=rbac)
+    rights = load_documents(CONFIG / "components" / "scheduling-policies" / "rbac.yaml")
+    await apply(granted, rights)
+    for kind, group in kinds:
+        await eventually(partial(may, granted, WEBHOOK, f"watch {kind}", group=group))
+        assert not await may(granted, WEBHOOK, f"patch {kind}", group=group)
+        assert not await may(granted, WEBHOOK, f"bind {kind}", group=group)
+    await delete(granted, rights)
+
+
 async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -> None:
     lease, home = "coordination.k8s.io", "penstock-system"
 
@@ -115,9 +141,12 @@ async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -
         ("edit", "patch localqueues/status", False),
         ("edit", "create clusterqueues", False),
         ("view", "list podschedulingpolicies", True),
+        ("view", "get podschedulingpolicies/status", True),
         ("edit", "create podschedulingpolicies", False),
         ("admin", "create podschedulingpolicies", True),
         ("admin", "create clusterpodschedulingpolicies", False),
+        ("admin", "create schedulingpolicies", False),
+        ("admin", "use schedulingpolicies", False),
     ],
 )
 async def test_people_get_their_queues_with_the_roles_they_have(

@@ -24,6 +24,7 @@ from tests.support.strategies import DOORS, FLAVORS, cluster_queues, nodes, shap
 NODE_NAMES = st.sampled_from(("node-0", "node-1", "node-2"))
 QUEUE_NAMES = st.sampled_from(("team-a", "team-b"))
 INDEXES = st.integers(0, 1000)
+CARRIED = ((), ("wide",), ("wide", "default/own"), ("default/own",))
 BY_NAME = {flavor.name: flavor for flavor in FLAVORS}
 
 
@@ -78,7 +79,8 @@ class ClusterMachine(RuleBasedStateMachine):
 
     def put(self, pod: Pod, **changes: Any) -> None:
         self.made += 1
-        self.pods[pod.uid] = replace(pod, resource_version=str(self.made + 10), **changes)
+        carried = CARRIED[self.made % len(CARRIED)]
+        self.pods[pod.uid] = replace(pod, resource_version=str(self.made + 10), policies=carried, **changes)
         self.cache.put_pod(self.pods[pod.uid])
 
     def pick(self, index: int, *uids: str) -> str:
@@ -244,6 +246,12 @@ class ClusterMachine(RuleBasedStateMachine):
         assert usage.by_queue == by_queue
         assert usage.by_flavor == by_flavor
         assert {(n, r): amount for n, sums in usage.by_node.items() for r, amount in sums.items()} == by_node
+
+    @invariant()
+    def policies_are_counted_as_pods_carry_them(self) -> None:
+        carried = [name for pod in self.pods.values() for name in pod.policies]
+        assert self.cache.policies.count(("", "wide")) == carried.count("wide")
+        assert self.cache.policies.count(("default", "own")) == carried.count("default/own")
 
     def account_of(self, pod: Pod) -> tuple[str, str, str | None]:
         """Who pays for a pod and on which node it takes room."""

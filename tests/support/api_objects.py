@@ -50,3 +50,7 @@ def field_requirement(*names: str, operator: str = "In") -> Json:
 def node_terms(*terms: Json) -> Json:
     """An affinity that requires one of these node selector terms."""
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}}
+
+
+def scheduling_policy(name: str = "schedpol-a", **spec: Any) -> Json:
+    return {"apiVersion": API_VERSION, "kind": "SchedulingPolicy", "metadata": {"name": name}, "spec": spec}

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
-from controller.core.pod_policies import Policy
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.taints import Toleration
+from tests.support.worlds import EmptyWorld
 
 
 class Classes:
@@ -25,7 +25,7 @@ class Classes:
         return list(self._classes)
 
 
-class ClassyWorld:
+class ClassyWorld(EmptyWorld):
     """Every queue exists; every namespace has the same labels, of which `namespace_default` is one."""
 
     def __init__(
@@ -40,9 +40,6 @@ class ClassyWorld:
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return True
-
-    def pod_policies(self, namespace: str) -> Sequence[Policy]:
-        return ()
 
 
 def a_class(

@@ -11,6 +11,7 @@ from typing import Any
 from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import LABEL_VALUE, Faulty
 from tests.support.faulty_policies import POLICIES
+from tests.support.faulty_scheduling import SCHEDULING
 
 _KEY_FORM = 'an optional DNS prefix and "/", then at most 63 letters, digits, "-", "_" or "."'
 LABEL_KEY = f"must be a label key: {_KEY_FORM}, such as node.kubernetes.io/instance-type"
@@ -367,4 +368,5 @@ FAULTY: tuple[Faulty, ...] = (
         'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold"',
     ),
     *POLICIES,
+    *SCHEDULING,
 )

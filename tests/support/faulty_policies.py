@@ -84,6 +84,18 @@ POLICIES: tuple[Faulty, ...] = (
         'spec.mode: Unsupported value: "Dryrun": supported values: "Enforce", "Warn", "Audit"',
     ),
     Faulty(
+        "a target that does not exist",
+        cluster_pod_policy(target="Deployments"),
+        "spec.target: \"Deployments\": must be 'Pods' or 'PodTemplates'",
+        'spec.target: Unsupported value: "Deployments": supported values: "Pods", "PodTemplates"',
+    ),
+    Faulty(
+        "no target at all",
+        pod_policy(target=""),
+        "spec.target: \"\": must be 'Pods' or 'PodTemplates'",
+        'spec.target: Unsupported value: "": supported values: "Pods", "PodTemplates"',
+    ),
+    Faulty(
         "a word on conflicts that does not exist",
         cluster_pod_policy(onConflict="PolicyWins"),
         "spec.onConflict: \"PolicyWins\": must be 'PodWins' or 'Reject'",

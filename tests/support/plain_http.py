@@ -14,12 +14,24 @@ from controller.sandbox import Sandbox
 
 async def create(sandbox: Sandbox, path: str, body: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """POST as administrator; return the answer and the texts of its warnings."""
+    return await _send(sandbox, "POST", path, body, "application/json")
+
+
+async def patch(sandbox: Sandbox, path: str, body: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    """PATCH with a JSON Patch as administrator; return the answer and the texts of its warnings."""
+    return await _send(sandbox, "PATCH", path, body, "application/json-patch+json")
+
+
+async def _send(
+    sandbox: Sandbox, method: str, path: str, body: object, content_type: str
+) -> tuple[dict[str, Any], list[str]]:
     settings = await config.load(str(sandbox.kubeconfig))
     tls = ssl.create_default_context(cafile=settings.ssl_ca_cert)
     tls.load_cert_chain(str(settings.cert_file), settings.key_file)
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": content_type}
+    url = f"{settings.host}{path}"
     async with (
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls)) as session,
-        session.post(f"{settings.host}{path}", data=orjson.dumps(body), headers=headers) as response,
+        session.request(method, url, data=orjson.dumps(body), headers=headers) as response,
     ):
         return await response.json(), [text.split('"', 1)[1] for text in response.headers.getall("Warning", [])]

@@ -14,6 +14,7 @@ from controller.api.parse import (
     parse_local_queue,
     parse_pod_scheduling_policy,
     parse_resource_flavor,
+    parse_scheduling_policy,
 )
 from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import Faulty
@@ -25,6 +26,7 @@ PARSERS = {
     "LocalQueue": parse_local_queue,
     "PodSchedulingPolicy": parse_pod_scheduling_policy,
     "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
+    "SchedulingPolicy": parse_scheduling_policy,
 }
 
 

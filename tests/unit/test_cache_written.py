@@ -6,9 +6,26 @@ import pytest
 from msgspec import Raw
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.sinks import ObjectSink, cluster_queue_sink, flavor_sink, local_queue_sink
-from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.cache.sinks import (
+    ObjectSink,
+    cluster_queue_sink,
+    flavor_sink,
+    local_queue_sink,
+    policy_sinks,
+    scheduling_policy_sink,
+)
+from controller.cache.written import (
+    Read,
+    Written,
+    read_cluster_pod_policy,
+    read_cluster_queue,
+    read_flavor,
+    read_local_queue,
+    read_pod_policy,
+    read_scheduling_policy,
+)
 from controller.core.labels import LabelSelector
+from controller.core.pod_policies import Mode
 from controller.core.taints import Toleration
 from controller.kube.decode import UnreadableObject
 from tests.support import api_objects
@@ -25,6 +42,7 @@ from tests.support.builders import (
 from tests.support.pod_documents import raw
 
 Json = dict[str, Any]
+A_IS_2 = api_objects.requirement("In", "2", key="a")
 
 
 def with_metadata(document: Json, **metadata: Any) -> Json:
@@ -46,6 +64,8 @@ class Kept:
         self.queues: ObjectSink = cluster_queue_sink(self.cache, self.written)
         self.flavors: ObjectSink = flavor_sink(self.cache, self.written)
         self.doors: ObjectSink = local_queue_sink(self.cache, self.written)
+        self.wide, self.own = policy_sinks(self.cache, self.written)
+        self.scheduling: ObjectSink = scheduling_policy_sink(self.cache, self.written)
 
     def _wake(self) -> None:
         self.woken += 1
@@ -144,6 +164,27 @@ def test_a_change_of_status_alone_wakes_nobody() -> None:
     assert kept.woken > woken
 
 
+def test_policies_of_both_kinds_are_kept_for_their_status_and_wake_nobody() -> None:
+    kept = Kept()
+    contradictory: Json = {
+        "nodeSelector": {"a": "1"},
+        "affinity": api_objects.node_terms({"matchExpressions": [A_IS_2]}),
+    }
+    kept.wide.upsert(read_cluster_pod_policy(Raw(raw(with_metadata(api_objects.cluster_pod_policy("x"))))))
+    kept.own.upsert(read_pod_policy(Raw(raw(with_metadata(api_objects.pod_policy("x", **contradictory))))))
+    kept.own.upsert(read_pod_policy(Raw(raw(with_metadata(api_objects.pod_policy("y", mode="Maybe"))))))
+    found = {key: bool(known.contradictions) for key, known in kept.cache.policies.known.items()}
+    assert found == {("", "x"): False, ("default", "x"): True}
+    assert (set(kept.written.cluster_policies), set(kept.written.policies)) == (
+        {("", "x")},
+        {("default", "x"), ("default", "y")},
+    )
+    assert "spec.mode" in (kept.written.policies[("default", "y")].fault or "")
+    kept.own.replace([])
+    kept.wide.replace([])
+    assert (kept.cache.policies.known, kept.written.policies, kept.woken) == ({}, {}, 0)
+
+
 def test_what_is_removed_or_not_in_a_list_is_gone() -> None:
     kept = Kept()
     kept.queues.upsert(a_read_queue())
@@ -156,6 +197,26 @@ def test_what_is_removed_or_not_in_a_list_is_gone() -> None:
 
 @pytest.mark.parametrize("document", [None, 5, [], {}, {"metadata": None}, {"metadata": {}}])
 def test_an_object_without_a_name_is_unreadable(document: object) -> None:
-    for read in (read_flavor, read_cluster_queue, read_local_queue):
+    for read in (read_flavor, read_cluster_queue, read_local_queue, read_pod_policy, read_cluster_pod_policy):
         with pytest.raises(UnreadableObject, match=r"without metadata\.name"):
             read(Raw(raw(document)))
+
+
+def test_scheduling_policies_are_kept_by_their_mode_and_faulty_ones_by_their_fault() -> None:
+    kept = Kept()
+
+    def read(generation: int, **spec: Any) -> Read:
+        document = with_metadata(api_objects.scheduling_policy("p", **spec), generation=generation)
+        return read_scheduling_policy(Raw(raw(document)))
+
+    kept.scheduling.upsert(read(1, mode="Warn"))
+    assert (kept.cache.policies.scheduling, kept.woken) == ({"p": Mode.WARN}, 0)
+    spot = {"keys": ["spot"], "operators": ["Exists"], "effects": []}
+    default = {"tolerations": [{"key": "gpu", "operator": "Exists"}]}
+    kept.scheduling.upsert(read(2, allowed={"tolerations": [spot]}, default=default))
+    assert kept.cache.policies.scheduling == {}
+    fault = kept.written.scheduling_policies["", "p"].fault
+    assert (fault or "").startswith("spec.default.tolerations is gpu, allowed is key spot, operator Exists, any effect")
+    kept.scheduling.upsert(read(3))
+    kept.scheduling.remove(read(3))
+    assert (kept.cache.policies.scheduling, kept.written.scheduling_policies) == ({}, {})

@@ -105,7 +105,7 @@ def test_tolerations_are_given_once_and_only_when_they_are_missing() -> None:
         ),
         (
             constraints(terms=[a_term("zone Gt 4", "zone Lt 9")]),
-            "contradicts it on zone (the pod: zone > 4 and zone < 9; the flavor: zone In [a, b])",
+            "contradicts it on zone (the pod: zone Gt [4] and zone Lt [9]; the flavor: zone In [a, b])",
         ),
         (
             constraints(selector={"k": "1"}, terms=[a_term("k In 2")]),

@@ -9,7 +9,7 @@ import pytest
 
 from controller.core.directives import REQUIRED, Directives, PodAffinity, Preferred
 from controller.core.labels import LabelSelector, Requirement, Term
-from controller.core.pod_policies import Mode, OnConflict, Outcome, Policy, Result, apply
+from controller.core.pod_policies import Mode, OnConflict, Outcome, Policy, Result, apply, contradictions
 from controller.core.taints import Toleration
 from tests.support.builders import a_requirement, a_term
 
@@ -297,6 +297,22 @@ def test_a_policy_that_is_not_enforced_changes_nothing_and_hides_no_other(
     assert outcome.verdicts[0].result is expected
     assert dict(outcome.pod.node_selector) == {**dict(pod.node_selector), "c": "1"}
     assert outcome.refusal is None
+
+
+@pytest.mark.parametrize(
+    ("wants", "expected"),
+    [
+        (says(), ""),
+        (says(selector={"a": "1"}, required=terms("a In 1,2", "a In 3")), ""),
+        (
+            says(selector={"a": "1"}, required=terms("a In 2", "a In 3")),
+            "spec.affinity.nodeAffinity: required terms, spec.nodeSelector or spec.nodeName: no alternative can hold "
+            "together with the pod's own",
+        ),
+    ],
+)
+def test_a_policy_whose_parts_rule_each_other_out_is_found_out_without_a_pod(wants: Directives, expected: str) -> None:
+    assert contradictions(a_policy("a", wants=wants)) == expected
 
 
 def test_requirements_of_one_meaning_are_not_written_twice() -> None:

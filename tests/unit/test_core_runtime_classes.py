@@ -6,7 +6,7 @@ import pytest
 
 from controller.core.class_nodes import Finding, Obstacle, judge
 from controller.core.nodes import Node
-from controller.core.runtime_classes import Additions, Conflict, RuntimeClass, additions, is_class_name
+from controller.core.runtime_classes import Additions, Conflict, RuntimeClass, additions
 from controller.core.taints import Toleration, merge_tolerations
 from tests.support.builders import a_taint
 from tests.support.classes import a_class
@@ -113,23 +113,6 @@ def test_a_class_without_rules_leaves_even_duplicates_alone_and_one_with_empty_r
     own = (SPOT, SPOT)
     assert additions({}, own, {}, RuntimeClass(name="plain")) == Additions()
     assert additions({}, own, {}, a_class()) == Additions(tolerations=(SPOT,))
-
-
-@pytest.mark.parametrize(
-    ("name", "good"),
-    [
-        ("kata", True),
-        ("kata-v2.example.com", True),
-        ("", False),
-        ("Kata", False),
-        ("a/b", False),
-        ("..", False),
-        ("-a", False),
-        ("a" * 254, False),
-    ],
-)
-def test_names_of_classes_are_dns_subdomains(name: str, *, good: bool) -> None:
-    assert is_class_name(name) is good
 
 
 def a_node(name: str = "node", **fields: object) -> Node:

@@ -115,4 +115,5 @@ def test_the_kinds_have_names_of_their_own() -> None:
         "clusterqueues.penstock.dev": ["pcq"],
         "localqueues.penstock.dev": ["plq"],
         "resourceflavors.penstock.dev": ["prf"],
+        "schedulingpolicies.penstock.dev": ["schedpol"],
     }

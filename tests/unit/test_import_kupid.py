@@ -22,8 +22,8 @@ def of_kupid(kind: str = "PodSchedulingPolicy", **spec: Any) -> Json:
     return {"apiVersion": "kupid.gardener.cloud/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def convert(*documents: Any) -> Result:
-    return CliRunner().invoke(root, ["import", "kupid", "-f", "-"], input=yaml.safe_dump_all(documents))
+def convert(*documents: Any, options: tuple[str, ...] = ()) -> Result:
+    return CliRunner().invoke(root, ["import", "kupid", "-f", "-", *options], input=yaml.safe_dump_all(documents))
 
 
 def test_objects_become_ours_with_their_whole_spec() -> None:
@@ -50,7 +50,7 @@ def test_objects_become_ours_with_their_whole_spec() -> None:
         },
     }
     assert (wide["kind"], wide["spec"]) == (WIDE, {"namespaceSelector": {}})
-    assert done.stderr.startswith("Warning: kupid changed the templates of Deployments")
+    assert done.stderr.startswith("Warning: kupid changed the templates in Deployments")
     assert done.stderr.count("Warning: ") == 1
 
 
@@ -59,6 +59,14 @@ def test_what_differs_is_told_on_stderr() -> None:
     assert done.exit_code == 0
     assert "Warning: <stdin>: document 1: spec.nodeName: becomes a required node affinity" in done.stderr
     assert "Warning: <stdin>: document 1: spec.schedulerName: takes effect here" in done.stderr
+
+
+def test_templates_are_the_target_where_that_is_asked_for() -> None:
+    done = convert(of_kupid(podSelector={}), of_kupid(WIDE), options=("--target", "PodTemplates"))
+    assert done.exit_code == 0, done.output
+    assert [one["spec"]["target"] for one in yaml.safe_load_all(done.stdout)] == ["PodTemplates", "PodTemplates"]
+    assert done.stderr.startswith("Warning: templates are changed only with config/components/pod-template-policies")
+    assert done.stderr.count("Warning: ") == 1
 
 
 def test_a_list_is_taken_apart_and_the_annotation_of_kubectl_dropped() -> None:

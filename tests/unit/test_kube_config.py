@@ -11,8 +11,9 @@ import trustme
 import yaml
 from kubernetes_asyncio.client.configuration import Configuration
 
+from controller.kube import config
 from controller.kube.client import Client
-from controller.kube.config import load
+from controller.kube.config import load, namespace
 from controller.kube.errors import ConfigError
 
 Json = dict[str, Any]
@@ -205,3 +206,39 @@ def test_a_good_ca_is_taken(file: Path) -> None:
     cluster = {"server": "https://a", "certificate-authority-data": pem}
     path = written(file, a_kubeconfig(clusters=[{"name": "c", "cluster": cluster}]))
     assert connect(path) == "https://a"
+
+
+def test_the_namespace_is_the_contexts_own(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    there = {"name": "there", "context": {"cluster": "c", "user": "u", "namespace": "team-a"}}
+    contexts = [{"name": "here", "context": {"cluster": "c", "user": "u"}}, there]
+    file.write_text(yaml.safe_dump(a_kubeconfig(contexts=contexts)))
+    assert namespace(str(file)) == "default"
+    assert namespace(str(file), "there") == "team-a"
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    file.write_text(yaml.safe_dump(a_kubeconfig(contexts=contexts, **{"current-context": "there"})))
+    assert namespace() == "team-a"
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({"current-context": "absent"}, "kubeconfig .*: Invalid kube-config file"),
+        ({"current-context": ""}, "kubeconfig .*: "),
+        ({"contexts": [{"context": {}}]}, "kubeconfig .*: "),
+        ({"contexts": 3}, "contexts: must be a list"),
+    ],
+)
+def test_a_kubeconfig_without_a_usable_context_names_no_namespace(file: Path, parts: Json, text: str) -> None:
+    file.write_text(yaml.safe_dump(a_kubeconfig(**parts)))
+    with pytest.raises(ConfigError, match=text) as caught:
+        namespace(str(file))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_namespace_of_a_pod_is_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    own = tmp_path / "namespace"
+    monkeypatch.setattr(config, "_OWN_NAMESPACE", own)
+    assert namespace() == "default"
+    own.write_text("team-b\n")
+    assert namespace() == "team-b"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controller.core.keys import CONDITION, GATE
+from controller.core.keys import CONDITION, GATE, POLICIES
 from controller.core.pods import Outline
 from controller.core.reasons import Reason
 from controller.core.runtime_classes import RuntimeClass
@@ -54,6 +54,25 @@ def test_a_running_pod_is_read_with_its_stamps_and_its_condition() -> None:
 @pytest.mark.parametrize(("phase", "is_finished"), [("Failed", True), ("Running", False), ("Pending", False)])
 def test_a_pod_is_finished_when_its_phase_says_so(phase: str, *, is_finished: bool) -> None:
     assert decoded(a_pod_document(status={"phase": phase})).is_finished is is_finished
+
+
+@pytest.mark.parametrize(
+    ("noted", "policies"),
+    [
+        ("wide", ("wide",)),
+        ("wide,default/own,default/other", ("wide", "default/own", "default/other")),
+        ("wide,elsewhere/own,wide,SchedulingPolicy/a,", ("wide", "SchedulingPolicy/a")),
+        ("", ()),
+        ("w" * 5000, ()),
+    ],
+)
+def test_the_policies_that_a_pod_carries_are_read_and_kept_once(noted: str, policies: tuple[str, ...]) -> None:
+    decode = PodDecoder()
+    first, second = (
+        decode(raw(a_pod_document(name, metadata={"annotations": {POLICIES: noted}}))) for name in ("a", "b")
+    )
+    assert first.policies == policies
+    assert first.policies is second.policies
 
 
 @pytest.mark.parametrize("absent", [{}, None, "missing"])

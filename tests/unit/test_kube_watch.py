@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controller.kube import watch
+from controller.kube import clock, watch
 from controller.kube.decode import decode_metadata
 from controller.kube.errors import Gone, Unreachable
 from controller.kube.watch import Informer, Trouble
@@ -211,3 +211,43 @@ async def test_pauses_double_up_to_a_limit_and_start_again_after_something_arriv
     failures = [Unreachable("refused")] * 9
     await play(*failures, page("a"), [event("BOOKMARK", widget("", "11"))], Unreachable("reset"))
     assert pauses == [0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 0.2, 0.4]
+
+
+async def staleness(monkeypatch: pytest.MonkeyPatch, *script: Any) -> list[float | None]:
+    """How stale the informer is whenever it pauses: it is made at second 100, all else happens at second 1000."""
+    told: list[float | None] = []
+    monkeypatch.setattr(clock, "monotonic", lambda: 100.0)
+    informer = Informer(
+        ScriptedCollection(*script).as_client,
+        PATH,
+        decode=decode_metadata,
+        sink=Remembering(),
+        report=lambda _: None,
+    )
+    monkeypatch.setattr(clock, "monotonic", lambda: 1000.0)
+
+    async def look(_: float) -> None:
+        told.append(informer.stale_seconds)
+
+    monkeypatch.setattr("asyncio.sleep", look)
+    with pytest.raises(EndOfScript):
+        await informer.run()
+    return told
+
+
+async def test_what_was_never_listed_is_stale_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await staleness(monkeypatch, Unreachable("refused"), Unreachable("refused")) == [900.0, 900.0]
+
+
+async def test_nothing_is_stale_while_the_watch_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    bookmark = event("BOOKMARK", widget("", "11"))
+    assert await staleness(monkeypatch, page("a"), [bookmark], [bookmark]) == [None, None]
+    assert await staleness(monkeypatch, page("a"), Gone(410, "Expired", ""), page("a"), []) == [None, None]
+
+
+async def test_from_the_last_word_on_it_is_stale_until_a_watch_is_open_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await staleness(monkeypatch, page("a"), [Unreachable("reset")], Unreachable("refused"), []) == [
+        0.0,
+        0.0,
+        None,
+    ]

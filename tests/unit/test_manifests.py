@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.kube.manifests import ManifestError, load_documents
+from controller.kube.manifests import ManifestError, is_policy_test, load_documents, read_documents
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
 
@@ -28,10 +28,44 @@ def test_a_folder_is_read_in_the_order_of_its_paths_without_kustomizations(tmp_p
     assert [document["metadata"]["name"] for document in load_documents(tmp_path)] == ["first", "second"]
 
 
+def test_objects_of_a_list_come_one_by_one_and_know_where_they_stood(tmp_path: Path) -> None:
+    file = tmp_path / "list.yaml"
+    item = "{apiVersion: v1, kind: Pod, metadata: {name: a}}"
+    file.write_text(f"{POD}---\napiVersion: v1\nkind: List\nitems: [{item}, {item}]\n---\nkind: List\napiVersion: v1\n")
+
+    found = read_documents(file)
+
+    assert [document["kind"] for document in found] == ["Pod", "Pod", "Pod"]
+    assert [document.where for document in found] == [
+        f"{file}: document 1",
+        f"{file}: document 2: items[0]",
+        f"{file}: document 2: items[1]",
+    ]
+
+
+def test_policy_tests_are_no_objects(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(POD)
+    for name in ("policy-test.yaml", "gpu.policy-test.yaml"):
+        (tmp_path / name).write_text("name: a suite\n")
+        assert is_policy_test(tmp_path / name)
+
+    assert not is_policy_test(tmp_path / "my-policy-test.yaml")
+    assert len(load_documents(tmp_path)) == 1
+
+
+def test_a_name_can_be_left_to_whoever_reads(tmp_path: Path) -> None:
+    file = tmp_path / "generated.yaml"
+    file.write_text("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n")
+
+    assert len(read_documents(file)) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a: [", "not YAML: "),
+        ("a: 1\na: 2\n", "not YAML: 'a' stands here twice"),
+        ("apiVersion: v1\nkind: List\nitems: [3]\n", "document 1: items[0]: must be an object, is int"),
         ("- a\n", "document 1: must be an object, is list"),
         (f"{POD}---\nkind: Pod\n", "document 2: apiVersion is required and must be text"),
         ("apiVersion: v1\nkind: 3\n", "document 1: kind is required and must be text"),

@@ -52,6 +52,13 @@ def test_a_bad_option_is_told_and_exits_with_2(arguments: list[str], text: str) 
     assert "Traceback" not in done.stderr
 
 
+def test_an_unknown_way_to_merge_policies_is_wrong_usage() -> None:
+    files = ["--tls-cert", "none", "--tls-key", "none"]
+    done = run("webhook", *files, "--scheduling-policy-merge", "Deep")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'Deep' is not one of 'DeepMerge', 'FirstPolicy', 'FirstEntry'" in done.stderr
+
+
 def test_a_default_class_that_no_class_can_be_called_is_wrong_usage() -> None:
     files = ["--tls-cert", "none", "--tls-key", "none"]
     text = "'Kata' cannot be the name of a RuntimeClass; write one such as gvisor, in lower case"

@@ -5,9 +5,17 @@ from typing import Any
 import pytest
 
 from controller.cache.written import Entry, Written
+from controller.core.directives import Directives
 from controller.core.labels import LabelSelector
+from controller.core.pod_policies import Mode, Policy, Target
 from controller.kube.errors import Forbidden, NotFound
-from controller.runtime.status import cluster_queue_status, flavor_status, local_queue_status
+from controller.runtime.status import (
+    cluster_queue_status,
+    flavor_status,
+    local_queue_status,
+    policy_status,
+    scheduling_policy_status,
+)
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import (
@@ -160,6 +168,89 @@ def test_an_invalid_flavor_says_what_is_wrong() -> None:
     assert (active(status), status["nodes"]) == (("False", "Invalid", "spec: bad"), 0)
 
 
+def a_policy(namespace: str = "", **fields: Any) -> Policy:
+    filled = {"pods": LabelSelector(), "namespaces": None if namespace else LabelSelector(), **fields}
+    return Policy(name="p", namespace=namespace, **filled)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (a_policy(), ("True", "Ready", "Changes new pods that it selects")),
+        (
+            a_policy("default", target=Target.POD_TEMPLATES, mode=Mode.AUDIT),
+            ("True", "Ready", "Tells the audit log of templates, when they are written, that it selects"),
+        ),
+        (a_policy(mode=Mode.WARN), ("True", "Ready", "Tells who creates new pods that it selects")),
+        (None, ("False", "Invalid", "spec.mode: bad")),
+        (
+            a_policy("default", pods=None),
+            (
+                "False",
+                "NothingSelected",
+                "spec.podSelector is not set, so the policy selects nothing; {} selects everything",
+            ),
+        ),
+        (
+            a_policy(namespaces=None),
+            (
+                "False",
+                "NothingSelected",
+                "spec.namespaceSelector is not set, so the policy selects nothing; {} selects everything",
+            ),
+        ),
+        (
+            a_policy(directives=Directives(node_selector=(("a", "1"), ("a", "2")))),
+            (
+                "False",
+                "Contradictory",
+                "the policy's own parts rule each other out, so some of it is given to no pod: "
+                "spec.nodeSelector[a] is '1', not '2'",
+            ),
+        ),
+    ],
+)
+def test_a_policy_says_whether_it_works_as_written(policy: Policy | None, expected: tuple[str, str, str]) -> None:
+    cache = a_cache()
+    key = (policy.namespace if policy is not None else "default", "p")
+    cache.policies.put(key, policy)
+    assert active(policy_status(cache, an_entry(key, fault="spec.mode: bad"), NOW)) == expected
+
+
+def test_a_policy_counts_the_pods_that_carry_it_until_they_are_gone() -> None:
+    both, one = ("p", "default/p"), ("p",)
+    cache = a_cache(a_pod("a", policies=both), a_foreign_pod("b", policies=one), a_pod("c", is_finished=True))
+    counts = [policy_status(cache, an_entry(key), NOW)["pods"] for key in (("", "p"), ("default", "p"), ("x", "p"))]
+    assert counts == [2, 1, 0]
+    cache.put_pod(a_pod("c", policies=one, resource_version="2"))
+    cache.drop_pod("a")
+    counts = [policy_status(cache, an_entry(key), NOW)["pods"] for key in (("", "p"), ("default", "p"))]
+    assert counts == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        (Mode.ENFORCE, ("True", "Ready", "Changes and refuses pods of accounts that may use it")),
+        (Mode.WARN, ("True", "Ready", "Tells who creates pods of accounts that may use it")),
+        (Mode.AUDIT, ("True", "Ready", "Tells the audit log of pods of accounts that may use it")),
+        (None, ("False", "Invalid", "spec.allowed: bad")),
+    ],
+)
+def test_a_scheduling_policy_says_whether_it_is_valid(mode: Mode | None, expected: tuple[str, str, str]) -> None:
+    cache = a_cache()
+    cache.policies.put_scheduling("p", Mode.ENFORCE)
+    cache.policies.put_scheduling("p", mode)
+    entry = an_entry(("", "p"), fault=None if mode else "spec.allowed: bad")
+    assert active(scheduling_policy_status(cache, entry, NOW)) == expected
+
+
+def test_a_scheduling_policy_counts_its_own_pods_and_not_those_of_a_pod_policy_of_its_name() -> None:
+    cache = a_cache(a_pod("a", policies=("p", "SchedulingPolicy/p")), a_pod("b", policies=("p",)))
+    entry = an_entry(("", "p"))
+    assert (scheduling_policy_status(cache, entry, NOW)["pods"], policy_status(cache, entry, NOW)["pods"]) == (1, 2)
+
+
 @pytest.mark.parametrize(("standing", "since"), [("True", "2020-01-01T00:00:00Z"), ("False", AT)])
 def test_a_condition_keeps_its_time_while_its_status_stays(standing: str, since: str) -> None:
     former = {"type": "Active", "status": standing, "lastTransitionTime": "2020-01-01T00:00:00Z"}
@@ -186,16 +277,26 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
         cluster_queues={("", "team-a"): an_entry()},
         local_queues={MAIN: an_entry(MAIN)},
         flavors={("", "spot"): an_entry(("", "spot"))},
+        policies={MAIN: an_entry(MAIN)},
+        cluster_policies={("", "p"): an_entry(("", "p"))},
+        scheduling_policies={("", "s"): an_entry(("", "s"))},
     )
-    lane = Lane(written, FakeClient().will("PATCH", b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}"))
+    answers = (b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}", b"{}", b"{}", b"{}")
+    lane = Lane(written, FakeClient().will("PATCH", *answers))
     base = "/apis/penstock.dev/v1alpha1"
     assert await lane.round(NOW) == [
         f"{base}/clusterqueues/team-a/status",
         f"{base}/namespaces/default/localqueues/main/status",
         f"{base}/resourceflavors/spot/status",
+        f"{base}/clusterpodschedulingpolicies/p/status",
+        f"{base}/namespaces/default/podschedulingpolicies/main/status",
+        f"{base}/schedulingpolicies/s/status",
     ]
     assert await lane.round(NOW + 1) == []
-    for entries in (written.local_queues, written.flavors):
+    for entries in (
+        *(written.local_queues, written.flavors, written.policies, written.cluster_policies),
+        written.scheduling_policies,
+    ):
         entries.clear()
     assert await lane.round(NOW + 2) == [f"{base}/clusterqueues/team-a/status"]
     body = lane.client.calls[0].body

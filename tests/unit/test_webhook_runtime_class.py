@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
 import pytest
 
 from controller.core.keys import DEFAULT_RUNTIME_CLASS, GATE, QUEUE_NAME
-from controller.core.pod_policies import Policy
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.taints import Toleration
-from controller.kube.client import Client
-from controller.kube.errors import NotFound, Unreachable
 from tests.support.classes import ClassyWorld, a_class
-from tests.support.fake_client import FakeClient
 from tests.support.json_patch import patched
-from webhook.app import ClusterWorld
+from tests.support.worlds import EmptyWorld
 from webhook.review import Answer, BadReview, Request, read
 from webhook.runtime_classes import KnownClasses
 from webhook.steps import mutate
@@ -39,19 +34,14 @@ BY_NAMESPACE = f"(set by label {DEFAULT_RUNTIME_CLASS} of namespace 'default')"
 BY_FLAG = "(set for the cluster by --default-runtime-class)"
 
 
-class Off:
+class Off(EmptyWorld):
     """A world whose webhook only gates, in a namespace that has a default class all the same."""
-
-    runtime_classes = None
 
     def namespace_labels(self, namespace: str) -> dict[str, str]:
         return {DEFAULT_RUNTIME_CLASS: "kata"}
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return True
-
-    def pod_policies(self, namespace: str) -> Sequence[Policy]:
-        return ()
 
 
 def a_request(spec: Json | None = None, *, metadata: Json | None = None, **fields: Any) -> Request:
@@ -246,53 +236,6 @@ def test_a_pod_of_the_wrong_form_is_a_bad_review(spec: Json) -> None:
     body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
     with pytest.raises(BadReview, match=r"request: Expected"):
         read(orjson.dumps(body))
-
-
-# -- what only the apiserver knows yet ---------------------------------------------------------------------------------
-
-
-def a_cluster(default: str | None = None) -> ClusterWorld:
-    known = KnownClasses(default)
-    known.replace([GVISOR])
-    return ClusterWorld(known)
-
-
-FRESH = orjson.dumps({"metadata": {"name": "fresh"}, "handler": "x", "overhead": {"podFixed": {"cpu": "1"}}})
-
-
-async def completed(world: ClusterWorld, spec: Json, *answers: bytes | Exception) -> tuple[ClusterWorld, FakeClient]:
-    fake = FakeClient().will("GET", *answers)
-    client: Client = fake.as_client
-    return await world.completed(client, a_request(spec)), fake
-
-
-@pytest.mark.parametrize(("default", "spec"), [(None, {"runtimeClassName": "fresh"}), ("fresh", {})])
-async def test_a_class_that_the_informer_has_not_seen_yet_is_asked_for(default: str | None, spec: Json) -> None:
-    world = a_cluster(default)
-    more, fake = await completed(world, spec, FRESH)
-    assert after(spec, more) == {"runtimeClassName": "fresh", "overhead": {"cpu": "1"}}
-    assert [call.path for call in fake.calls] == ["/apis/node.k8s.io/v1/runtimeclasses/fresh"]
-    assert world.runtime_classes is not None
-    assert world.runtime_classes.get("fresh") is None, "only the informer knows when it is gone again"
-
-
-@pytest.mark.parametrize("error", [NotFound(404, "NotFound", "no"), Unreachable("no answer")])
-async def test_a_class_that_nobody_finds_is_missing(error: Exception) -> None:
-    more, _ = await completed(a_cluster(), {"runtimeClassName": "absent"}, error)
-    assert denial({"runtimeClassName": "absent"}, more).endswith("does; there are gvisor")
-
-
-@pytest.mark.parametrize(
-    ("world", "spec"),
-    [
-        (a_cluster(), {}),
-        (a_cluster(), {"runtimeClassName": "gvisor"}),
-        (a_cluster("gvisor"), {}),
-        (ClusterWorld(), {"runtimeClassName": "absent"}),
-    ],
-)
-async def test_nobody_is_asked_for_what_is_known_or_not_needed(world: ClusterWorld, spec: Json) -> None:
-    assert (await completed(world, spec))[0] is world
 
 
 def test_classes_come_change_and_go() -> None:

@@ -4,7 +4,6 @@ import base64
 import io
 import os
 import ssl
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +13,17 @@ import trustme
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography import x509
 
-from controller.core.pod_policies import Policy
+from tests.support.worlds import EmptyWorld
 from webhook import server
+from webhook.metrics import WebhookMetrics
 from webhook.review import Answer
-from webhook.server import WebhookMetrics, admission
+from webhook.server import admission
 from webhook.tls import Certificate, CertificateError
 
 Json = dict[str, Any]
 
-
-class EmptyWorld:
-    """No namespaces, no queues, no step for RuntimeClasses."""
-
-    runtime_classes = None
-
-    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        return {}
-
-    def has_local_queue(self, namespace: str, name: str) -> bool:
-        return False
-
-    def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
-        return ()
+ENDPOINTS = {"/mutate/pods": "mutate", "/mutate/podtemplates": "mutate_template", "/validate/pods": "validate"}
+"""How metrics call each path."""
 
 
 def a_review(pod: Json | None = None) -> Json:
@@ -51,13 +39,23 @@ def a_review(pod: Json | None = None) -> Json:
 
 
 async def post(body: bytes, *, ready: bool = True, path: str = "/mutate/pods") -> tuple[int, bytes, dict[str, int]]:
-    """Status and body of the answer, and the reviews counted by result."""
+    """Status and body of the answer, and the reviews counted by result; all must be of the endpoint asked."""
     metrics = WebhookMetrics()
     app = admission(EmptyWorld(), metrics, ready=lambda: ready)
     async with TestClient(TestServer(app)) as client, client.post(path, data=io.BytesIO(body)) as answer:
         body = await answer.read()
     samples = [s for metric in metrics.reviews.collect() for s in metric.samples if s.name.endswith("_total")]
+    assert {s.labels["endpoint"] for s in samples if s.value} <= {ENDPOINTS.get(path)}
     return answer.status, body, {s.labels["result"]: int(s.value) for s in samples if s.value}
+
+
+async def test_templates_are_reviewed_at_their_own_path() -> None:
+    review = a_review({"metadata": {}, "spec": {"template": {"metadata": {}, "spec": {}}}})
+    review["request"]["resource"] = {"group": "apps", "resource": "deployments"}
+    status, _, counts = await post(orjson.dumps(review), path="/mutate/podtemplates")
+    assert (status, counts) == (200, {"unchanged": 1})
+    assert (await post(orjson.dumps(review)))[0] == 400
+    assert (await post(orjson.dumps(a_review()), path="/mutate/podtemplates"))[0] == 400
 
 
 @pytest.mark.parametrize(
@@ -79,6 +77,22 @@ async def test_a_review_is_answered_and_counted(pod: Json | None, result: str) -
         assert operations[-1]["value"] == [{"name": "penstock.dev/queue"}]
 
 
+@pytest.mark.parametrize(("denial", "result"), [(None, "allowed"), ("no", "denied")])
+async def test_a_validation_is_answered_and_counted(
+    denial: str | None, result: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "validate", lambda *_: Answer(denial=denial, warnings=("w",)))
+    status, body, counts = await post(orjson.dumps(a_review()), path="/validate/pods")
+    response = orjson.loads(body)["response"]
+    assert (status, response["allowed"], response["warnings"]) == (200, denial is None, ["w"])
+    assert counts == {result: 1}
+
+
+async def test_a_pod_of_a_queue_is_not_changed_by_its_validation() -> None:
+    _, body, counts = await post(orjson.dumps(a_review()), path="/validate/pods")
+    assert (orjson.loads(body)["response"], counts) == ({"uid": "42", "allowed": True}, {"allowed": 1})
+
+
 async def test_what_becomes_of_policies_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = WebhookMetrics()
     monkeypatch.setattr(server, "mutate", lambda *_: Answer(counted=(("a", "changed"), ("a", "changed"), ("b/c", "x"))))
@@ -89,9 +103,10 @@ async def test_what_becomes_of_policies_is_counted(monkeypatch: pytest.MonkeyPat
     assert {tuple(s.labels.values()): s.value for s in samples} == {("a", "changed"): 2, ("b/c", "x"): 1}
 
 
+@pytest.mark.parametrize("path", ["/mutate/pods", "/validate/pods"])
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"null", b"5", b'{"kind":"AdmissionReview"}', b"[" * 100_000])
-async def test_a_bad_body_gets_one_plain_line(body: bytes) -> None:
-    status, text, counts = await post(body)
+async def test_a_bad_body_gets_one_plain_line(body: bytes, path: str) -> None:
+    status, text, counts = await post(body, path=path)
     assert (status, counts) == (400, {"bad": 1})
     assert b"\n" not in text
     assert b"Traceback" not in text
@@ -102,8 +117,9 @@ async def test_a_body_beyond_the_limit_is_refused() -> None:
     assert status == 413
 
 
-async def test_until_the_world_is_known_nothing_is_answered() -> None:
-    status, text, counts = await post(orjson.dumps(a_review()), ready=False)
+@pytest.mark.parametrize("path", ["/mutate/pods", "/validate/pods"])
+async def test_until_the_world_is_known_nothing_is_answered(path: str) -> None:
+    status, text, counts = await post(orjson.dumps(a_review()), ready=False, path=path)
     assert (status, text, counts) == (503, b"not ready: queues and namespaces are not listed yet", {})
 
 

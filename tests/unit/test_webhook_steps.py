@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME, STAMPED_ANNOTATIONS, STAMPED_LABELS
-from controller.core.pod_policies import Policy
 from tests.support.json_patch import patched
+from tests.support.worlds import EmptyWorld
 from webhook import steps
 from webhook.review import Answer, BadReview, Request, read, write
 from webhook.steps import mutate
@@ -21,10 +21,8 @@ OWNED = {"ownerReferences": [{"kind": "DaemonSet", "controller": True}]}
 MIRROR = {"annotations": {"kubernetes.io/config.mirror": "x"}}
 
 
-class AWorld:
+class AWorld(EmptyWorld):
     """Namespaces by name, and the queue `main` in namespace default. RuntimeClasses are not asked for."""
-
-    runtime_classes = None
 
     def __init__(self, **namespaces: Mapping[str, str]) -> None:
         self._namespaces = namespaces
@@ -34,9 +32,6 @@ class AWorld:
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return (namespace, name) == ("default", "main")
-
-    def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
-        return ()
 
 
 PLAIN = AWorld()
@@ -219,6 +214,12 @@ def test_a_review_is_read_whatever_else_it_carries() -> None:
     request = read(orjson.dumps({**a_review(), "unknown": [1]}))
     assert (request.uid, request.operation, request.namespace, request.subresource) == ("42", "CREATE", "default", "")
     assert (request.user, request.groups, request.pod) == ("jane", ("dev",), a_new_pod())
+    assert request.old is None
+
+
+def test_an_update_has_the_object_as_it_was() -> None:
+    request = read(orjson.dumps(a_review(operation="UPDATE", oldObject=a_new_pod("other"))))
+    assert (request.pod, request.old) == (a_new_pod(), a_new_pod("other"))
 
 
 @pytest.mark.parametrize(
@@ -251,6 +252,7 @@ def test_fields_that_may_be_absent_read_as_empty(absent: Json) -> None:
         (orjson.dumps(a_review(userInfo=5)), r"request: Expected `object`, got `int` - at `\$.userInfo`"),
         (orjson.dumps(a_review(object={"metadata": {"labels": []}})), r"request: .* at `\$.object.metadata.labels`"),
         (orjson.dumps(a_review(object={"spec": {"schedulingGates": [5]}})), r"request: .*schedulingGates"),
+        (orjson.dumps(a_review(oldObject=5)), r"request: Expected `object \| null`, got `int` - at `\$.oldObject`"),
         (orjson.dumps(a_review(resource=None)), "request.resource is not core/v1 pods"),
         (
             orjson.dumps(a_review(resource={"group": "apps", "resource": "pods"})),

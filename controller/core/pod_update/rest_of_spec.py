@@ -51,7 +51,9 @@ def _changes(old: Json, new: Json) -> Iterator[str]:
         yield f"spec.serviceAccountName was {shown(_account(old))} and would be {shown(_account(new))}"
     # a feature that is off: what is new there is dropped (dropDisabledSchedulingGroup), what was there stays
     if old.get("schedulingGroup") is not None and not same(old["schedulingGroup"], new.get("schedulingGroup")):
-        yield f"spec.schedulingGroup was {shown(old['schedulingGroup'])}"
+        yield (
+            f"spec.schedulingGroup was {shown(old['schedulingGroup'])} and would be {shown(new.get('schedulingGroup'))}"
+        )
 
 
 def _changes_of_containers(name: str, old: list[Any], new: list[Any]) -> Iterator[str]:

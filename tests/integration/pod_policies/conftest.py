@@ -1,4 +1,4 @@
-"""Penstock with pod scheduling policies switched on, on a control plane of its own."""
+"""Penstock with pod scheduling policies, for templates too, and RuntimeClasses on, on a control plane of its own."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ WIDE = "clusterpodschedulingpolicies"
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
-    """The session's cluster, with policies switched on."""
+    """The session's cluster, with all that is off until asked for switched on."""
     with asyncio.Runner() as runner:
         sandbox = runner.run(Sandbox.launch(audit=True))
-        context = installed(sandbox, components=("pod-policies",), webhook_arguments=("--pod-policies",))
+        components = ("pod-policies", "pod-template-policies", "runtime-class")
+        context = installed(sandbox, components=components, webhook_arguments=("--pod-policies", "--runtime-classes"))
         try:
             runner.run(context.__aenter__())
             yield sandbox
@@ -53,6 +54,10 @@ class PolicyTeam(Team):
         """Make a PodSchedulingPolicy."""
         where = f"namespaces/{self.namespace}/podschedulingpolicies"
         return await self.make(where, "PodSchedulingPolicy", name, {"podSelector": {}, **spec})
+
+    async def for_templates(self, name: str, **spec: Any) -> str:
+        """Make a PodSchedulingPolicy for the templates of pods."""
+        return await self.policy(name, target="PodTemplates", **spec)
 
     async def in_effect(self) -> None:
         """Return when the webhook knows every policy that was written so far: watches keep their order."""

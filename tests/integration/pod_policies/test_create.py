@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import orjson
 import pytest
 import yaml
-from aiohttp import web
 from click.testing import CliRunner
 
 from controller.cli.main import root
 from controller.core.keys import POLICIES, QUEUE_NAME
 from controller.kube.errors import Forbidden
 from controller.sandbox import Sandbox
-from controller.telemetry import http
 from tests.integration.pod_policies.conftest import WIDE, PolicyTeam, policies_of
 from tests.support import plain_http
 from tests.support.api_objects import field_requirement, node_terms, requirement
 from tests.support.eventually import eventually
+from tests.support.other_webhook import another_webhook
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.team import OURS, TEAM_LABEL, Json, is_gated
-from webhook.tls import Certificate
 
-HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 pytestmark = pytest.mark.integration
 
 SPOT = {"key": "spot", "operator": "Exists", "effect": "NoSchedule"}
@@ -159,44 +153,6 @@ async def test_a_node_by_name_passes_the_scheduler_by(team: PolicyTeam) -> None:
     assert (await team.pod("one", queue=None))["spec"]["nodeName"] == node
 
 
-@asynccontextmanager
-async def another_webhook(team: PolicyTeam, operations: list[Json], folder: Path) -> AsyncIterator[None]:
-    """A webhook that comes after ours by name and patches the team's pods, whereupon ours are called again."""
-    pair = team.sandbox.serving_certificate()
-    (folder / "tls.crt").write_bytes(pair.certificate_pem)
-    (folder / "tls.key").write_bytes(pair.key_pem)
-    encoded = base64.b64encode(orjson.dumps(operations)).decode()
-
-    async def answer(request: web.Request) -> web.Response:
-        uid = (await request.json())["request"]["uid"]
-        response = {"uid": uid, "allowed": True, "patchType": "JSONPatch", "patch": encoded}
-        return web.json_response({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
-
-    app = web.Application()
-    app.router.add_post("/", answer)
-    context = Certificate(folder / "tls.crt", folder / "tls.key").context
-    async with http.serving(app, http.Address("127.0.0.1", 0), ssl_context=context) as address:
-        hook = {
-            "name": "late.example.com",
-            "clientConfig": {
-                "url": f"https://127.0.0.1:{address.port}/",
-                "caBundle": base64.b64encode(team.sandbox.ca_pem).decode(),
-            },
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
-            "namespaceSelector": {"matchLabels": {TEAM_LABEL: team.id}},
-            "objectSelector": {"matchLabels": {"asks": "twice"}},
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
-            "failurePolicy": "Fail",
-        }
-        name = f"zz-{team.id}"
-        await team.client.post(HOOKS, {"metadata": {"name": name}, "webhooks": [hook]})
-        try:
-            yield
-        finally:
-            await team.client.delete(f"{HOOKS}/{name}")
-
-
 async def test_a_pod_changed_after_us_keeps_what_it_has_and_gets_it_once(team: PolicyTeam, tmp_path: Path) -> None:
     await team.policy("own", nodeSelector={"a": "b"}, tolerations=[SPOT], affinity=node_terms(pool("x"), pool("y")))
     # selects what the other webhook makes of the pod, so that its effect shows that we were called again
@@ -222,39 +178,6 @@ async def test_a_pod_changed_after_us_keeps_what_it_has_and_gets_it_once(team: P
     assert required(pod) == [pool("x"), pool("y")]
     assert [pod["spec"]["tolerations"].count(one) for one in (SPOT, late_toleration)] == [1, 1]
     assert policies_of(pod) == f"{team.namespace}/own,{team.namespace}/second"
-
-
-async def test_pods_of_workloads_are_changed_and_their_templates_are_not(team: PolicyTeam) -> None:
-    await team.nodes("any", labels={"a": "b"})
-    await team.policy("own", nodeSelector={"a": "b"}, tolerations=[SPOT])
-    await team.in_effect()
-    containers = [{"name": "main", "image": "none"}]
-    job = {"template": {"spec": {"restartPolicy": "Never", "containers": containers}}}
-    labels = {"app": "server"}
-    server = {
-        "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
-    }
-    made = {
-        f"/apis/batch/v1/namespaces/{team.namespace}/jobs": job,
-        f"/apis/apps/v1/namespaces/{team.namespace}/deployments": server,
-        f"/apis/batch/v1/namespaces/{team.namespace}/cronjobs": {"schedule": "* * * * *", "jobTemplate": {"spec": job}},
-    }
-    for path, spec in made.items():
-        body = {"metadata": {"name": path.rsplit("/", 1)[-1]}, "spec": spec}
-        written = orjson.loads(await team.client.post(path, body))
-        template = written["spec"].get("template") or written["spec"]["jobTemplate"]["spec"]["template"]
-        assert "nodeSelector" not in template["spec"]
-        assert "tolerations" not in template["spec"]
-
-    async def created() -> bool:
-        pods = list((await team.all()).values())
-        assert all(pod["spec"]["nodeSelector"] == {"a": "b"} for pod in pods)
-        owners = {name for pod in pods for name in made if pod["metadata"]["name"].startswith(name.rsplit("/", 1)[-1])}
-        return owners == made.keys()
-
-    # the CronJob's first pod comes with the next full minute
-    await eventually(created, seconds=90, message="not every workload has a pod")
 
 
 async def test_a_queued_pod_is_gated_released_and_bound_where_its_policies_allow(team: PolicyTeam) -> None:
@@ -300,3 +223,24 @@ async def test_a_converted_object_of_kupid_works(team: PolicyTeam) -> None:
     assert required(pod) == [pool("etcd")]
     assert written["spec"]["tolerations"][0] in pod["spec"]["tolerations"]  # type: ignore[index]
     assert policies_of(pod) == team.full("kupid")
+
+
+async def test_a_pod_made_right_after_its_namespace_gets_the_policies_of_its_labels(team: PolicyTeam) -> None:
+    label = team.full("fresh")
+    await team.wide("fresh", namespaceSelector={"matchLabels": {label: "yes"}}, nodeSelector={"a": "b"})
+    await team.in_effect()
+    body = {
+        "metadata": {"name": "one"},
+        "spec": {"serviceAccountName": "first", "containers": [{"name": "main", "image": "none"}]},
+    }
+    found = []
+    for number in range(30):
+        name = team.full(f"new-{number}")
+        await team.client.post("/api/v1/namespaces", {"metadata": {"name": name, "labels": {label: "yes"}}})
+        # an account of one's own: the default one comes later
+        await team.client.post(f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "first"}})
+        pods = f"/api/v1/namespaces/{name}/pods"
+        pod = orjson.loads(await team.client.post(pods, body, params={"dryRun": "All"}))
+        found.append(pod["spec"].get("nodeSelector"))
+        await team.client.delete(f"/api/v1/namespaces/{name}")
+    assert found == [{"a": "b"}] * 30

@@ -12,7 +12,8 @@ from controller.core.keys import DEFAULT_RUNTIME_CLASS
 from controller.kube.client import MERGE_PATCH
 from controller.kube.errors import Forbidden
 from controller.sandbox import Sandbox
-from controller.sandbox.installation import installed
+from controller.sandbox.installation import Installation, installed
+from controller.sandbox.programs import Program
 from tests.support.eventually import eventually
 from tests.support.team import Team
 
@@ -51,7 +52,7 @@ class Corner(Team):
 
 
 @pytest.fixture(scope="session")
-def classy() -> Iterator[Sandbox]:
+def installation() -> Iterator[tuple[Sandbox, Installation]]:
     """The session's cluster with the component on, apart from the one whose webhook only gates."""
     with asyncio.Runner() as runner:
         sandbox = runner.run(Sandbox.launch(audit=True))
@@ -60,11 +61,22 @@ def classy() -> Iterator[Sandbox]:
         )
         try:
             runner.run(_make(sandbox, {"metadata": {"name": STANDARD}, "handler": "runc"}))
-            runner.run(context.__aenter__())
-            yield sandbox
+            yield sandbox, runner.run(context.__aenter__())
             runner.run(context.__aexit__(None, None, None))
         finally:
             runner.run(sandbox.stop())
+
+
+@pytest.fixture(scope="session")
+def classy(installation: tuple[Sandbox, Installation]) -> Sandbox:
+    """The cluster of the installation."""
+    return installation[0]
+
+
+@pytest.fixture(scope="session")
+def webhook(installation: tuple[Sandbox, Installation]) -> Program:
+    """The webhook of the installation."""
+    return installation[1].webhook
 
 
 async def _make(sandbox: Sandbox, body: Json) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import aiohttp
 import pytest
 
 from controller.core.keys import QUEUE_NAME
 from controller.kube.client import MERGE_PATCH
-from controller.kube.errors import ApiError, Forbidden, NotFound
+from controller.kube.errors import ApiError, Forbidden, Invalid, NotFound
 from controller.sandbox import Sandbox
+from controller.sandbox.programs import Program
 from tests.integration.runtime_classes.conftest import CLASSES, STANDARD, Corner
 from tests.support import plain_http
 from tests.support.eventually import eventually
@@ -87,6 +89,26 @@ async def test_a_default_that_does_not_exist_refuses_the_pod_until_it_does(corne
     assert named["spec"]["runtimeClassName"] == STANDARD
     await corner.runtime_class("absent")
     assert (await corner.pod("one", queue=None))["spec"]["runtimeClassName"] == missing
+
+
+async def test_a_default_that_does_not_exist_shows_in_a_metric_until_it_does(corner: Corner, webhook: Program) -> None:
+    missing = corner.full("absent")
+    line = f'penstock_webhook_missing_default_runtime_class{{name="{missing}"}} 1.0'
+
+    async def shown() -> bool:
+        url = f"http://127.0.0.1:{webhook.port('http')}/metrics"
+        async with aiohttp.ClientSession() as session, session.get(url) as answer:
+            text = await answer.text()
+        assert f'class{{name="{STANDARD}"}}' not in text
+        return line in text.splitlines()
+
+    async def gone() -> bool:
+        return not await shown()
+
+    await corner.default_class(missing)
+    assert await shown()
+    await corner.runtime_class("absent")
+    await eventually(gone, message="the class that was made still counts as missing")
 
 
 async def test_a_named_class_that_does_not_exist_is_the_apiservers_to_refuse(corner: Corner) -> None:
@@ -226,3 +248,29 @@ async def test_a_runtime_is_upgraded_by_a_new_class_and_a_moved_default(corner: 
         return False
 
     await eventually(refused, message="a pod of the old class is still let in")
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        ({"op": "replace", "path": "/spec/nodeSelector/runtime", "value": "runc"}, "spec.nodeSelector"),
+        ({"op": "remove", "path": "/spec/nodeSelector"}, "spec.nodeSelector"),
+        ({"op": "remove", "path": "/spec/tolerations"}, "spec.tolerations"),
+        ({"op": "remove", "path": "/spec/overhead"}, "spec: Forbidden: pod updates may not change fields other than"),
+        (
+            {"op": "replace", "path": "/spec/runtimeClassName", "value": STANDARD},
+            "spec: Forbidden: pod updates may not change fields other than",
+        ),
+    ],
+)
+async def test_what_a_class_demands_cannot_be_taken_from_a_gated_pod(
+    corner: Corner, operation: Json, text: str
+) -> None:
+    """The apiserver refuses it by its own rules (KEP-3838), whoever asks: no check of ours is needed."""
+    await corner.default_class(await corner.runtime_class("kata", **RULES))
+    created = await corner.pod("one", queue=None, spec={"schedulingGates": [{"name": "example.com/other"}]})
+    assert created["spec"]["nodeSelector"] == {"runtime": "kata"}
+    with pytest.raises(Invalid) as refused:
+        await corner.patch("one", [operation])
+    assert text in refused.value.message
+    assert (await corner.get("one"))["spec"] == created["spec"]

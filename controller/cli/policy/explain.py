@@ -1,0 +1,112 @@
+"""`penstock policy explain`: what the webhook does to a pod, step by step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from controller.cli.policy import explain_output
+from controller.cli.policy.candidates import Candidate, of_document
+from controller.cli.policy.faults import EXIT_BAD, NoAnswer
+from controller.cli.policy.from_cluster import connected, current_namespace, surroundings_in
+from controller.cli.policy.from_files import documents_of, surroundings_of
+from controller.cli.policy.options import objects_option, webhook_options
+from controller.cli.policy.surroundings import Settings
+from controller.cli.policy.trace import Result, Trace, trace
+from controller.cli.policy.workloads import KINDS, Unusable, makes_pods
+from controller.kube.manifests import Document, ManifestError, parse_documents
+from controller.telemetry.program import connection_options
+
+
+@click.command()
+@click.option(
+    "-f", "--file", type=click.File(encoding="utf-8"), required=True, help="Pods or workloads; - reads stdin."
+)
+@click.option(
+    "-n", "--namespace", metavar="NAME", help="Where the pod is created; default: the file's, else the current one."
+)
+@objects_option
+@webhook_options
+@connection_options
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def explain(
+    file: TextIO,
+    namespace: str | None,
+    objects: tuple[Path, ...],
+    runtime_classes: bool,
+    default_runtime_class: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+    output: str,
+) -> int:
+    """Show what happens to a pod when it is created: which policy does what, and why others do nothing.
+
+    Of a Deployment, Job or other workload, the pod that it will make is explained. Policies come from the cluster, or
+    from files with --objects; nothing is written. Exit code: 0 the pod is created, 1 it is refused, 2 there is no
+    answer.
+
+    \b
+    Example:
+      penstock policy explain -f job.yaml -n team-a
+      penstock policy explain -f job.yaml --objects policies/
+    """
+    settings = Settings(runtime_classes=runtime_classes, default_runtime_class=default_runtime_class)
+    documents = _pods_in(file)
+    if objects:
+        candidates = _candidates(documents, namespace, "default")
+        surroundings = surroundings_of(documents_of(objects), settings)
+        traces = [trace(candidate, surroundings) for candidate in candidates]
+    else:
+        candidates = _candidates(documents, namespace, namespace or current_namespace(kubeconfig, context))
+        traces = asyncio.run(_ask(candidates, settings, kubeconfig, context))
+    if output == "json":
+        explain_output.show_json(traces)
+    else:
+        explain_output.show_text(traces)
+    return EXIT_BAD if any(one.result is Result.REFUSED for one in traces) else 0
+
+
+def _pods_in(file: TextIO) -> list[Document]:
+    """The objects of the file that make pods; what others it holds is told on stderr."""
+    try:
+        documents = list(parse_documents(file.read(), file.name))
+    except (ManifestError, UnicodeDecodeError) as error:
+        raise NoAnswer(str(error) if isinstance(error, ManifestError) else f"{file.name}: {error}") from None
+    found = [document for document in documents if makes_pods(document)]
+    if not found:
+        held = ", ".join(dict.fromkeys(str(document["kind"]) for document in documents)) or "no object"
+        raise NoAnswer(f"{file.name}: holds {held}; needed is one of {', '.join(KINDS)}")
+    for document in documents:
+        if not makes_pods(document):
+            click.echo(f"{document.where}: {document['kind']}: makes no pods, left out", err=True)
+    return found
+
+
+def _candidates(documents: Sequence[Document], namespace: str | None, default: str) -> list[Candidate]:
+    found, faults = [], []
+    for document in documents:
+        try:
+            found.append(of_document(document, namespace=namespace, default=default))
+        except Unusable as error:
+            faults += [f"{document.where}: {document['kind']}: {line}" for line in str(error).splitlines()]
+    if faults:
+        raise NoAnswer("\n".join(faults))
+    return found
+
+
+async def _ask(
+    candidates: Sequence[Candidate], settings: Settings, kubeconfig: str | None, context: str | None
+) -> list[Trace]:
+    async with connected(kubeconfig, context) as client:
+        known = {}
+        for namespace in dict.fromkeys(candidate.namespace for candidate in candidates):
+            known[namespace] = await surroundings_in(client, settings, namespace)
+    traces = []
+    for candidate in candidates:
+        surroundings, notes = known[candidate.namespace]
+        traces.append(trace(candidate, surroundings, notes))
+    return traces

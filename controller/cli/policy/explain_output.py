@@ -1,0 +1,191 @@
+"""A trace as text for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import click
+import yaml
+from rich.console import Console
+from rich.text import Text
+
+from controller.cli.policy.changes import as_json
+from controller.cli.policy.trace import PolicyTrace, Result, Stage, Trace
+from controller.core.pod_policies import Mode, Policy
+from controller.core.pod_policies import Result as PolicyResult
+
+_DIRECTIVES: Final = (
+    "schedulingGates",
+    "runtimeClassName",
+    "schedulerName",
+    "nodeName",
+    "nodeSelector",
+    "affinity",
+    "tolerations",
+    "priorityClassName",
+    "priority",
+    "overhead",
+)
+_STYLES: Final = {Result.ALLOWED: "green", Result.CHANGED: "yellow", Result.REFUSED: "red"}
+_DONE: Final = {
+    PolicyResult.CHANGED: "changes the pod",
+    PolicyResult.UNCHANGED: "has nothing to change",
+    PolicyResult.CONFLICT: "is left out in part",
+    PolicyResult.REFUSED: "refuses the pod",
+    PolicyResult.WOULD_CHANGE: "would change the pod",
+    PolicyResult.WOULD_CONFLICT: "would be left out in part",
+    PolicyResult.WOULD_REFUSE: "would refuse the pod",
+}
+
+
+def directives_of(trace: Trace) -> dict[str, Any]:
+    """What the pod's spec says about where it runs; nothing of a pod that is refused."""
+    spec = trace.pod["spec"] if trace.result is not Result.REFUSED else {}
+    return {name: spec[name] for name in _DIRECTIVES if spec.get(name) not in (None, "", [], {})}
+
+
+def show_json(traces: Sequence[Trace]) -> None:
+    """Print one object with an entry a pod."""
+    click.echo(as_json({"pods": [_document(trace) for trace in traces]}))
+
+
+def _document(trace: Trace) -> dict[str, Any]:
+    return {
+        "name": trace.candidate.name,
+        "namespace": trace.candidate.namespace,
+        "madeBy": trace.candidate.maker or None,
+        "result": trace.result,
+        "message": trace.denial,
+        "refusedBy": trace.refused_by,
+        "notes": list(trace.notes),
+        "filledIn": [change.document() for change in trace.filled],
+        "steps": [_step_document(stage) for stage in trace.stages],
+        "notSelecting": [{**_policy_document(policy), "reason": reason} for policy, reason in trace.unselected],
+        "notInEffect": list(trace.faulty),
+        "warnings": list(trace.warnings),
+        "directives": directives_of(trace),
+    }
+
+
+def _step_document(stage: Stage) -> dict[str, Any]:
+    return {
+        "step": stage.title,
+        "off": stage.is_off,
+        "changes": [change.document() for change in stage.changes],
+        "warnings": list(stage.answer.warnings),
+        "policies": [
+            {
+                **_policy_document(one.verdict.policy),
+                "result": one.verdict.result,
+                "changes": [change.document() for change in one.changes],
+                "conflicts": [{"field": c.field, "message": c.text} for c in one.verdict.merge.conflicts],
+                "fault": one.verdict.merge.fault,
+            }
+            for one in stage.policies
+        ],
+    }
+
+
+def _policy_document(policy: Policy) -> dict[str, Any]:
+    return {
+        "policy": policy.key,
+        "clusterWide": not policy.namespace,
+        "mode": policy.mode,
+        "priority": policy.priority,
+        "onConflict": policy.on_conflict,
+    }
+
+
+def show_text(traces: Sequence[Trace]) -> None:
+    """Print each pod's way through the steps."""
+    console = Console(soft_wrap=True, highlight=False)
+    for number, trace in enumerate(traces):
+        if number:
+            console.print()
+        for line in _lines(trace):
+            console.print(line)
+
+
+def _lines(trace: Trace) -> Iterator[Text]:
+    yield Text(f"{trace.candidate.title} in namespace {trace.candidate.namespace!r}")
+    for note in trace.notes:
+        yield Text(f"  note: {note}")
+    if trace.filled:
+        yield Text("Filled in, as the apiserver does before it asks the webhook:")
+        yield from _indented(map(str, trace.filled), 2)
+    for number, stage in enumerate(trace.stages, start=1):
+        yield from _stage(number, stage)
+        if stage.policies or stage.title == "Pod scheduling policies":
+            yield from _others(trace)
+    yield from _result(trace)
+
+
+def _stage(number: int, stage: Stage) -> Iterator[Text]:
+    if stage.is_off:
+        yield Text(f"{number}. {stage.title}: off; --runtime-classes switches it on, as it does for the webhook")
+        return
+    refuses = stage.answer.denial is not None
+    if not stage.policies:
+        done = "refuses the pod" if refuses else "nothing to change" if not stage.changes else "changes the pod"
+        yield Text(f"{number}. {stage.title}: {done}")
+        yield from _indented(map(str, stage.changes), 5)
+        return
+    yield Text(f"{number}. {stage.title}, in order:")
+    for one in stage.policies:
+        yield from _policy(one)
+    own = [change for change in stage.changes if change.path.startswith("metadata.")]
+    if own and not refuses:
+        yield Text("   Noted on the pod:")
+        yield from _indented(map(str, own), 5)
+
+
+def _policy(one: PolicyTrace) -> Iterator[Text]:
+    verdict, policy = one.verdict, one.verdict.policy
+    mode = "" if policy.mode is Mode.ENFORCE else f"mode {policy.mode}, "
+    yield Text(f"   {policy.title} ({mode}priority {policy.priority}) {_DONE[verdict.result]}")
+    if verdict.result not in (PolicyResult.REFUSED, PolicyResult.WOULD_REFUSE):
+        yield from _indented(map(str, one.changes), 5)
+    why = [f"{conflict.field} is left out: {conflict.text}" for conflict in verdict.merge.conflicts]
+    if verdict.result in (PolicyResult.REFUSED, PolicyResult.WOULD_REFUSE):
+        why = [f"{conflict.field}: {conflict.text}" for conflict in verdict.merge.conflicts]
+    yield from _indented((*why, *filter(None, (verdict.merge.fault,))), 5)
+    if verdict.result is PolicyResult.UNCHANGED:
+        has = ", ".join(verdict.merge.met)
+        yield from _indented((f"the pod has it already: {has}" if has else "it sets nothing",), 5)
+
+
+def _others(trace: Trace) -> Iterator[Text]:
+    if trace.unselected:
+        yield Text("   Not for this pod:")
+        yield from _indented((f"{policy.title}: {reason}" for policy, reason in trace.unselected), 5)
+    if trace.faulty:
+        yield Text("   In effect for nobody, because they break the rules of their kind:")
+        yield from _indented(trace.faulty, 5)
+
+
+def _result(trace: Trace) -> Iterator[Text]:
+    if trace.denial is not None:
+        yield Text(f"Result: refused by {_by(trace)}", style=_STYLES[Result.REFUSED])
+        yield Text(f"  {trace.denial}")
+        return
+    words = "created as it is" if trace.result is Result.ALLOWED else "created, with these changes"
+    yield Text(f"Result: {words}", style=_STYLES[trace.result])
+    if trace.warnings:
+        yield Text("Who creates it is warned:")
+        yield from _indented(trace.warnings, 2)
+    yield Text("What it then says about where to run:")
+    yield from _indented(_yaml(directives_of(trace)).splitlines(), 2)
+
+
+def _by(trace: Trace) -> str:
+    return str(trace.refused_by)
+
+
+def _yaml(document: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True) if document else "(nothing)"
+
+
+def _indented(lines: Iterable[str], spaces: int) -> Iterator[Text]:
+    for line in lines:
+        yield Text(f"{' ' * spaces}{line}")

@@ -1,0 +1,99 @@
+"""Surroundings from manifests: files and folders, as they would be applied to a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from msgspec import Raw
+
+from controller.cache.pod_policies import ReadPolicy
+from controller.cli.policy.faults import NoAnswer
+from controller.cli.policy.kinds import KINDS, OTHERS_OF_OURS, OURS, Kind
+from controller.cli.policy.surroundings import Settings, Surroundings
+from controller.core.keys import GROUP
+from controller.kube.errors import KubeError
+from controller.kube.manifests import Document, ManifestError, read_documents
+
+_KINDS = {(kind.api_version, kind.name): kind for kind in KINDS}
+
+
+def documents_of(paths: Iterable[Path]) -> list[Document]:
+    """Read all objects of these files and folders. Raises NoAnswer."""
+    try:
+        return [document for path in paths for document in read_documents(path)]
+    except ManifestError as error:
+        raise NoAnswer(str(error)) from None
+
+
+def surroundings_of(documents: Iterable[Document], settings: Settings) -> Surroundings:
+    """Build what these objects make up; what the webhook does not read is left out. Raises NoAnswer with all faults."""
+    surroundings = Surroundings(settings)
+    found: dict[Kind, dict[tuple[str, str], tuple[Document, Any]]] = {kind: {} for kind in KINDS}
+    faults: list[str] = []
+    for document in documents:
+        kind = _KINDS.get((document["apiVersion"], document["kind"]))
+        if kind is None:
+            faults += _faults_of_stranger(document)
+            continue
+        wrong = [*_faults_of_name(document, kind)]
+        item, unread = (None, ()) if wrong else _decoded(document, kind)
+        faults += [f"{document.where}: {kind.name}: {fault}" for fault in (*wrong, *unread)]
+        if item is None:
+            continue
+        key = (document["metadata"].get("namespace", ""), document["metadata"]["name"])
+        if key in found[kind]:
+            first = found[kind][key][0].where
+            faults.append(f"{document.where}: {kind.name} {'/'.join(filter(None, key))!r} is there twice: also {first}")
+        found[kind][key] = document, item
+    if faults:
+        raise NoAnswer("\n".join(faults))
+    for kind, items in found.items():
+        kind.sink(surroundings).replace([item for _, item in items.values()])
+    return surroundings
+
+
+def holds_known(documents: Iterable[Document]) -> bool:
+    """Whether one of these objects is of a kind that matters at all."""
+    return any((document["apiVersion"], document["kind"]) in _KINDS for document in documents)
+
+
+def known_kinds() -> str:
+    """The kinds that matter, for people."""
+    return ", ".join(kind.name for kind in KINDS)
+
+
+def _faults_of_stranger(document: Document) -> Iterator[str]:
+    version, name = document["apiVersion"], document["kind"]
+    if version == OURS and name not in OTHERS_OF_OURS:
+        kinds = sorted({kind.name for kind in KINDS if kind.api_version == OURS} | OTHERS_OF_OURS)
+        yield f"{document.where}: kind: {name!r}: must be one of {', '.join(kinds)}"
+    elif version != OURS and version.partition("/")[0] == GROUP:
+        yield f"{document.where}: apiVersion: {version!r}: must be {OURS}"
+
+
+def _faults_of_name(document: Document, kind: Kind) -> Iterator[str]:
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
+        yield "metadata.name: is required and must be text"
+        return
+    namespace = metadata.get("namespace")
+    if kind.namespaced and not (isinstance(namespace, str) and namespace):
+        yield f"metadata.namespace: is required: {metadata['name']!r} is in no namespace, and files have no current one"
+    elif not kind.namespaced and namespace:
+        yield f"metadata.namespace: {namespace!r}: must go, because the kind is in no namespace"
+
+
+def _decoded(document: Document, kind: Kind) -> tuple[Any, tuple[str, ...]]:
+    faults = tuple(kind.check(document))
+    if faults:
+        return None, faults
+    try:
+        item = kind.decode(Raw(orjson.dumps(document)))
+    except (KubeError, TypeError) as error:
+        return None, (str(error),)
+    if isinstance(item, ReadPolicy) and item.policy is None:
+        return None, tuple((item.fault or "").splitlines())
+    return item, ()

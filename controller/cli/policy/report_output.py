@@ -1,0 +1,105 @@
+"""Findings as tables and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from controller.cli.policy.changes import as_json
+from controller.cli.policy.findings import Fate, Finding, Findings
+from controller.core.pod_policies import Result
+
+_COUNTED: Final = (Result.REFUSED, Result.CHANGED, Result.CONFLICT, Result.UNCHANGED)
+_STYLES: Final = {Fate.REFUSED: "red", Fate.CHANGED: "yellow", Fate.CONFLICT: "yellow", Fate.UNCHANGED: ""}
+_WORDS: Final = {Fate.REFUSED: "refused", Fate.CHANGED: "changed", Fate.CONFLICT: "left out in part"}
+
+
+def show_json(findings: Findings) -> None:
+    """Print one object."""
+    document: dict[str, Any] = {
+        "namespace": findings.namespace,
+        "pods": {"judged": findings.judged, **_named(findings.fates), "leftOut": findings.left_out},
+        "policies": [
+            {
+                "policy": tally.policy.key,
+                "mode": tally.policy.mode,
+                "selected": tally.selected,
+                **{result.value: tally.counts.get(result, 0) for result in _COUNTED},
+            }
+            for tally in findings.tallies
+        ],
+        "findings": [
+            {
+                "namespace": one.namespace,
+                "name": one.name,
+                "result": one.fate,
+                "reasons": [{"policy": policy, "message": text} for policy, text in one.reasons],
+            }
+            for one in findings.listed
+        ],
+        "unlisted": findings.unlisted,
+        "notInEffect": list(findings.faulty),
+    }
+    click.echo(as_json(document))
+
+
+def _named(fates: Mapping[Fate, int]) -> dict[str, int]:
+    return {fate.value: number for fate, number in fates.items()}
+
+
+def show_table(findings: Findings) -> None:
+    """Print a row a policy, the pods that would not stay as they are, and the counts."""
+    console = Console(highlight=False)
+    for fault in findings.faulty:
+        console.print(Text(f"In effect for nobody: {fault}", style="yellow"), soft_wrap=True)
+    if not findings.tallies:
+        console.print("No policies here: no pod would be refused or changed.", soft_wrap=True)
+        return
+    console.print(_policies(findings))
+    if findings.listed:
+        console.print(_pods(findings.listed))
+    if findings.unlisted:
+        console.print(f"and {findings.unlisted} more pods; --all lists them", soft_wrap=True)
+    console.print(_summary(findings), soft_wrap=True)
+
+
+def _policies(findings: Findings) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("POLICY", overflow="fold")
+    for heading in ("MODE", "PODS", "REFUSED", "CHANGED", "LEFT OUT", "AS THEY ARE"):
+        table.add_column(heading, no_wrap=True, justify="left" if heading == "MODE" else "right")
+    for tally in findings.tallies:
+        counts = (str(tally.counts.get(result, 0)) for result in _COUNTED)
+        table.add_row(Text(tally.policy.key), tally.policy.mode, str(tally.selected), *counts)
+    return table
+
+
+def _pods(listed: list[Finding]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("POD", overflow="fold")
+    table.add_column("WOULD BE", no_wrap=True)
+    table.add_column("WHY", overflow="fold")
+    for one in listed:
+        why = "\n".join(f"{policy}: {text}" for policy, text in one.reasons)
+        table.add_row(Text(f"{one.namespace}/{one.name}"), Text(_WORDS[one.fate], style=_STYLES[one.fate]), Text(why))
+    return table
+
+
+def _summary(findings: Findings) -> str:
+    where = f"in namespace {findings.namespace!r}" if findings.namespace else "in all namespaces"
+    left_out = ", ".join(f"{number} {why}" for why, number in findings.left_out.items() if number)
+    besides = f" ({left_out}: left out)" if left_out else ""
+    if not findings.judged:
+        return f"No pods {where}{besides}."
+    fates = findings.fates
+    return (
+        f"{findings.judged} pods {where}{besides}, were all policies enforced: {fates[Fate.REFUSED]} refused, "
+        f"{fates[Fate.CHANGED]} changed, {fates[Fate.CONFLICT]} with a policy left out in part, "
+        f"{fates[Fate.UNCHANGED]} as they are."
+    )

@@ -1,0 +1,128 @@
+"""Objects that make pods: where the template of each stands, and what its controller adds to the pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from controller.core.directives import REQUIRED
+from controller.core.node_terms import NODE_NAME_FIELD
+
+Object = Mapping[str, Any]
+
+ANY_NODE: Final = "NODE"
+"""Stands for each node's name in the pod that a DaemonSet makes for it."""
+
+_UNKNOWN_LABELS: Final = "labels whose values only the cluster knows (pod-template-hash, controller-uid) are left out"
+
+
+class Unusable(Exception):
+    """An object from which no pod can be judged; the text is one line a fault, without where the object stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A kind of object that makes pods: where its template is, and which controller creates them."""
+
+    model: str
+    account: str
+    template: tuple[str, ...] = ("spec", "template")
+    owner: str = ""
+    """Kind of the pods' owner, where it is not the object itself."""
+
+
+WORKLOADS: Final = {
+    ("v1", "ReplicationController"): Workload("V1ReplicationController", "replication-controller"),
+    ("apps/v1", "ReplicaSet"): Workload("V1ReplicaSet", "replicaset-controller"),
+    ("apps/v1", "Deployment"): Workload("V1Deployment", "replicaset-controller", owner="ReplicaSet"),
+    ("apps/v1", "StatefulSet"): Workload("V1StatefulSet", "statefulset-controller"),
+    ("apps/v1", "DaemonSet"): Workload("V1DaemonSet", "daemon-set-controller"),
+    ("batch/v1", "Job"): Workload("V1Job", "job-controller"),
+    ("batch/v1", "CronJob"): Workload(
+        "V1CronJob", "job-controller", ("spec", "jobTemplate", "spec", "template"), owner="Job"
+    ),
+}
+
+KINDS: Final = ("Pod", *(kind for _, kind in WORKLOADS))
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A pod as a controller will create it: by whom, and what a reader should know."""
+
+    owner: str
+    pod: Object
+    user: str
+    remarks: tuple[str, ...]
+
+
+def makes_pods(document: Object) -> bool:
+    """Whether the object is a pod, or of a kind that makes pods."""
+    return document["kind"] == "Pod" or (document["apiVersion"], document["kind"]) in WORKLOADS
+
+
+def pod_of(document: Object, workload: Workload) -> Made:
+    """Return the pod that the object will make. Raises Unusable."""
+    template: Any = document
+    for step in workload.template:
+        template = (template or {}).get(step)
+    place = ".".join(workload.template)
+    if not template:
+        raise Unusable(f"{place}: is required: without it no pod is made")
+    kind, metadata = document["kind"], document.get("metadata") or {}
+    name = metadata.get("name") or f"{metadata.get('generateName') or kind.lower()}*"
+    own, spec = template.get("metadata") or {}, template.get("spec") or {}
+    owner = {"apiVersion": document["apiVersion"], "kind": workload.owner or kind, "name": name, "controller": True}
+    pod = {
+        "metadata": {
+            **{part: own[part] for part in ("annotations", "finalizers") if own.get(part)},
+            "generateName": f"{name}-",
+            "labels": {**(own.get("labels") or {}), **_labels(kind, name)},
+            "ownerReferences": [owner],
+        },
+        "spec": _of_daemon_set(spec) if kind == "DaemonSet" else spec,
+    }
+    for_each = (f"{ANY_NODE} stands for the name of each node that gets a pod",) if kind == "DaemonSet" else ()
+    remarks = (f"judged is the pod of {place}; {_UNKNOWN_LABELS}", *for_each)
+    return Made(name, pod, f"system:serviceaccount:kube-system:{workload.account}", remarks)
+
+
+def _labels(kind: str, name: str) -> dict[str, str]:
+    """Labels of known values that controllers add; CronJobs' jobs have names that only the time knows."""
+    if kind == "Job":
+        return {"job-name": name, "batch.kubernetes.io/job-name": name}
+    if kind == "StatefulSet":
+        return {"apps.kubernetes.io/pod-index": "0", "statefulset.kubernetes.io/pod-name": f"{name}-0"}
+    return {}
+
+
+_DAEMON_TAINTS: Final = (
+    ("not-ready", "NoExecute"),
+    ("unreachable", "NoExecute"),
+    ("disk-pressure", "NoSchedule"),
+    ("memory-pressure", "NoSchedule"),
+    ("pid-pressure", "NoSchedule"),
+    ("unschedulable", "NoSchedule"),
+)
+
+
+def _of_daemon_set(spec: Object) -> Object:
+    """Mirrors `NewPod` and `AddOrUpdateDaemonPodTolerations` of k8s.io/kubernetes/pkg/controller/daemon.
+
+    The name of the node takes the place of what terms say in matchFields.
+    """
+    taints = (*_DAEMON_TAINTS, *((("network-unavailable", "NoSchedule"),) if spec.get("hostNetwork") else ()))
+    wanted = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect} for key, effect in taints]
+    tolerations = list(spec.get("tolerations") or ())
+    tolerations += [toleration for toleration in wanted if toleration not in tolerations]
+    affinity = spec.get("affinity") or {}
+    node = affinity.get("nodeAffinity") or {}
+    named = {"matchFields": [{"key": NODE_NAME_FIELD, "operator": "In", "values": [ANY_NODE]}]}
+    terms = (node.get(REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
+    required = {"nodeSelectorTerms": [{**term, **named} for term in terms]}
+    return {
+        **spec,
+        "tolerations": tolerations,
+        "affinity": {**affinity, "nodeAffinity": {**node, REQUIRED: required}},
+    }

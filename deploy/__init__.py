@@ -1,0 +1,1 @@
+"""How Penstock is installed: the Helm chart, most of which is written from config/."""

@@ -1,0 +1,187 @@
+"""`python -m deploy.generate`: write the chart's templates from config/. `make generate` runs it.
+
+config/ is what is true; a template is its text with what Helm users may set put in. What has no counterpart there
+(the certificate, the names that templates share, NOTES.txt) is written by hand in `deploy/chart/templates`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFIG = ROOT / "config"
+DESTINATION = ROOT / "deploy" / "chart" / "templates" / "generated"
+
+_FOLDERS = ("crd", "rbac", "webhook", "manager")
+_LEFT_OUT = {"kustomization.yaml", "namespace.yaml"}
+"""A chart is not kustomize's business, and the release's namespace is Helm's."""
+
+_OTHER_CONDITIONS = {"cert-manager": 'eq .Values.certificate.source "cert-manager"'}
+"""Of components whose value is not `<name>.enabled`."""
+
+_VALUED_ARGUMENTS = {
+    "runtime-class": {"default": "--default-runtime-class"},
+    "scheduling-policies": {"merge": "--scheduling-policy-merge"},
+}
+"""Options of the webhook that carry a value of their component, when it is set."""
+
+
+class GenerateError(Exception):
+    """A file of config/ is not as the generator knows it; the text says which and what to do."""
+
+
+def render() -> dict[str, str]:
+    """The text of every generated template, by its path below DESTINATION."""
+    files = {}
+    for source in _sources():
+        path = source.relative_to(CONFIG)
+        text = _templated(path, source.read_text(encoding="utf-8"))
+        files[str(path)] = f"{{{{- /* Written from config/{path} by `make generate`. Change that file. */}}}}\n{text}"
+    return files
+
+
+def write(destination: Path = DESTINATION) -> list[Path]:
+    """Write all templates and delete those that no file of config/ stands for; return the files written."""
+    files = render()
+    for stale in [path for path in destination.rglob("*.yaml") if str(path.relative_to(destination)) not in files]:
+        stale.unlink()
+    for name, text in files.items():
+        (destination / name).parent.mkdir(parents=True, exist_ok=True)
+        (destination / name).write_text(text, encoding="utf-8")
+    return [destination / name for name in files]
+
+
+def condition(component: str) -> str:
+    """When a component is asked for: `podPolicies.enabled` for pod-policies."""
+    first, *others = component.split("-")
+    name = first + "".join(word.capitalize() for word in others)
+    return _OTHER_CONDITIONS.get(component, f".Values.{name}.enabled")
+
+
+def components() -> list[str]:
+    """Names of all components of config/."""
+    return sorted(folder.name for folder in (CONFIG / "components").iterdir() if folder.is_dir())
+
+
+def _sources() -> Iterator[Path]:
+    for folder in (*_FOLDERS, *(f"components/{name}" for name in components())):
+        yield from (file for file in sorted((CONFIG / folder).glob("*.yaml")) if file.name not in _LEFT_OUT)
+
+
+def _templated(path: Path, text: str) -> str:
+    text = text.replace("{{", '{{ "{{" }}')
+    match path.parts:
+        case ("crd", _):
+            return _guarded(".Values.crds.enabled", _kept(text))
+        case ("manager", "quota.yaml"):
+            text = text.replace("[system-cluster-critical]", "[{{ .Values.priorityClassName | quote }}]")
+            return _guarded(".Values.priorityClassName", _everywhere(text))
+        case ("manager", _):
+            return _deployment(path, _everywhere(text))
+        case ("components", name, _):
+            return _guarded(condition(name), _registration(_everywhere(text)))
+        case _:
+            return _registration(_everywhere(text))
+
+
+def _guarded(when: str, text: str) -> str:
+    return f"{{{{- if {when} }}}}\n{text}{{{{- end }}}}\n"
+
+
+def _kept(text: str) -> str:
+    """Helm may upgrade our kinds; deleting one would delete every object of it."""
+    return text.replace("\nmetadata:\n", "\nmetadata:\n  annotations:\n    helm.sh/resource-policy: keep\n", 1)
+
+
+def _everywhere(text: str) -> str:
+    text = text.replace(
+        "[kube-system, kube-node-lease, kube-public, penstock-system]",
+        "{{ append .Values.webhook.excludedNamespaces .Release.Namespace | toJson }}",
+    )
+    text = text.replace("namespace: penstock-system", "namespace: {{ .Release.Namespace | quote }}")
+    return text.replace("penstock-system", "{{ .Release.Namespace }}")
+
+
+def _registration(text: str) -> str:
+    """Of webhook configurations: who is trusted, and what happens while nobody answers."""
+    text = text.replace("failurePolicy: Ignore", "failurePolicy: {{ .Values.webhook.failurePolicy }}")
+    text = re.sub(
+        r"(WebhookConfiguration\nmetadata:\n)",
+        rf"\1{{{{- if {condition('cert-manager')} }}}}\n"
+        "  annotations:\n"
+        "    cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/penstock-webhook\n"
+        "{{- end }}\n",
+        text,
+    )
+    authority = '{{- with (include "penstock.caBundle" .) }}\n      caBundle: {{ . }}\n{{- end }}\n'
+    return text.replace("    clientConfig:\n", f"    clientConfig:\n{authority}")
+
+
+def _deployment(path: Path, text: str) -> str:
+    values = f".Values.{path.stem}"
+    resources = f"          resources: {{{{ toJson {values}.resources }}}}\n"
+    placement = "".join(
+        f"{{{{- with {value} }}}}\n      {field}: {{{{ toJson . }}}}\n{{{{- end }}}}\n"
+        for field, value in (
+            ("imagePullSecrets", ".Values.imagePullSecrets"),
+            ("nodeSelector", f"{values}.nodeSelector"),
+            ("tolerations", f"{values}.tolerations"),
+        )
+    )
+    priority = "{{- with .Values.priorityClassName }}\n      priorityClassName: {{ . | quote }}\n{{- end }}\n"
+    rules = [
+        (r"(?<=\n)  replicas: \d+\n", f"  replicas: {{{{ {values}.replicas }}}}\n"),
+        (r"(?<=\n)      priorityClassName: .+\n", priority),
+        (r"(?<=\n)      containers:\n", f"{placement}      containers:\n"),
+        (r"(?<= image: )penstock:\S+", '{{ include "penstock.image" . | quote }}'),
+        (r"(?<= imagePullPolicy: )\w+", "{{ .Values.image.pullPolicy }}"),
+        (r"(?<=--log-level=)\w+", "{{ .Values.logLevel }}"),
+        (r"(?<=\n)          resources:\n(            .*\n)+", resources),
+        (r"(?<=\n)          ports:\n", f"{_arguments(path.stem)}          ports:\n"),
+    ]
+    for pattern, replacement in rules:
+        text, count = re.subn(pattern, replacement, text)
+        if count != 1:
+            raise GenerateError(f"config/{path}: {pattern!r} is there {count} times, not once; mend deploy/generate.py")
+    return text
+
+
+def _arguments(program: str) -> str:
+    """What components add to the arguments of a program, each when its component is asked for."""
+    lines = []
+    for name in components():
+        lines += [
+            f"{{{{- if {condition(name)} }}}}\n            - {argument}\n{{{{- end }}}}\n"
+            for argument in _added(name, f"penstock-{program}")
+        ]
+        for value, option in _VALUED_ARGUMENTS.get(name, {}).items() if program == "webhook" else ():
+            holder = condition(name).removesuffix(".enabled")
+            lines.append(f"{{{{- with {holder}.{value} }}}}\n            - {option}={{{{ . }}}}\n{{{{- end }}}}\n")
+    return "".join(lines)
+
+
+def _added(component: str, deployment: str) -> Iterator[str]:
+    kustomization = yaml.safe_load((CONFIG / "components" / component / "kustomization.yaml").read_text("utf-8"))
+    for patch in kustomization.get("patches", ()):
+        if patch["target"].get("name") == deployment:
+            for operation in yaml.safe_load(patch["patch"]):
+                yield _argument(component, operation)
+
+
+def _argument(component: str, operation: dict[str, Any]) -> str:
+    if (operation["op"], operation["path"]) != ("add", "/spec/template/spec/containers/0/args/-"):
+        raise GenerateError(
+            f"config/components/{component}/kustomization.yaml: {operation['op']} {operation['path']}: the chart can "
+            "follow only patches that add an argument; teach deploy/generate.py the other"
+        )
+    return str(operation["value"])
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(f"{path}\n" for path in write())

@@ -1,0 +1,115 @@
+"""The rendered chart on a real apiserver: taken as it is, the same when it comes again, its certificate kept."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from controller.kube.apply import apply, delete
+from controller.kube.client import Client
+from controller.sandbox import Sandbox
+from tests.support import renderer
+from tests.support.eventually import eventually
+
+CHART = Path(__file__).resolve().parents[3] / "deploy" / "chart"
+REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+Json = dict[str, Any]
+
+pytestmark = pytest.mark.integration
+
+
+class Release:
+    """The chart with everything on, for a cluster and a namespace in it."""
+
+    def __init__(self, sandbox: Sandbox, client: Client, namespace: str) -> None:
+        self.client = client
+        self.namespace = namespace
+        self._kubeconfig = sandbox.kubeconfig
+        self._objects: list[Json] = []
+
+    def render(self, **values: Any) -> list[Json]:
+        """As `helm install` and `helm upgrade` render it: `lookup` sees the cluster."""
+        everything = {"runtimeClass": {"enabled": True, "default": "kata"}, "podPolicies": {"enabled": True}, **values}
+        rendered = renderer.helm(CHART, everything, namespace=self.namespace, kubeconfig=self._kubeconfig)
+        self._objects = renderer.objects(rendered)
+        return self._objects
+
+    async def remove(self) -> None:
+        """Remove all but the CRDs, which stay for other tests as they stay when Helm uninstalls."""
+        await delete(self.client, [one for one in self._objects if one["kind"] != "CustomResourceDefinition"])
+
+    async def versions(self) -> dict[str, str]:
+        """Which version each object has in the cluster."""
+        paths = [f"{REGISTRATIONS}/{name}" for name in ("penstock", "penstock-runtime-class", "penstock-pod-policies")]
+        of_ours = f"/namespaces/{self.namespace}"
+        paths += [f"/api/v1{of_ours}/{kind}" for kind in ("secrets/penstock-webhook-tls", "services/penstock-webhook")]
+        paths += [f"/api/v1{of_ours}/serviceaccounts/{name}" for name in ("penstock-controller", "penstock-webhook")]
+        paths += [f"/apis/policy/v1{of_ours}/poddisruptionbudgets/penstock-webhook"]
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        paths += [f"{rbac}{of_ours}/{kind}/penstock-leader-election" for kind in ("roles", "rolebindings")]
+        paths += [f"{rbac}/clusterroles/{name}" for name in ("penstock-webhook-pod-policies", "penstock-controller")]
+        return {path: (await self.get(path))["metadata"]["uid"] + await self._fields(path) for path in paths}
+
+    async def _fields(self, path: str) -> str:
+        # status is other people's to write at any time; what was applied and when stands here
+        return str(
+            [entry for entry in (await self.get(path))["metadata"]["managedFields"] if entry["manager"] == "penstock"]
+        )
+
+    async def get(self, path: str) -> Json:
+        found: Json = orjson.loads(await self.client.get(path))
+        return found
+
+
+@pytest.fixture
+async def release(sandbox: Sandbox, admin: Client, namespace: str) -> AsyncIterator[Release]:
+    made = Release(sandbox, admin, namespace)
+    yield made
+    await made.remove()
+
+
+async def test_everything_is_taken_and_a_second_time_changes_nothing(release: Release) -> None:
+    first = release.render()
+    await apply(release.client, first)
+    before = await release.versions()
+
+    second = release.render()
+    await apply(release.client, second)
+
+    assert second == first
+    assert await release.versions() == before
+
+
+async def test_a_certificate_that_is_deleted_is_made_anew_and_trusted(release: Release) -> None:
+    await apply(release.client, release.render())
+    path = f"/api/v1/namespaces/{release.namespace}/secrets/penstock-webhook-tls"
+    before = (await release.get(path))["data"]
+    await release.client.delete(path)
+
+    await apply(release.client, release.render())
+
+    after = (await release.get(path))["data"]
+    assert after["tls.crt"] != before["tls.crt"]
+    for entry in (await release.get(f"{REGISTRATIONS}/penstock"))["webhooks"]:
+        assert entry["clientConfig"]["caBundle"] == after["ca.crt"]
+    assert base64.b64decode(after["ca.crt"]).startswith(b"-----BEGIN CERTIFICATE-----")
+
+
+async def test_the_programs_pods_meet_the_restricted_standard_and_the_quota(release: Release) -> None:
+    standard = {"pod-security.kubernetes.io/enforce": "restricted"}
+    label = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": release.namespace, "labels": standard}}
+    await apply(release.client, [label])
+
+    await apply(release.client, release.render())
+
+    async def all_made() -> bool:
+        pods = (await release.get(f"/api/v1/namespaces/{release.namespace}/pods"))["items"]
+        programs = [pod["metadata"]["labels"]["app.kubernetes.io/name"] for pod in pods]
+        return sorted(programs) == ["penstock-controller"] * 2 + ["penstock-webhook"] * 2
+
+    await eventually(all_made, message="the Deployments' pods were not admitted")

@@ -1,0 +1,276 @@
+"""The chart against config/: what Helm renders is what kustomize builds, whatever is switched on."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from tests.support import renderer
+from tests.support.deployments import container_of, options_of
+
+ROOT = Path(__file__).resolve().parents[3]
+CHART = ROOT / "deploy" / "chart"
+Json = dict[str, Any]
+
+VALUES: dict[str, Json] = {
+    "runtime-class": {"runtimeClass": {"enabled": True}},
+    "pod-policies": {"podPolicies": {"enabled": True}},
+    "pod-template-policies": {"podPolicies": {"enabled": True}, "podTemplatePolicies": {"enabled": True}},
+    "scheduling-policies": {"schedulingPolicies": {"enabled": True}},
+    "default-scheduling-policies": {"defaultSchedulingPolicies": {"enabled": True}},
+    "cert-manager": {"certificate": {"source": "cert-manager"}},
+}
+"""What asks for each component, in the order of a kustomization."""
+
+BESIDE = {"pod-template-policies": ("pod-policies",)}
+"""Components that are worth nothing without others."""
+
+pytestmark = pytest.mark.integration
+
+
+def by_name(objects: Iterable[Json]) -> dict[str, Json]:
+    named = {}
+    for one in objects:
+        metadata = one["metadata"]
+        named[f"{one['apiVersion']} {one['kind']} {metadata.get('namespace', '')}/{metadata['name']}"] = one
+    return named
+
+
+REGISTRATIONS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+
+
+def built(folder: Path, *components: str) -> dict[str, Json]:
+    """What kustomize builds of everything and these components, without the Namespace, which is Helm's to make."""
+    kustomization = {
+        "resources": [os.path.relpath(ROOT / "config" / "default", folder)],
+        "components": [os.path.relpath(ROOT / "config" / "components" / name, folder) for name in components],
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    return by_name(one for one in renderer.kustomize(folder) if one["kind"] != "Namespace")
+
+
+def rendered(**values: Any) -> dict[str, Json]:
+    return by_name(renderer.objects(renderer.helm(CHART, values)))
+
+
+def without_what_helm_adds(objects: dict[str, Json]) -> dict[str, Json]:
+    """Without the generated certificate and the mark that keeps CRDs: config/ leaves both to others."""
+    kept = {name: one for name, one in objects.items() if name != "v1 Secret penstock-system/penstock-webhook-tls"}
+    for one in kept.values():
+        if one["kind"] == "CustomResourceDefinition":
+            assert one["metadata"].pop("annotations") == {"helm.sh/resource-policy": "keep"}
+        for entry in one.get("webhooks", ()):
+            entry["clientConfig"].pop("caBundle", None)
+    return kept
+
+
+@pytest.mark.parametrize(
+    "components",
+    [
+        (),
+        *((*BESIDE.get(name, ()), name) for name in VALUES),
+        tuple(VALUES),
+    ],
+    ids=lambda components: "+".join(components) or "default",
+)
+def test_the_chart_is_what_kustomize_builds(tmp_path: Path, components: tuple[str, ...]) -> None:
+    values = {key: value for name in components for key, value in VALUES[name].items()}
+
+    ours = without_what_helm_adds(rendered(**values))
+    theirs = built(tmp_path.resolve(), *components)
+
+    assert sorted(ours) == sorted(theirs)
+    # Components add arguments in the order in which they are named, and an option's place says nothing.
+    for one in (*ours.values(), *theirs.values()):
+        if one["kind"] == "Deployment":
+            one["spec"]["template"]["spec"]["containers"][0]["args"].sort()
+    for name, one in ours.items():
+        assert one == theirs[name], name
+
+
+@pytest.fixture
+def documented(tmp_path: Path) -> list[Json]:
+    """The kustomizations that docs/install.md shows, with their commented lines switched on, for `tmp_path`."""
+    text = (ROOT / "docs" / "install.md").read_text().replace("  # - penstock/", "  - penstock/")
+    config = os.path.relpath(ROOT / "config", tmp_path.resolve())
+    blocks = [block.partition("```")[0] for block in text.split("```yaml\n")[1:]]
+    return [yaml.safe_load(block.replace("penstock/config", config)) for block in blocks]
+
+
+def test_the_documented_kustomization_builds(tmp_path: Path, documented: list[Json]) -> None:
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(documented[0]))
+
+    objects = by_name(renderer.kustomize(tmp_path.resolve()))
+
+    for name in ("penstock-controller", "penstock-webhook"):
+        image = container_of(objects[f"apps/v1 Deployment penstock-system/{name}"])["image"]
+        assert image == "registry.example.com/penstock:0.1.0"
+    registrations = [one for one in objects.values() if one["kind"].endswith("WebhookConfiguration")]
+    assert {one["kind"] for one in registrations} == REGISTRATIONS
+    for one in registrations:
+        assert one["metadata"]["annotations"] == {"cert-manager.io/inject-ca-from": "penstock-system/penstock-webhook"}
+
+
+def test_the_documented_certificate_of_ones_own_reaches_every_registration(
+    tmp_path: Path, documented: list[Json]
+) -> None:
+    kustomization = {**documented[0], **documented[1]}
+    kustomization["components"] = [one for one in kustomization["components"] if "cert-manager" not in one]
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    for name in ("ca.crt", "tls.crt", "tls.key"):
+        (tmp_path / name).write_text(f"text of {name}\n" * 20)
+
+    objects = by_name(renderer.kustomize(tmp_path.resolve()))
+
+    secret = objects["v1 Secret penstock-system/penstock-webhook-tls"]
+    assert set(secret["data"]) == {"ca.crt", "tls.crt", "tls.key"}
+    trusted = [entry["clientConfig"]["caBundle"] for one in objects.values() for entry in one.get("webhooks", ())]
+    assert {base64.b64decode(one) for one in trusted} == {(tmp_path / "ca.crt").read_bytes()}
+
+
+def test_every_component_is_compared() -> None:
+    assert set(VALUES) == {folder.name for folder in (ROOT / "config" / "components").iterdir() if folder.is_dir()}
+
+
+def test_every_feature_reaches_the_webhook_as_an_option_it_knows() -> None:
+    objects = rendered(
+        runtimeClass={"enabled": True, "default": "kata.v2-a"}, podPolicies={"enabled": True}, logLevel="debug"
+    )
+    options = options_of(objects["apps/v1 Deployment penstock-system/penstock-webhook"])
+
+    assert (options["runtime_classes"], options["default_runtime_class"]) == (True, "kata.v2-a")
+    assert options["pod_policies"] is True
+    assert options["log_level"] == "debug"
+    assert options_of(objects["apps/v1 Deployment penstock-system/penstock-controller"])["log_level"] == "debug"
+
+
+def test_nothing_is_left_in_the_usual_namespace_when_the_release_has_another() -> None:
+    everything = {key: value for name in VALUES for key, value in VALUES[name].items()}
+    templates = renderer.helm(CHART, everything, namespace="12345")
+    objects = renderer.objects(templates)
+
+    assert "penstock-system" not in json.dumps(objects)
+    elsewhere = [one for one in objects if one["metadata"].get("namespace", "12345") != "12345"]
+    assert [one["metadata"]["name"] for one in elsewhere] == ["sp:kube-system-privileged"]
+    controller = by_name(objects)["apps/v1 Deployment 12345/penstock-controller"]
+    assert options_of(controller)["lease_namespace"] == "12345"
+
+
+def test_values_go_where_they_belong() -> None:
+    toleration = {"key": "infra", "operator": "Exists"}
+    objects = rendered(
+        image={"repository": "registry.example.com/penstock", "tag": "1.2", "pullPolicy": "Always"},
+        imagePullSecrets=[{"name": "registry"}],
+        priorityClassName="",
+        controller={"replicas": 3, "resources": {"limits": {"memory": "4Gi"}}},
+        webhook={
+            "replicas": 5,
+            "nodeSelector": {"pool": "infra"},
+            "tolerations": [toleration],
+            "failurePolicy": "Fail",
+            "excludedNamespaces": ["kube-system", "build"],
+        },
+        podPolicies={"enabled": True},
+    )
+    controller = objects["apps/v1 Deployment penstock-system/penstock-controller"]["spec"]
+    webhook = objects["apps/v1 Deployment penstock-system/penstock-webhook"]["spec"]
+
+    assert (controller["replicas"], webhook["replicas"]) == (3, 5)
+    for spec in (controller, webhook):
+        assert spec["template"]["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+        assert "priorityClassName" not in spec["template"]["spec"]
+        container = container_of({"spec": spec})
+        assert (container["image"], container["imagePullPolicy"]) == ("registry.example.com/penstock:1.2", "Always")
+    assert container_of({"spec": controller})["resources"]["limits"] == {"memory": "4Gi"}
+    assert webhook["template"]["spec"]["nodeSelector"] == {"pool": "infra"}
+    assert webhook["template"]["spec"]["tolerations"] == [toleration]
+    assert "v1 ResourceQuota penstock-system/penstock-critical-pods" not in objects
+    entries = [entry for one in objects.values() for entry in one.get("webhooks", ())]
+    assert {"queued-pods.penstock.dev", "pod-policies.penstock.dev"} <= {entry["name"] for entry in entries}
+    for entry in entries:
+        assert entry["failurePolicy"] == "Fail"
+        (names,) = [
+            one["values"]
+            for one in entry["namespaceSelector"]["matchExpressions"]
+            if one["key"] == "kubernetes.io/metadata.name"
+        ]
+        assert names == ["kube-system", "build", "penstock-system"]
+
+
+def test_a_digest_goes_before_the_tag() -> None:
+    digest = "sha256:" + "a" * 64
+    objects = rendered(image={"tag": "1.2", "digest": digest})
+
+    image = container_of(objects["apps/v1 Deployment penstock-system/penstock-controller"])["image"]
+    assert image == f"penstock@{digest}"
+
+
+def test_without_crds_there_are_none() -> None:
+    assert not [one for one in rendered(crds={"enabled": False}).values() if one["kind"].startswith("CustomRes")]
+
+
+def test_the_generated_certificate_is_for_the_service_and_trusted_by_every_registration() -> None:
+    objects = rendered(podPolicies={"enabled": True}, runtimeClass={"enabled": True})
+    data = objects["v1 Secret penstock-system/penstock-webhook-tls"]["data"]
+    pem = {key: base64.b64decode(value) for key, value in data.items()}
+    authority, serving = (x509.load_pem_x509_certificate(pem[key]) for key in ("ca.crt", "tls.crt"))
+
+    serving.verify_directly_issued_by(authority)
+    names = serving.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["penstock-webhook.penstock-system.svc"]
+    assert load_pem_private_key(pem["tls.key"], None).public_key() == serving.public_key()
+    assert (serving.not_valid_after_utc - serving.not_valid_before_utc).days == 3650
+    trusted = [entry["clientConfig"]["caBundle"] for one in objects.values() for entry in one.get("webhooks", ())]
+    assert set(trusted) == {data["ca.crt"]}
+
+
+def test_a_provided_certificate_is_trusted_and_no_other_made() -> None:
+    pem = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"
+    objects = rendered(certificate={"source": "provided", "caBundle": pem})
+
+    assert not [one for one in objects.values() if one["kind"] == "Secret"]
+    (one, two) = objects["admissionregistration.k8s.io/v1 MutatingWebhookConfiguration /penstock"]["webhooks"]
+    assert one["clientConfig"]["caBundle"] == two["clientConfig"]["caBundle"] == base64.b64encode(pem.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({"replicas": 3}, "at '': additional properties 'replicas' not allowed"),
+        ({"webhook": {"replica": 3}}, "at '/webhook': additional properties 'replica' not allowed"),
+        ({"controller": {"replicas": "2"}}, "at '/controller/replicas': got string, want integer"),
+        ({"webhook": {"replicas": 0}}, "at '/webhook/replicas': minimum: got 0, want 1"),
+        ({"webhook": {"failurePolicy": "Retry"}}, "at '/webhook/failurePolicy': value must be one of 'Ignore', 'Fail'"),
+        ({"webhook": {"excludedNamespaces": ["A"]}}, "at '/webhook/excludedNamespaces/0': 'A' does not match pattern"),
+        ({"logLevel": "loud"}, "at '/logLevel': value must be one of"),
+        ({"runtimeClass": {"default": "kata"}}, "at '/runtimeClass/enabled': value must be true"),
+        ({"runtimeClass": {"enabled": True, "default": "Kata"}}, "at '/runtimeClass/default': 'Kata' does not match"),
+        ({"certificate": {"source": "provided"}}, "at '/certificate/caBundle': minLength: got 0, want 1"),
+        ({"certificate": {"caBundle": "-----BEGIN CERTIFICATE-----\nMII"}}, "at '/certificate/caBundle': maxLength"),
+        ({"controller": {"resources": {"request": {}}}}, "at '/controller/resources': additional properties 'request'"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_path(values: Json, fault: str) -> None:
+    with pytest.raises(renderer.RenderError) as caught:
+        renderer.helm(CHART, values)
+
+    assert fault in str(caught.value)
+
+
+def test_the_notes_say_how_to_see_that_it_works_and_what_is_on() -> None:
+    off = renderer.helm(CHART, {}, namespace="elsewhere")["penstock/templates/NOTES.txt"]
+    values = {"runtimeClass": {"enabled": True, "default": "kata"}, "podPolicies": {"enabled": True}}
+    on = renderer.helm(CHART, values)["penstock/templates/NOTES.txt"]
+
+    assert "kubectl -n elsewhere wait deployment --all" in off
+    assert "Switched on: nothing but queues.\n" in off
+    assert "  - RuntimeClasses (cluster's default: kata)\n  - pod scheduling policies\n" in on

@@ -1,0 +1,78 @@
+"""What SchedulingPolicies say of themselves, and what becomes of pods while one is faulty."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from tests.support.accounts import POLICIES_PATH, AccountTeam, noted_of
+from tests.support.eventually import eventually
+from tests.support.team import OURS, Json
+
+pytestmark = pytest.mark.integration
+
+OUTSIDE_ITS_FORMS: Json = {
+    "allowed": {"tolerations": [{"keys": ["x"], "operators": ["Exists"], "effects": []}]},
+    "default": {"tolerations": [{"key": "y", "operator": "Exists"}]},
+}
+
+
+async def says(team: AccountTeam, name: str, *, pods: int = 0, active: str = "True Ready") -> str:
+    """Wait until the policy's status says this of the spec as it is; return the condition's message."""
+
+    async def said() -> str:
+        found = orjson.loads(await team.client.get(f"{OURS}/{POLICIES_PATH}/{name}"))
+        condition = next(c for c in found["status"]["conditions"] if c["type"] == "Active")
+        assert condition["observedGeneration"] == found["metadata"]["generation"]
+        assert (found["status"]["pods"], f"{condition['status']} {condition['reason']}") == (pods, active)
+        return str(condition["message"])
+
+    return await eventually(said, message=f"{name} does not say {pods} and {active}")
+
+
+async def test_a_policy_counts_the_pods_that_it_changed_as_they_come_and_go(team: AccountTeam) -> None:
+    name = await team.policy("own", default={"nodeSelector": {"a": "b"}})
+    quiet = await team.policy("quiet", mode="Audit", default={"nodeSelector": {"c": "d"}})
+    await team.in_effect()
+    await says(team, name)
+    pods = [await team.pod(pod, queue=None) for pod in ("one", "two")]
+    assert [noted_of(pod) for pod in pods] == [f"SchedulingPolicy/{name}"] * 2
+    await team.pod("three", queue=None, spec={"nodeSelector": {"a": "b"}})
+    await says(team, name, pods=2)
+    assert await says(team, quiet) == "Tells the audit log of pods of accounts that may use it"
+    await team.delete("two")
+    await says(team, name, pods=1)
+
+
+async def test_a_faulty_policy_says_what_is_wrong_refuses_pods_and_works_when_it_is_mended(team: AccountTeam) -> None:
+    name = await team.policy("own", **OUTSIDE_ITS_FORMS)
+    message = await says(team, name, active="False Invalid")
+    assert message.startswith("spec.default.tolerations is y, allowed is key x, operator Exists, any effect")
+    text = (
+        f"may use none of the SchedulingPolicies that are valid; correct SchedulingPolicy '{name}', which is faulty "
+        "(see its status)"
+    )
+
+    async def judged() -> bool:
+        return text in str((await team.tried())[0].get("message"))
+
+    await eventually(judged, message="the faulty policy does not count")
+    await team.change(POLICIES_PATH, name, {"default": {"tolerations": [{"key": "x", "operator": "Exists"}]}})
+    await says(team, name)
+
+    async def mended() -> bool:
+        return bool((await team.tried())[0]["kind"] == "Pod")
+
+    await eventually(mended, message="the mended policy does not count")
+
+
+async def test_a_faulty_policy_that_is_not_enforced_refuses_nothing(team: AccountTeam) -> None:
+    name = await team.policy("own", mode="Warn", **OUTSIDE_ITS_FORMS)
+    await says(team, name, active="False Invalid")
+
+    async def warned() -> bool:
+        pod, warnings = await team.tried()
+        assert pod["kind"] == "Pod"
+        return any(f"correct SchedulingPolicy '{name}'" in warning for warning in warnings)
+
+    await eventually(warned, message="nobody is told of the faulty policy")

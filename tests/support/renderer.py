@@ -1,0 +1,77 @@
+"""What Helm and kustomize make of our files, by `render`: a small Go program around their own libraries, built once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from controller.sandbox import gobuild, toolchain
+from controller.sandbox.layout import cache_folder
+from controller.sandbox.progress import Progress
+
+Json = dict[str, Any]
+
+_MODULE = Path(__file__).parent / "render"
+_SECONDS = 60
+
+
+class RenderError(Exception):
+    """What the tool says is wrong."""
+
+
+def ensure() -> Path:
+    """The program, built if this version of it never was; that takes a minute or two."""
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(_MODULE.iterdir()))).hexdigest()[:8]
+    folder = cache_folder() / f"render-{platform.system()}-{platform.machine()}-{digest}".lower()
+    program = folder / "render"
+    if not program.exists():
+        progress = Progress()
+        with gobuild.one_builder(folder, progress):
+            if not program.exists():
+                gobuild.build(toolchain.go(folder.parent, progress), _MODULE, ".", program, progress=progress)
+    return program
+
+
+def helm(
+    chart: Path, values: Mapping[str, Any], *, namespace: str = "penstock-system", kubeconfig: Path | None = None
+) -> dict[str, str]:
+    """What `helm template` writes, by template: text. With a kubeconfig, what `helm install` would send there."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(dict(values), file)
+        file.flush()
+        cluster = [str(kubeconfig)] if kubeconfig else []
+        rendered: dict[str, str] = json.loads(_run("helm", str(chart), namespace, file.name, *cluster))
+    return rendered
+
+
+def kustomize(folder: Path) -> list[Json]:
+    """What `kustomize build` writes."""
+    return list(_objects(_run("kustomize", str(folder))))
+
+
+def objects(rendered: Mapping[str, str]) -> list[Json]:
+    """The objects in a rendered chart."""
+    return [one for name, text in rendered.items() if name.endswith(".yaml") for one in _objects(text)]
+
+
+def _objects(text: str) -> Iterator[Json]:
+    return (document for document in yaml.safe_load_all(text) if document is not None)
+
+
+def _run(*arguments: str) -> str:
+    done = subprocess.run([ensure(), *arguments], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if done.returncode != 0:
+        raise RenderError(done.stderr.strip())
+    return done.stdout
+
+
+if __name__ == "__main__":
+    Progress().say(f"the renderer of the tests is {ensure()}")

@@ -1,0 +1,36 @@
+"""Worlds of the webhook for unit tests: one in which there is nothing, to be extended by what a test is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from controller.core.pod_policies import Policy
+from controller.core.scheduling_policies.levels import Levels
+from webhook.world import RuntimeClasses
+
+TRUSTED = "system:serviceaccount:penstock-system:penstock-controller"
+
+
+class EmptyWorld:
+    """No namespaces, queues, classes or policies."""
+
+    runtime_classes: RuntimeClasses | None = None
+    default_priority_class = ""
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        return {}
+
+    def has_local_queue(self, namespace: str, name: str) -> bool:
+        return False
+
+    def pod_policies(self, namespace: str) -> Sequence[Policy]:
+        return ()
+
+    def template_policies(self, namespace: str) -> Sequence[Policy]:
+        return ()
+
+    def trusts(self, user: str) -> bool:
+        return user == TRUSTED
+
+    def scheduling_policies(self, namespace: str, account: str) -> Levels:
+        return ()

@@ -1,0 +1,136 @@
+"""The chart's files: written anew from config/ when that changes, and each value said once, described and bounded."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deploy import generate
+
+CHART = generate.ROOT / "deploy" / "chart"
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
+FOR_HELM = {"global"}
+"""In the schema for Helm's sake, not for users."""
+
+
+def test_the_committed_templates_are_those_of_config() -> None:
+    folder = generate.DESTINATION
+    committed = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.yaml")}
+    rendered = generate.render()
+
+    stale = sorted(name for name in committed.keys() | rendered.keys() if committed.get(name) != rendered.get(name))
+
+    assert not stale, f"the chart differs from config/ in {', '.join(stale)}: run `make generate`"
+
+
+def test_generating_removes_what_no_file_stands_for(tmp_path: Path) -> None:
+    (tmp_path / "rbac").mkdir()
+    (tmp_path / "rbac" / "old.yaml").write_text("{}")
+
+    written = generate.write(tmp_path)
+
+    assert sorted(tmp_path.rglob("*.yaml")) == sorted(written)
+
+
+def test_braces_in_config_stay_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(generate, "CONFIG", tmp_path)
+    (tmp_path / "components").mkdir()
+    (tmp_path / "crd").mkdir()
+    (tmp_path / "crd" / "kind.yaml").write_text('\nmetadata:\n  name: "{{ x }}"\n')
+
+    assert '"{{ "{{" }} x }}"' in generate.render()["crd/kind.yaml"]
+
+
+@pytest.fixture
+def manifests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A small config/ to spoil."""
+    monkeypatch.setattr(generate, "CONFIG", tmp_path)
+    (tmp_path / "manager").mkdir()
+    (tmp_path / "components" / "new").mkdir(parents=True)
+    source = generate.ROOT / "config" / "manager" / "webhook.yaml"
+    (tmp_path / "manager" / "webhook.yaml").write_text(source.read_text())
+    return tmp_path
+
+
+def component(config: Path, operation: str) -> None:
+    patch = {"target": {"kind": "Deployment", "name": "penstock-webhook"}, "patch": operation}
+    (config / "components" / "new" / "kustomization.yaml").write_text(yaml.safe_dump({"patches": [patch]}))
+
+
+def test_a_new_component_adds_its_argument_when_it_is_asked_for(manifests: Path) -> None:
+    component(manifests, "[{op: add, path: /spec/template/spec/containers/0/args/-, value: --new}]")
+
+    text = generate.render()["manager/webhook.yaml"]
+
+    assert "{{- if .Values.new.enabled }}\n            - --new\n{{- end }}\n" in text
+
+
+def test_a_patch_that_the_chart_cannot_follow_is_named(manifests: Path) -> None:
+    component(manifests, "[{op: remove, path: /spec/replicas}]")
+
+    with pytest.raises(generate.GenerateError, match=r"new/kustomization.yaml: remove /spec/replicas: the chart can"):
+        generate.render()
+
+
+def test_a_place_for_a_value_that_is_gone_is_named(manifests: Path) -> None:
+    component(manifests, "[]")
+    file = manifests / "manager" / "webhook.yaml"
+    file.write_text(file.read_text().replace("  replicas: 2\n", ""))
+
+    with pytest.raises(generate.GenerateError, match=r"config/manager/webhook.yaml: .*replicas.* 0 times"):
+        generate.render()
+
+
+def test_every_component_is_off_until_asked_for() -> None:
+    asked_for = {
+        name: generate.condition(name).removeprefix(".Values.").removesuffix(".enabled")
+        for name in generate.components()
+        if name != "cert-manager"
+    }
+
+    assert {name: VALUES.get(value, {}).get("enabled") for name, value in asked_for.items()} == dict.fromkeys(
+        asked_for, False
+    )
+    assert VALUES["certificate"]["source"] != "cert-manager"
+
+
+def test_chart_and_project_have_one_version() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    project = tomllib.loads((generate.ROOT / "pyproject.toml").read_text())["project"]
+
+    assert {chart["version"], chart["appVersion"]} == {project["version"]}
+    assert chart["description"] == project["description"]
+
+
+def paths(values: dict[str, Any], schema: dict[str, Any], where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every value that the schema knows by name, with its part of the schema; the two must name the same."""
+    assert set(values) == set(schema["properties"]) - FOR_HELM, where or "the top"
+    assert schema["additionalProperties"] is False, where or "the top"
+    for name, part in schema["properties"].items():
+        yield f"{where}/{name}", part
+        if "properties" in part:
+            yield from paths(values[name], part, f"{where}/{name}")
+
+
+def test_values_and_schema_name_the_same_and_nothing_else_is_taken() -> None:
+    assert len(dict(paths(VALUES, SCHEMA))) > len(SCHEMA["properties"])
+
+
+def test_the_schema_describes_every_value() -> None:
+    bare = [path for path, part in paths(VALUES, SCHEMA) if not part.get("description") and "$ref" not in part]
+
+    assert not bare
+
+
+def test_every_value_is_read_by_a_template() -> None:
+    text = "".join(file.read_text() for file in (CHART / "templates").rglob("*") if file.is_file())
+    leaves = [path for path, part in paths(VALUES, SCHEMA) if "properties" not in part and path != "/global"]
+
+    assert [leaf for leaf in leaves if f".Values{leaf.replace('/', '.')}" not in text] == []

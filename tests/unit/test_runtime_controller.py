@@ -1,0 +1,35 @@
+"""What a leader waits for before it counts and decides."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from controller.runtime.controller import Controller
+from controller.runtime.status_lane import StatusLane
+from controller.telemetry.metrics import ControllerMetrics
+from tests.support.fake_client import FakeClient
+
+
+async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    counting = asyncio.Event()
+
+    async def run(_: StatusLane) -> None:
+        counting.set()
+
+    monkeypatch.setattr(StatusLane, "run", run)
+    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1)
+    *first, last = controller._informers
+    async with asyncio.TaskGroup() as group:
+        group.create_task(controller._report_statuses(), name="statuses")
+        for informer in first:
+            informer.synced.set()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert (counting.is_set(), controller.unsynced()) == (False, f"not listed yet: {last.resource}")
+        last.synced.set()
+        async with asyncio.timeout(5):
+            await counting.wait()
+    assert controller.unsynced() is None
+    assert not any(informer.synced.is_set() for informer in controller._side_informers)

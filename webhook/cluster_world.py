@@ -1,0 +1,146 @@
+"""The World of a live cluster: kept by informers, and asked for where they may be behind."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+from urllib.parse import quote
+
+from controller.cache.pod_policies import Policies
+from controller.core.keys import DEFAULT_RUNTIME_CLASS
+from controller.core.pod_policies import Policy, Target
+from controller.core.scheduling_policies.levels import Levels
+from controller.kube.client import Client
+from controller.kube.decode import decode_metadata, decode_runtime_class
+from controller.kube.wire import Owned
+from webhook import runtime_classes
+from webhook.account_policies import AccountPolicies
+from webhook.live import ask
+from webhook.review import Request
+from webhook.runtime_class_step import choose
+from webhook.runtime_classes import KnownClasses
+
+NAMESPACES: Final = "/api/v1/namespaces"
+
+
+class Lookups:
+    """Metadata of one kind by (namespace, name), kept by an informer."""
+
+    def __init__(self) -> None:
+        self._labels: dict[tuple[str, str], Mapping[str, str]] = {}
+
+    def replace(self, items: Iterable[Owned]) -> None:
+        """All objects there are."""
+        self._labels = {(item.namespace, item.name): item.labels or {} for item in items}
+
+    def upsert(self, item: Owned) -> None:
+        """One object is new or changed."""
+        self._labels[(item.namespace, item.name)] = item.labels or {}
+
+    def remove(self, item: Owned) -> None:
+        """One object is gone."""
+        self._labels.pop((item.namespace, item.name), None)
+
+    def get(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        """Return the labels of an object, None when there is none."""
+        return self._labels.get((namespace, name))
+
+    def values(self, label: str) -> set[str]:
+        """Return the values that a label has on any object, the empty one too."""
+        return {labels[label] for labels in self._labels.values() if label in labels}
+
+
+class ClusterWorld:
+    """The World of a live cluster."""
+
+    def __init__(
+        self,
+        runtime_classes: KnownClasses | None = None,
+        account_policies: AccountPolicies | None = None,
+        *,
+        report: Callable[[str], None] = lambda _: None,
+        trusted_users: frozenset[str] = frozenset(),
+    ) -> None:
+        """`report` is told of policies that are in effect for nobody."""
+        self.namespaces = Lookups()
+        self.local_queues = Lookups()
+        self.runtime_classes = runtime_classes
+        self.account_policies = account_policies
+        self.policies = Policies(report)
+        self._trusted_users = trusted_users
+        self._fresh_namespace: tuple[str, Mapping[str, str]] | None = None
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """Labels of a namespace; empty when it is not known."""
+        if self._fresh_namespace is not None and self._fresh_namespace[0] == namespace:
+            return self._fresh_namespace[1]
+        return self.namespaces.get("", namespace) or {}
+
+    def has_local_queue(self, namespace: str, name: str) -> bool:
+        """Whether this LocalQueue exists."""
+        return self.local_queues.get(namespace, name) is not None
+
+    async def completed(self, client: Client, request: Request) -> ClusterWorld:
+        """Return this world with what only the apiserver knows yet, for this one review.
+
+        A namespace and its first pod, or a class and its first pod, are often made at once. Without the namespace's
+        labels the pod would miss its policies and defaults; without the class we would refuse what the apiserver, which
+        asks live too, has just let in. Only the informers know when either is gone, so nothing is kept.
+        """
+        world = self
+        if request.namespace and self.namespaces.get("", request.namespace) is None:
+            namespace = await ask(client, f"{NAMESPACES}/{quote(request.namespace, safe='')}", decode_metadata)
+            if namespace is not None:
+                world = copy.copy(world)
+                world._fresh_namespace = (request.namespace, namespace.labels or {})
+        choice = choose(request, world) if request.operation == "CREATE" else None
+        if choice is None or self.runtime_classes is None or self.runtime_classes.get(choice.name) is not None:
+            return world
+        found = await ask(client, f"{runtime_classes.PATH}/{quote(choice.name, safe='')}", decode_runtime_class)
+        if found is not None:
+            world = copy.copy(world)
+            world.runtime_classes = self.runtime_classes.and_also(found)
+        return world
+
+    def pod_policies(self, namespace: str) -> tuple[Policy, ...]:
+        """The policies that may concern pods of this namespace, in order."""
+        return self.policies.of(namespace, self.namespace_labels(namespace))
+
+    def template_policies(self, namespace: str) -> tuple[Policy, ...]:
+        """The policies that may concern templates of pods in this namespace, in order."""
+        return self.policies.of(namespace, self.namespace_labels(namespace), Target.POD_TEMPLATES)
+
+    @property
+    def default_priority_class(self) -> str:
+        """Name of the PriorityClass of pods that name none; empty where there is none, or nobody needs to know."""
+        return "" if self.account_policies is None else self.account_policies.priority_classes.default
+
+    def scheduling_policies(self, namespace: str, account: str) -> Levels:
+        """The SchedulingPolicies of a service account, by level; none where they were not asked for."""
+        return () if self.account_policies is None else self.account_policies.of(namespace, account)
+
+    def trusts(self, user: str) -> bool:
+        """Whether the updates of this user are not judged."""
+        return user in self._trusted_users
+
+    def faulty_policies(self) -> list[tuple[str, str]]:
+        """Kind and name (with its namespace) of policies that break the rules of their kind."""
+        found = [
+            ("PodSchedulingPolicy", f"{namespace}/{name}") if namespace else ("ClusterPodSchedulingPolicy", name)
+            for namespace, name in self.policies.faults
+        ]
+        if self.account_policies is not None:
+            found += [("SchedulingPolicy", policy.name) for policy in self.account_policies.policies.faulty]
+        return found
+
+    def missing_default_classes(self) -> list[str]:
+        """Names of default RuntimeClasses that do not exist: the cluster's, then those of namespaces' labels.
+
+        The cluster's is first so that labels, which others than its owner may write, cannot crowd it out of metrics.
+        """
+        classes = self.runtime_classes
+        if classes is None:
+            return []
+        named = dict.fromkeys((classes.default or "", *sorted(self.namespaces.values(DEFAULT_RUNTIME_CLASS))))
+        return [name for name in named if name and classes.get(name) is None]

@@ -1,0 +1,94 @@
+"""Every metric of the webhook, in one place: prefix, unit, help text, bounded labels (never a pod's name)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from controller.kube.watch import Informer
+
+_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
+_RESULTS = {
+    "mutate": ("changed", "unchanged", "denied", "bad"),
+    "mutate_template": ("changed", "unchanged", "denied", "bad"),
+    "validate": ("allowed", "denied", "bad"),
+}
+_NAMED_MOST: Final = 100
+_OTHERS: Final = "(others)"
+
+
+class WebhookMetrics:
+    """The webhook's metrics, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.reviews = Counter(
+            "penstock_webhook_reviews_total",
+            "Admission reviews, by endpoint and result (changed, unchanged, denied, bad; allowed, denied, bad).",
+            ["endpoint", "result"],
+            registry=self.registry,
+        )
+        for endpoint, results in _RESULTS.items():
+            for result in results:
+                self.reviews.labels(endpoint, result)
+        self.policies = Counter(
+            "penstock_webhook_policies_total",
+            "Pod scheduling policies that concerned a pod, or a template, by policy and by what became of it.",
+            ["policy", "result"],
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "penstock_webhook_review_seconds",
+            "Time from a review's body to its answer, by endpoint.",
+            ["endpoint"],
+            registry=self.registry,
+            buckets=_BUCKETS,
+        )
+        self.source_up = Gauge(
+            "penstock_webhook_source_up",
+            "1 while what the webhook knows of a resource is kept up by a watch, else 0.",
+            ["resource"],
+            registry=self.registry,
+        )
+        self.source_stale_seconds = Gauge(
+            "penstock_webhook_source_stale_seconds",
+            "For how long what the webhook knows of a resource may be out of date; 0 while its watch works.",
+            ["resource"],
+            registry=self.registry,
+        )
+        self.policies_not_in_effect = Gauge(
+            "penstock_webhook_policies_not_in_effect",
+            "Policies that break the rules of their kind, so that they give and allow nothing, by kind and name.",
+            ["kind", "name"],
+            registry=self.registry,
+        )
+        self.missing_defaults = Gauge(
+            "penstock_webhook_missing_default_runtime_class",
+            "Default RuntimeClasses, of the cluster or of namespaces, that do not exist, by name.",
+            ["name"],
+            registry=self.registry,
+        )
+
+    def refresh_sources(self, informers: Iterable[Informer[Any]]) -> None:
+        """Say how well each source is kept up."""
+        for informer in informers:
+            stale = informer.stale_seconds
+            self.source_up.labels(informer.resource).set(stale is None)
+            self.source_stale_seconds.labels(informer.resource).set(stale or 0)
+
+    def refresh_faulty(self, policies: Iterable[tuple[str, str]]) -> None:
+        """Name the policies (kind, name) that are not in effect; beyond a hundred, say only how many there are."""
+        _name(self.policies_not_in_effect, sorted(policies))
+
+    def refresh_missing_defaults(self, names: Iterable[str]) -> None:
+        """Name the default classes that do not exist, the first hundred; of the rest, say only how many there are."""
+        _name(self.missing_defaults, ((name,) for name in names))
+
+
+def _name(gauge: Gauge, rows: Iterable[tuple[str, ...]]) -> None:
+    """Set a gauge to 1 for each row of labels, of which the last is the name."""
+    gauge.clear()
+    for number, (*labels, name) in enumerate(rows):
+        gauge.labels(*labels, name if number < _NAMED_MOST else _OTHERS).inc()

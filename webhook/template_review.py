@@ -1,0 +1,97 @@
+"""Reviews of the objects that make pods from a template: where the template stands in each, and what of them counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from webhook.review import BadReview, Request, opened, request_of, resource_of
+
+_TEMPLATE = ("spec", "template")
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A kind of object with a pod template at `path`.
+
+    `is_fixed`: the apiserver lets nobody change the template later. `is_revision`: others make such objects from a
+    template of their own, one for each state or run of it.
+    """
+
+    path: tuple[str, ...] = _TEMPLATE
+    is_fixed: bool = False
+    is_revision: bool = False
+
+
+WORKLOADS: Final[Mapping[tuple[str, str], Workload]] = {
+    ("", "replicationcontrollers"): Workload(is_revision=True),
+    ("apps", "replicasets"): Workload(is_revision=True),
+    ("apps", "deployments"): Workload(),
+    ("apps", "statefulsets"): Workload(),
+    ("apps", "daemonsets"): Workload(),
+    ("batch", "jobs"): Workload(is_fixed=True, is_revision=True),
+    ("batch", "cronjobs"): Workload(("spec", "jobTemplate", *_TEMPLATE)),
+}
+"""By group and plural name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateRequest:
+    """A request about an object with a template. The `pod` of `inner` is the template, empty when there is none."""
+
+    inner: Request
+    workload: Workload
+    has_controller: bool
+    is_terminating: bool
+
+    @property
+    def path(self) -> str:
+        """The template's place as people write it."""
+        return ".".join(self.workload.path)
+
+
+class _Owner(msgspec.Struct):
+    controller: bool | None = None
+
+
+class _Metadata(msgspec.Struct):
+    owners: list[_Owner] | None = msgspec.field(name="ownerReferences", default=None)
+    deletion: str | None = msgspec.field(name="deletionTimestamp", default=None)
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
+def read_template(body: bytes) -> TemplateRequest:
+    """Read the request of a review of an object with a pod template. Raises BadReview when it is of no such kind."""
+    request = opened(body)
+    resource = resource_of(request)
+    workload = WORKLOADS.get(resource) if resource is not None else None
+    if workload is None:
+        raise BadReview("request.resource has no pod template; correct the rules of the webhook configuration")
+    template = _template(request, "object", workload.path)
+    try:
+        holder = msgspec.convert(request.get("object") or {"metadata": {}}, _Object).metadata
+    except msgspec.ValidationError as error:
+        raise BadReview(f"request.object: {error}") from None
+    return TemplateRequest(
+        inner=request_of({**request, "object": template, "oldObject": _template(request, "oldObject", workload.path)}),
+        workload=workload,
+        has_controller=any(owner.controller for owner in holder.owners or ()),
+        is_terminating=holder.deletion is not None,
+    )
+
+
+def _template(request: Mapping[str, Any], which: str, path: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """The template in an object; None without an object, or where the apiserver allows that there is none."""
+    found: Mapping[str, Any] | None = request
+    for name in (which, *path):
+        inner = (found or {}).get(name)
+        if inner is not None and not isinstance(inner, dict):
+            raise BadReview(f"request.{which}: {'.'.join(path)} is not an object")
+        found = inner
+    return found

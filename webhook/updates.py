@@ -1,0 +1,25 @@
+"""Which updates of a pod are judged at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webhook.review import Request
+from webhook.world import World
+
+
+def is_judged_update(request: Request, world: World) -> bool:
+    """An update, of a pod that is there to stay, by somebody who is not trusted.
+
+    Nothing may hold up a pod that is being deleted. Penstock's own controller is trusted: what its release patch adds
+    is the flavor's word, which the account of the pod needs no permission for.
+    """
+    if request.operation != "UPDATE" or request.old is None or world.trusts(request.user):
+        return False
+    return not (request.pod.get("metadata") or {}).get("deletionTimestamp")
+
+
+def is_gated(pod: Mapping[str, Any]) -> bool:
+    """Whether a scheduling gate is on the pod, ours or another."""
+    return bool((pod.get("spec") or {}).get("schedulingGates"))

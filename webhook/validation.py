@@ -1,0 +1,31 @@
+"""The chain of checks at CREATE and UPDATE: each a pure function from a request to a refusal, or to nothing but words.
+
+They see the object as it would be stored, after every mutating webhook, and change nothing. The first refusal ends
+the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from webhook.pod_policies_check import pod_policies_check
+from webhook.review import Answer, Request
+from webhook.scheduling_policies_check import scheduling_policies_check
+from webhook.world import World
+
+Check = Callable[[Request, World], Answer]
+
+CHECKS: tuple[Check, ...] = (pod_policies_check, scheduling_policies_check)
+
+
+def validate(request: Request, world: World) -> Answer:
+    """Send a pod that is being created or updated through the checks; anything else passes."""
+    total = Answer()
+    if request.operation not in ("CREATE", "UPDATE") or request.subresource:
+        return total
+    for check in CHECKS:
+        answer = check(request, world)
+        if answer.denial is not None:
+            return answer
+        total += answer
+    return total
