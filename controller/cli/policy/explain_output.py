@@ -71,7 +71,7 @@ def _document(trace: Trace) -> dict[str, Any]:
 def _step_document(stage: Stage) -> dict[str, Any]:
     return {
         "step": stage.title,
-        "off": stage.is_off,
+        "off": bool(stage.switch),
         "changes": [change.document() for change in stage.changes],
         "warnings": list(stage.answer.warnings),
         "policies": [
@@ -122,8 +122,8 @@ def _lines(trace: Trace) -> Iterator[Text]:
 
 
 def _stage(number: int, stage: Stage) -> Iterator[Text]:
-    if stage.is_off:
-        yield Text(f"{number}. {stage.title}: off; --runtime-classes switches it on, as it does for the webhook")
+    if stage.switch:
+        yield Text(f"{number}. {stage.title}: off; {stage.switch} switches it on, as it does for the webhook")
         return
     refuses = stage.answer.denial is not None
     if not stage.policies:

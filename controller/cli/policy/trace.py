@@ -62,7 +62,8 @@ class Stage:
     answer: Answer
     changes: tuple[Change, ...]
     policies: tuple[PolicyTrace, ...] = ()
-    is_off: bool = False
+    switch: str = ""
+    """Of a step that is off: the option that switches it on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +134,7 @@ def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
                 last,
                 tuple(changes(seen.pod, pod)) if last.operations else (),
                 tuple(_policies(seen.pod, last.outcome)) if last.outcome is not None else (),
-                is_off=_is_off(step, world),
+                switch=_switch(step, world),
             )
         )
     return replace(
@@ -147,10 +148,12 @@ def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
     )
 
 
-def _is_off(step: Step, world: ClusterWorld) -> bool:
-    if step is apply_scheduling_policies:
-        return world.account_policies is None
-    return step is assign_runtime_class and world.runtime_classes is None
+def _switch(step: Step, world: ClusterWorld) -> str:
+    if step is assign_runtime_class and world.runtime_classes is None:
+        return "--runtime-classes"
+    if step is apply_scheduling_policies and world.account_policies is None:
+        return "--scheduling-policies"
+    return ""
 
 
 def _policies(pod: Object, outcome: Outcome) -> Iterator[PolicyTrace]:
