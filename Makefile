@@ -22,7 +22,7 @@ demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes (K
 test: $(VENV)/dev.stamp ## Run every check and every test, on a real control plane too
 	@$(MAKE) --no-print-directory --jobs=3 check oracle render
 	@echo "==> tests"
-	@$(BIN)/pytest $(PYTEST)
+	@$(BIN)/pytest --numprocesses=auto --maxprocesses=4 --dist=loadgroup $(PYTEST)
 
 check: lint types layers ## Run the checks that run nothing: ruff, yamllint, codespell, mypy, import-linter
 

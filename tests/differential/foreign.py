@@ -87,7 +87,7 @@ _SPEC: Final[dict[str, tuple[Any, ...]]] = {
     "terminationGracePeriodSeconds": (30, 1, -1, -2, 0),
     "hostNetwork": (None, True),
     "hostname": (None, "h"),
-    "hostnameOverride": (None, "h"),
+    "hostnameOverride": (None, "h", "h" * 64, "h" * 65, "No", ""),
     "subdomain": (None, "s"),
     "setHostnameAsFQDN": (None, False, True),
     "shareProcessNamespace": (None, False, True),

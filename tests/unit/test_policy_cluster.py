@@ -65,6 +65,7 @@ async def test_one_namespace_is_read_by_name_and_cluster_wide_kinds_whole() -> N
         "/apis/penstock.dev/v1alpha1/clusterpodschedulingpolicies",
         "/apis/penstock.dev/v1alpha1/namespaces/team-a/podschedulingpolicies",
         "/apis/penstock.dev/v1alpha1/namespaces/team-a/localqueues",
+        "/apis/penstock.dev/v1alpha1/schedulingpolicies",
         "/apis/node.k8s.io/v1/runtimeclasses",
         "/apis/scheduling.k8s.io/v1/priorityclasses",
     ]
@@ -156,6 +157,11 @@ def test_a_kind_knows_its_name_in_rights() -> None:
         "clusterpodschedulingpolicies.penstock.dev",
         "podschedulingpolicies.penstock.dev",
         "localqueues.penstock.dev",
+        "schedulingpolicies.penstock.dev",
+        "roles.rbac.authorization.k8s.io",
+        "clusterroles.rbac.authorization.k8s.io",
+        "rolebindings.rbac.authorization.k8s.io",
+        "clusterrolebindings.rbac.authorization.k8s.io",
         "runtimeclasses.node.k8s.io",
         "priorityclasses.scheduling.k8s.io",
     ]

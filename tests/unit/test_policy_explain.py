@@ -189,7 +189,7 @@ def test_a_refusal_names_the_policy_and_leaves_no_pod(tool: Tool) -> None:
     assert "   ClusterPodSchedulingPolicy 'strict' (priority 0) refuses the pod\n" in text
     assert "     nodeSelector: spec.nodeSelector[pool] is 'b', not 'a'\n" in text
     assert "Result: refused by Pod scheduling policies\n  ClusterPodSchedulingPolicy 'strict' refuses the pod" in text
-    assert "4. Queue" not in text
+    assert "Queue" not in text
     answer = tool.answer(a_pod(nodeSelector={"pool": "b"}), strict)
     assert (answer["refusedBy"], answer["directives"]) == ("Pod scheduling policies", {})
     assert answer["message"].startswith("ClusterPodSchedulingPolicy 'strict' refuses the pod: spec.nodeSelector[pool]")
@@ -231,7 +231,8 @@ Filled in, as the apiserver does before it asks the webhook:
      nodeSelector: spec.nodeSelector[pool] is 'a', not 'b'
    Noted on the pod:
      metadata.annotations[{POLICIES}]: + near
-4. Queue: changes the pod
+4. Scheduling policies: off; --scheduling-policies switches it on, as it does for the webhook
+5. Queue: changes the pod
      spec.schedulingGates[0]: + {{name: {GATE}}}
 Result: created, with these changes
 Who creates it is warned:

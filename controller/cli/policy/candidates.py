@@ -27,6 +27,8 @@ class Candidate:
     pod: Object
     maker: str = ""
     """What makes the pod, such as Job 'train'; empty when it is written as a pod."""
+    workload: Object | None = None
+    """That object: policies may change its template before the pod is made from it."""
     user: str = ""
     groups: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -54,9 +56,16 @@ def of_document(document: Object, *, namespace: str | None, default: str = "defa
     where = namespace or own or default
     if workload is not None:
         made = pod_of(document, workload)
-        maker, user = f"{document['kind']} {made.owner!r}", made.user
-        candidate = Candidate(name=made.owner, namespace=where, pod=made.pod, maker=maker, user=user)
-        return _checked(replace(candidate, remarks=made.remarks))
+        candidate = Candidate(
+            name=made.owner,
+            namespace=where,
+            pod=made.pod,
+            maker=f"{document['kind']} {made.owner!r}",
+            workload=document,
+            user=made.user,
+            remarks=made.remarks,
+        )
+        return _checked(candidate)
     name = metadata.get("name") or f"{metadata.get('generateName') or 'pod'}*"
     return _checked(Candidate(name=name, namespace=where, pod=as_written(document)))
 
@@ -71,6 +80,12 @@ def _checked(candidate: Candidate) -> Candidate:
     return candidate
 
 
+def made_from(candidate: Candidate, workload: Object) -> Candidate:
+    """Return the same candidate, made from the workload as it is stored now."""
+    kind = WORKLOADS[workload["apiVersion"], workload["kind"]]
+    return replace(candidate, pod=pod_of(workload, kind).pod, workload=workload)
+
+
 def of_cluster(pod: Object) -> Candidate:
     """Return a pod that exists as it would be created anew."""
     metadata = pod["metadata"]
@@ -79,9 +94,16 @@ def of_cluster(pod: Object) -> Candidate:
         name=metadata["name"],
         namespace=metadata.get("namespace") or "default",
         pod=as_written(pod),
+        user=WORKLOADS["apps/v1", "DaemonSet"].user if _is_of_daemon_set(pod) else "",
         # only nodes may make mirror pods; who made the others no pod says
         groups=("system:nodes",) if is_mirror else (),
     )
+
+
+def _is_of_daemon_set(pod: Object) -> bool:
+    """Whether that controller made a pod that exists: no policy holds what it adds against the pod."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(owner.get("kind") == "DaemonSet" and owner.get("controller") for owner in owners)
 
 
 def request_of(candidate: Candidate) -> Request:

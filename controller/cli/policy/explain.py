@@ -14,10 +14,11 @@ from controller.cli.policy.candidates import Candidate, of_document
 from controller.cli.policy.faults import EXIT_BAD, NoAnswer
 from controller.cli.policy.from_cluster import connected, current_namespace, surroundings_in
 from controller.cli.policy.from_files import documents_of, surroundings_of
-from controller.cli.policy.options import objects_option, webhook_options
+from controller.cli.policy.options import objects_option, scheduling_options, webhook_options
 from controller.cli.policy.surroundings import Settings
 from controller.cli.policy.trace import Result, Trace, trace
 from controller.cli.policy.workloads import KINDS, Unusable, makes_pods
+from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.manifests import Document, ManifestError, parse_documents
 from controller.telemetry.program import connection_options
 
@@ -31,6 +32,7 @@ from controller.telemetry.program import connection_options
 )
 @objects_option
 @webhook_options
+@scheduling_options
 @connection_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def explain(
@@ -39,6 +41,8 @@ def explain(
     objects: tuple[Path, ...],
     runtime_classes: bool,
     default_runtime_class: str | None,
+    scheduling_policies: bool | None,
+    scheduling_policy_merge: str,
     kubeconfig: str | None,
     context: str | None,
     output: str,
@@ -54,7 +58,12 @@ def explain(
       penstock policy explain -f job.yaml -n team-a
       penstock policy explain -f job.yaml --objects policies/
     """
-    settings = Settings(runtime_classes=runtime_classes, default_runtime_class=default_runtime_class)
+    settings = Settings(
+        runtime_classes=runtime_classes,
+        default_runtime_class=default_runtime_class,
+        scheduling_policies=scheduling_policies,
+        scheduling_policy_merge=MergeOption(scheduling_policy_merge),
+    )
     documents = _pods_in(file)
     if objects:
         candidates = _candidates(documents, namespace, "default")
@@ -63,10 +72,8 @@ def explain(
     else:
         candidates = _candidates(documents, namespace, namespace or current_namespace(kubeconfig, context))
         traces = asyncio.run(_ask(candidates, settings, kubeconfig, context))
-    if output == "json":
-        explain_output.show_json(traces)
-    else:
-        explain_output.show_text(traces)
+    show = explain_output.show_json if output == "json" else explain_output.show_text
+    show(traces)
     return EXIT_BAD if any(one.result is Result.REFUSED for one in traces) else 0
 
 

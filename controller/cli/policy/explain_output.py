@@ -10,8 +10,10 @@ import yaml
 from rich.console import Console
 from rich.text import Text
 
+from controller.cli.policy.accounts import AccountTrace
 from controller.cli.policy.changes import as_json
-from controller.cli.policy.trace import PolicyTrace, Result, Stage, Trace
+from controller.cli.policy.trace import JUDGEMENT, TEMPLATE, PolicyTrace, Result, Stage, Trace
+from controller.core.keys import POLICIES
 from controller.core.pod_policies import Mode, Policy
 from controller.core.pod_policies import Result as PolicyResult
 
@@ -29,13 +31,13 @@ _DIRECTIVES: Final = (
 )
 _STYLES: Final = {Result.ALLOWED: "green", Result.CHANGED: "yellow", Result.REFUSED: "red"}
 _DONE: Final = {
-    PolicyResult.CHANGED: "changes the pod",
+    PolicyResult.CHANGED: "changes the {noun}",
     PolicyResult.UNCHANGED: "has nothing to change",
     PolicyResult.CONFLICT: "is left out in part",
-    PolicyResult.REFUSED: "refuses the pod",
-    PolicyResult.WOULD_CHANGE: "would change the pod",
+    PolicyResult.REFUSED: "refuses the {noun}",
+    PolicyResult.WOULD_CHANGE: "would change the {noun}",
     PolicyResult.WOULD_CONFLICT: "would be left out in part",
-    PolicyResult.WOULD_REFUSE: "would refuse the pod",
+    PolicyResult.WOULD_REFUSE: "would refuse the {noun}",
 }
 
 
@@ -60,6 +62,7 @@ def _document(trace: Trace) -> dict[str, Any]:
         "refusedBy": trace.refused_by,
         "notes": list(trace.notes),
         "filledIn": [change.document() for change in trace.filled],
+        "template": _step_document(trace.template) if trace.template is not None else None,
         "steps": [_step_document(stage) for stage in trace.stages],
         "notSelecting": [{**_policy_document(policy), "reason": reason} for policy, reason in trace.unselected],
         "notInEffect": list(trace.faulty),
@@ -71,7 +74,7 @@ def _document(trace: Trace) -> dict[str, Any]:
 def _step_document(stage: Stage) -> dict[str, Any]:
     return {
         "step": stage.title,
-        "off": stage.is_off,
+        "off": bool(stage.switch),
         "changes": [change.document() for change in stage.changes],
         "warnings": list(stage.answer.warnings),
         "policies": [
@@ -84,6 +87,22 @@ def _step_document(stage: Stage) -> dict[str, Any]:
             }
             for one in stage.policies
         ],
+        **({"account": _account_document(stage.account)} if stage.account is not None else {}),
+    }
+
+
+def _account_document(account: AccountTrace) -> dict[str, Any]:
+    return {
+        "namespace": account.namespace,
+        "name": account.name,
+        "merge": account.option,
+        "mayUse": [{"policy": policy.name, "mode": policy.mode} for policy in account.usable],
+        "mayNotUse": [policy.name for policy in account.others],
+        "enforced": list(account.counting),
+        "gives": [
+            {"policy": one.policy, "entry": one.entry, "path": one.path, "value": one.value}
+            for one in account.additions
+        ],
     }
 
 
@@ -94,6 +113,7 @@ def _policy_document(policy: Policy) -> dict[str, Any]:
         "mode": policy.mode,
         "priority": policy.priority,
         "onConflict": policy.on_conflict,
+        "target": policy.target,
     }
 
 
@@ -111,39 +131,48 @@ def _lines(trace: Trace) -> Iterator[Text]:
     yield Text(f"{trace.candidate.title} in namespace {trace.candidate.namespace!r}")
     for note in trace.notes:
         yield Text(f"  note: {note}")
+    if trace.template is not None:
+        yield from _stage(f"Template of {trace.candidate.maker}: ", trace.template)
+        yield from _others(trace.template)
     if trace.filled:
         yield Text("Filled in, as the apiserver does before it asks the webhook:")
         yield from _indented(map(str, trace.filled), 2)
     for number, stage in enumerate(trace.stages, start=1):
-        yield from _stage(number, stage)
+        yield from _stage(f"{number}. ", stage)
+        yield from _others(stage)
         if stage.policies or stage.title == "Pod scheduling policies":
-            yield from _others(trace)
+            yield from _faulty(trace)
     yield from _result(trace)
 
 
-def _stage(number: int, stage: Stage) -> Iterator[Text]:
-    if stage.is_off:
-        yield Text(f"{number}. {stage.title}: off; --runtime-classes switches it on, as it does for the webhook")
+def _stage(place: str, stage: Stage) -> Iterator[Text]:
+    if stage.switch:
+        yield Text(f"{place}{stage.title}: off; {stage.switch} switches it on, as it does for the webhook")
         return
     refuses = stage.answer.denial is not None
     if not stage.policies:
         done = "refuses the pod" if refuses else "nothing to change" if not stage.changes else "changes the pod"
-        yield Text(f"{number}. {stage.title}: {done}")
+        if stage.title == JUDGEMENT and not refuses:
+            done = "nothing is wrong with it" if not stage.answer.warnings else "nothing that is enforced is wrong"
+        yield Text(f"{place}{stage.title}: {done}")
+        if stage.account is not None:
+            yield from _account(stage.account)
         yield from _indented(map(str, stage.changes), 5)
         return
-    yield Text(f"{number}. {stage.title}, in order:")
+    yield Text(f"{place}{stage.title}, in order:")
+    noun = "template" if stage.title == TEMPLATE else "pod"
     for one in stage.policies:
-        yield from _policy(one)
-    own = [change for change in stage.changes if change.path.startswith("metadata.")]
+        yield from _policy(one, noun)
+    own = [change for change in stage.changes if change.path.endswith(f"metadata.annotations[{POLICIES}]")]
     if own and not refuses:
-        yield Text("   Noted on the pod:")
+        yield Text(f"   Noted on the {noun}:")
         yield from _indented(map(str, own), 5)
 
 
-def _policy(one: PolicyTrace) -> Iterator[Text]:
+def _policy(one: PolicyTrace, noun: str) -> Iterator[Text]:
     verdict, policy = one.verdict, one.verdict.policy
     mode = "" if policy.mode is Mode.ENFORCE else f"mode {policy.mode}, "
-    yield Text(f"   {policy.title} ({mode}priority {policy.priority}) {_DONE[verdict.result]}")
+    yield Text(f"   {policy.title} ({mode}priority {policy.priority}) {_DONE[verdict.result].format(noun=noun)}")
     if verdict.result not in (PolicyResult.REFUSED, PolicyResult.WOULD_REFUSE):
         yield from _indented(map(str, one.changes), 5)
     why = [f"{conflict.field} is left out: {conflict.text}" for conflict in verdict.merge.conflicts]
@@ -155,10 +184,30 @@ def _policy(one: PolicyTrace) -> Iterator[Text]:
         yield from _indented((f"the pod has it already: {has}" if has else "it sets nothing",), 5)
 
 
-def _others(trace: Trace) -> Iterator[Text]:
-    if trace.unselected:
-        yield Text("   Not for this pod:")
-        yield from _indented((f"{policy.title}: {reason}" for policy, reason in trace.unselected), 5)
+def _account(account: AccountTrace) -> Iterator[Text]:
+    whose = f"   ServiceAccount {account.name!r} of namespace {account.namespace!r} may use"
+    others = ", ".join(policy.name for policy in account.others)
+    if not account.usable:
+        yield Text(f"{whose} none of {others}" if others else f"{whose} none: there is no SchedulingPolicy")
+        return
+    modes = ((one.name, "" if one.mode is Mode.ENFORCE else f" (mode {one.mode})") for one in account.usable)
+    enforced = f", of which is enforced {', '.join(account.counting) or 'none'}"
+    is_all = account.counting == tuple(one.name for one in account.usable)
+    names = ", ".join(f"{name}{mode}" for name, mode in modes)
+    yield Text(f"{whose} {names}; merged by {account.option}{'' if is_all else enforced}")
+    if others:
+        yield Text(f"   and may not use {others}")
+    gives = (f"{one.policy} gives {one.path}: {one.value}, by its {one.entry}" for one in account.additions)
+    yield from _indented(gives, 3)
+
+
+def _others(stage: Stage) -> Iterator[Text]:
+    if stage.unselected:
+        yield Text(f"   Not for this {'template' if stage.title == TEMPLATE else 'pod'}:")
+        yield from _indented((f"{policy.title}: {reason}" for policy, reason in stage.unselected), 5)
+
+
+def _faulty(trace: Trace) -> Iterator[Text]:
     if trace.faulty:
         yield Text("   In effect for nobody, because they break the rules of their kind:")
         yield from _indented(trace.faulty, 5)

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from controller.cache.pod_policies import PolicySink, ReadPolicy
 from controller.cli.policy.candidates import Candidate, request_of
-from controller.cli.policy.surroundings import NOT_ASKED, Surroundings
+from controller.cli.policy.enforced import Judged, enforcing, judge
+from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.workloads import Unusable
-from controller.core.pod_policies import Mode, Outcome, Policy
+from controller.core.pod_policies import Mode, Target
 from controller.core.pod_policies import Result as PolicyResult
-from webhook.cluster_world import ClusterWorld
-from webhook.pod_policies_step import apply_pod_policies
+from webhook.noted import scheduling_entry
 
 _ENDED = ("Succeeded", "Failed")
 
@@ -43,7 +42,9 @@ class Finding:
 class Tally:
     """One policy: how many pods it concerns, and what it would do to them."""
 
-    policy: Policy
+    name: str
+    """As in the pod's annotation, where all kinds meet."""
+    mode: Mode
     selected: int = 0
     counts: dict[PolicyResult, int] = field(default_factory=dict)
 
@@ -56,21 +57,34 @@ class Tally:
 class Findings:
     """Takes pods one by one. Of each fate `bound` pods are remembered; all with None."""
 
-    def __init__(self, surroundings: Surroundings, namespace: str | None, bound: int | None) -> None:
+    def __init__(
+        self, surroundings: Surroundings, namespace: str | None, bound: int | None, notes: tuple[str, ...] = ()
+    ) -> None:
         self.namespace = namespace
         self.faulty = tuple(surroundings.faults)
         self.seen = 0
         self.left_out = {"finished": 0, "being deleted": 0, "not shown to the webhook": 0, "not readable": 0}
         self.fates = dict.fromkeys(Fate, 0)
         self._surroundings = surroundings
+        self.notes = (*notes, *((UNASKED,) if surroundings.judges_accounts_unasked else ()))
+        """What a reader should know of how was judged."""
         self._bound = bound
         self._listed: dict[Fate, list[Finding]] = {fate: [] for fate in Fate}
         self._tallies = {
-            policy.key: Tally(policy)
+            policy.key: Tally(policy.key, policy.mode)
             for policy in surroundings.policies
-            if namespace is None or policy.namespace in ("", namespace)
+            if policy.target is Target.PODS and (namespace is None or policy.namespace in ("", namespace))
         }
-        self._world = _enforcing(surroundings)
+        if surroundings.judges_accounts:
+            entries = ((scheduling_entry(one.name), one.mode) for one in surroundings.accounts.policies.valid)
+            self._tallies |= {name: Tally(name, mode) for name, mode in entries}
+        self.for_templates = tuple(
+            policy.key
+            for policy in surroundings.for_templates
+            if namespace is None or policy.namespace in ("", namespace)
+        )
+        """Policies that change no pod, but the templates of workloads when they are written."""
+        self._world = enforcing(surroundings)
 
     @property
     def judged(self) -> int:
@@ -109,13 +123,13 @@ class Findings:
         except Unusable:
             self.left_out["not readable"] += 1
             return
-        outcome = apply_pod_policies(request, self._world).outcome
-        fate = _fate(outcome)
+        judged = judge(request, self._world, self._surroundings)
+        fate = _fate(judged)
         self.fates[fate] += 1
-        for verdict in outcome.verdicts if outcome is not None else ():
-            self._tallies[verdict.policy.key].count(verdict.result)
-        if outcome is not None and fate is not Fate.UNCHANGED and not self._is_full(fate):
-            self._listed[fate].append(Finding(candidate.namespace, candidate.name, fate, _reasons(outcome)))
+        for name, result in judged.counted:
+            self._tallies[name].count(result)
+        if fate is not Fate.UNCHANGED and not self._is_full(fate):
+            self._listed[fate].append(Finding(candidate.namespace, candidate.name, fate, judged.reasons))
 
     def _where_policies_want_it(self, pod: Mapping[str, Any], candidate: Candidate) -> Candidate:
         """Leave a pod on its node where a policy for it names that node: it has what it is to be given."""
@@ -124,7 +138,9 @@ class Findings:
         of_namespace = self._world.namespace_labels(candidate.namespace)
         labels = (pod["metadata"]).get("labels") or {}
         if not node or not any(
-            policy.directives.node_name == node and policy.selects(candidate.namespace, of_namespace, labels)
+            policy.target is Target.PODS
+            and policy.directives.node_name == node
+            and policy.selects(candidate.namespace, of_namespace, labels)
             for policy in self._surroundings.policies
         ):
             return candidate
@@ -132,17 +148,6 @@ class Findings:
 
     def _is_full(self, fate: Fate) -> bool:
         return self._bound is not None and len(self._listed[fate]) >= self._bound
-
-
-def _enforcing(surroundings: Surroundings) -> ClusterWorld:
-    """The same world, with every policy enforced."""
-    world = ClusterWorld()
-    world.namespaces = surroundings.world.namespaces
-    enforced = [replace(policy, mode=Mode.ENFORCE) for policy in surroundings.policies]
-    for cluster_wide in (True, False):
-        reads = [ReadPolicy((p.namespace, p.name), p) for p in enforced if (p.namespace == "") is cluster_wide]
-        PolicySink(world.policies, cluster_wide=cluster_wide).replace(reads)
-    return world
 
 
 def _left_out(pod: Mapping[str, Any], candidate: Candidate) -> str | None:
@@ -153,22 +158,9 @@ def _left_out(pod: Mapping[str, Any], candidate: Candidate) -> str | None:
     return "not shown to the webhook" if candidate.namespace in NOT_ASKED else None
 
 
-def _fate(outcome: Outcome | None) -> Fate:
-    results = {verdict.result for verdict in outcome.verdicts} if outcome is not None else set()
-    if PolicyResult.REFUSED in results:
+def _fate(judged: Judged) -> Fate:
+    if judged.is_refused:
         return Fate.REFUSED
-    if outcome is not None and any(verdict.merge.changed for verdict in outcome.verdicts):
+    if judged.is_changed:
         return Fate.CHANGED
-    return Fate.CONFLICT if PolicyResult.CONFLICT in results else Fate.UNCHANGED
-
-
-def _reasons(outcome: Outcome) -> tuple[tuple[str, str], ...]:
-    found = []
-    for verdict in outcome.verdicts:
-        if verdict.result is PolicyResult.REFUSED:
-            return ((verdict.policy.key, verdict.reasons),)
-        sets = f"sets {', '.join(verdict.merge.changed)}" if verdict.merge.changed else ""
-        left_out = f"leaves out: {verdict.reasons}" if verdict.reasons else ""
-        if sets or left_out:
-            found.append((verdict.policy.key, "; ".join(filter(None, (sets, left_out)))))
-    return tuple(found)
+    return Fate.CONFLICT if PolicyResult.CONFLICT in {result for _, result in judged.counted} else Fate.UNCHANGED

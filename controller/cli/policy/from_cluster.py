@@ -11,15 +11,12 @@ import orjson
 from msgspec import Raw
 
 from controller.cli.policy.faults import NoAnswer
-from controller.cli.policy.kinds import KINDS, NAMESPACES, PRIORITY_CLASSES, RUNTIME_CLASSES, Kind
+from controller.cli.policy.kinds import ACCESS_READER, KINDS, NAMESPACES, Kind
 from controller.cli.policy.surroundings import Settings, Surroundings
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.errors import Forbidden, KubeError, NotFound
 from controller.kube.listing import list_all, pages
-
-READER: Final = "penstock-policy-reader"
-"""ClusterRole of config/rbac with what these commands read of the whole cluster, beyond the role `view`."""
 
 _PODS: Final = "/api/v1/pods"
 
@@ -42,16 +39,20 @@ async def surroundings_in(
     """
     surroundings, notes = Surroundings(settings), []
     for kind in kinds:
+        if not kind.is_wanted(surroundings):
+            continue
         try:
             items = await _items(client, kind, namespace)
         except Forbidden:
             if not kind.is_optional(surroundings):
-                raise _not_allowed(kind.resource, kind.namespaced, namespace, _verb(kind, namespace)) from None
-            notes.append(f"no right to list {kind.resource}: {_left_out(kind, surroundings)}")
+                raise _not_allowed(
+                    kind.resource, kind.namespaced, namespace, _verb(kind, namespace), kind.reader
+                ) from None
+            notes.append(f"no right to list {kind.resource}: {kind.leave_out(surroundings)}")
             continue
         except NotFound:
             raise _not_found(kind, namespace) from None
-        kind.sink(surroundings).replace(items)
+        kind.sink(surroundings)(items)
     return surroundings, tuple(notes)
 
 
@@ -91,20 +92,15 @@ def _verb(kind: Kind, namespace: str | None) -> str:
     return "get" if kind is NAMESPACES and namespace else "list"
 
 
-def _left_out(kind: Kind, surroundings: Surroundings) -> str:
-    if kind is PRIORITY_CLASSES:
-        surroundings.priorities.are_known = False
-        return "spec.priority is left out"
-    return "what the RuntimeClass of a pod demands is left out" if kind is RUNTIME_CLASSES else "they are left out"
-
-
-def _not_allowed(resource: str, namespaced: bool, namespace: str | None, verb: str) -> NoAnswer:
+def _not_allowed(resource: str, namespaced: bool, namespace: str | None, verb: str, reader: str = "") -> NoAnswer:
     if namespace and (namespaced or verb == "get"):
         where, ask = f"in namespace {namespace!r}", "ask for the role view there"
     else:
-        where = "in the whole cluster"
-        ask = f"ask for the ClusterRole {'view' if namespaced or resource == 'namespaces' else READER}"
-    return NoAnswer(f"no right to {verb} {resource} {where}: {ask}, or use --objects with files")
+        where, ask = "in the whole cluster", "ask for the ClusterRole view"
+    if reader:
+        ask = f"ask for the ClusterRole {reader}"
+    besides = ", leave SchedulingPolicies out with --no-scheduling-policies" if reader == ACCESS_READER else ""
+    return NoAnswer(f"no right to {verb} {resource} {where}: {ask}{besides}, or use --objects with files")
 
 
 def _not_found(kind: Kind, namespace: str | None) -> NoAnswer:

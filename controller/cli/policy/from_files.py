@@ -10,6 +10,7 @@ import orjson
 from msgspec import Raw
 
 from controller.cache.pod_policies import ReadPolicy
+from controller.cache.scheduling_policies import ReadSchedulingPolicy
 from controller.cli.policy.faults import NoAnswer
 from controller.cli.policy.kinds import KINDS, OTHERS_OF_OURS, OURS, Kind
 from controller.cli.policy.surroundings import Settings, Surroundings
@@ -31,28 +32,40 @@ def documents_of(paths: Iterable[Path]) -> list[Document]:
 def surroundings_of(documents: Iterable[Document], settings: Settings) -> Surroundings:
     """Build what these objects make up; what the webhook does not read is left out. Raises NoAnswer with all faults."""
     surroundings = Surroundings(settings)
-    found: dict[Kind, dict[tuple[str, str], tuple[Document, Any]]] = {kind: {} for kind in KINDS}
-    faults: list[str] = []
-    for document in documents:
+    by_kind: dict[Kind, list[tuple[int, Document]]] = {kind: [] for kind in KINDS}
+    faults: list[tuple[int, str]] = []
+    for number, document in enumerate(documents):
         kind = _KINDS.get((document["apiVersion"], document["kind"]))
         if kind is None:
-            faults += _faults_of_stranger(document)
-            continue
+            faults += [(number, fault) for fault in _faults_of_stranger(document)]
+        else:
+            by_kind[kind].append((number, document))
+    for kind, numbered in by_kind.items():
+        if kind.is_wanted(surroundings):
+            items, wrong = _items(numbered, kind)
+            kind.sink(surroundings)(items)
+            faults += wrong
+    if faults:
+        raise NoAnswer("\n".join(fault for _, fault in sorted(faults, key=lambda one: one[0])))
+    return surroundings
+
+
+def _items(numbered: Iterable[tuple[int, Document]], kind: Kind) -> tuple[list[Any], list[tuple[int, str]]]:
+    """All objects of a kind, and what is wrong with some, by the number of the document."""
+    found: dict[tuple[str, str], tuple[Document, Any]] = {}
+    faults: list[tuple[int, str]] = []
+    for number, document in numbered:
         wrong = [*_faults_of_name(document, kind)]
         item, unread = (None, ()) if wrong else _decoded(document, kind)
-        faults += [f"{document.where}: {kind.name}: {fault}" for fault in (*wrong, *unread)]
+        faults += [(number, f"{document.where}: {kind.name}: {fault}") for fault in (*wrong, *unread)]
         if item is None:
             continue
         key = (document["metadata"].get("namespace", ""), document["metadata"]["name"])
-        if key in found[kind]:
-            first = found[kind][key][0].where
-            faults.append(f"{document.where}: {kind.name} {'/'.join(filter(None, key))!r} is there twice: also {first}")
-        found[kind][key] = document, item
-    if faults:
-        raise NoAnswer("\n".join(faults))
-    for kind, items in found.items():
-        kind.sink(surroundings).replace([item for _, item in items.values()])
-    return surroundings
+        if key in found:
+            twice = f"{kind.name} {'/'.join(filter(None, key))!r} is there twice: also {found[key][0].where}"
+            faults.append((number, f"{document.where}: {twice}"))
+        found[key] = document, item
+    return [item for _, item in found.values()], faults
 
 
 def holds_known(documents: Iterable[Document]) -> bool:
@@ -94,6 +107,6 @@ def _decoded(document: Document, kind: Kind) -> tuple[Any, tuple[str, ...]]:
         item = kind.decode(Raw(orjson.dumps(document)))
     except (KubeError, TypeError) as error:
         return None, (str(error),)
-    if isinstance(item, ReadPolicy) and item.policy is None:
+    if isinstance(item, (ReadPolicy, ReadSchedulingPolicy)) and item.policy is None:
         return None, tuple((item.fault or "").splitlines())
     return item, ()

@@ -10,12 +10,15 @@ from typing import Any, Protocol
 from msgspec import Raw
 
 from controller.api.parse import InvalidObject, parse_local_queue
+from controller.cache.access import binding_sink, role_sink
 from controller.cache.pod_policies import read_cluster_policy, read_policy
+from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.cli.policy.priorities import read_priority_class
 from controller.cli.policy.surroundings import Surroundings, named_namespace
 from controller.core.keys import GROUP, VERSION
 from controller.kube import fields
 from controller.kube.decode import decode_metadata, decode_runtime_class
+from controller.kube.decode_rbac import decode_binding, decode_role
 from controller.kube.wire import Owned
 
 Object = Mapping[str, Any]
@@ -24,8 +27,12 @@ Object = Mapping[str, Any]
 class Sink(Protocol):
     """Takes all objects of one kind."""
 
-    def replace(self, items: Iterable[Any]) -> None:
+    def __call__(self, items: Iterable[Any], /) -> None:
         """All there are."""
+
+
+def _they_are_left_out(_: Surroundings) -> str:
+    return "they are left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,12 @@ class Kind:
     check: Callable[[Object], Sequence[str]]
     is_optional: Callable[[Surroundings], bool] = lambda _: False
     """Whether there is an answer, if a poorer one, without the right to read them."""
+    leave_out: Callable[[Surroundings], str] = _they_are_left_out
+    """Go without them, and say what the answer lacks then."""
+    is_wanted: Callable[[Surroundings], bool] = lambda _: True
+    """Whether they matter at all, by what was read before."""
+    reader: str = ""
+    """ClusterRole that lets read them; without one, the role view does in a namespace."""
 
     @property
     def resource(self) -> str:
@@ -76,10 +89,37 @@ def _of_kubernetes(model: str) -> Callable[[Object], Sequence[str]]:
     return partial(fields.faults, kind=model)
 
 
+def _without_priorities(surroundings: Surroundings) -> str:
+    surroundings.priorities.are_known = False
+    return "spec.priority is left out"
+
+
+def _without_access(surroundings: Surroundings) -> str:
+    surroundings.leave_out_scheduling_policies()
+    return f"SchedulingPolicies are left out; ask for the ClusterRole {ACCESS_READER} to have them judged"
+
+
+def _is_unasked(surroundings: Surroundings) -> bool:
+    return surroundings.settings.scheduling_policies is None
+
+
 OURS = f"{GROUP}/{VERSION}"
+_RBAC = "rbac.authorization.k8s.io/v1"
+
+READER = "penstock-policy-reader"
+"""ClusterRole of config/rbac with what these commands read of the whole cluster, beyond the role `view`."""
+
+ACCESS_READER = "penstock-access-reader"
+"""ClusterRole of config/rbac with what SchedulingPolicies need besides: who may use which."""
 
 NAMESPACES = Kind(
-    "v1", "Namespace", "namespaces", False, _read_namespace, lambda s: s.world.namespaces, _of_kubernetes("V1Namespace")
+    "v1",
+    "Namespace",
+    "namespaces",
+    False,
+    _read_namespace,
+    lambda s: s.world.namespaces.replace,
+    _of_kubernetes("V1Namespace"),
 )
 RUNTIME_CLASSES = Kind(
     "node.k8s.io/v1",
@@ -87,9 +127,11 @@ RUNTIME_CLASSES = Kind(
     "runtimeclasses",
     False,
     decode_runtime_class,
-    lambda s: s.classes,
+    lambda s: s.classes.replace,
     _of_kubernetes("V1RuntimeClass"),
-    lambda s: not s.settings.judges_runtime_classes,
+    lambda s: s.world.runtime_classes is None,
+    lambda _: "what the RuntimeClass of a pod demands is left out",
+    reader=READER,
 )
 PRIORITY_CLASSES = Kind(
     "scheduling.k8s.io/v1",
@@ -97,12 +139,21 @@ PRIORITY_CLASSES = Kind(
     "priorityclasses",
     False,
     read_priority_class,
-    lambda s: s.priorities,
+    lambda s: s.take_priority_classes,
     _of_kubernetes("V1PriorityClass"),
-    lambda _: True,
+    # the cluster's default class needs no permission: without knowing it, pods that have it would be refused
+    lambda s: not s.judges_accounts,
+    _without_priorities,
+    reader=READER,
 )
 LOCAL_QUEUES = Kind(
-    OURS, "LocalQueue", "localqueues", True, decode_metadata, lambda s: s.world.local_queues, _faults_of_local_queue
+    OURS,
+    "LocalQueue",
+    "localqueues",
+    True,
+    decode_metadata,
+    lambda s: s.world.local_queues.replace,
+    _faults_of_local_queue,
 )
 CLUSTER_POLICIES = Kind(
     OURS,
@@ -110,8 +161,9 @@ CLUSTER_POLICIES = Kind(
     "clusterpodschedulingpolicies",
     False,
     read_cluster_policy,
-    lambda s: s.policy_sink(cluster_wide=True),
+    lambda s: s.policy_sink(cluster_wide=True).replace,
     _none,
+    reader=READER,
 )
 POLICIES = Kind(
     OURS,
@@ -119,12 +171,62 @@ POLICIES = Kind(
     "podschedulingpolicies",
     True,
     read_policy,
-    lambda s: s.policy_sink(cluster_wide=False),
+    lambda s: s.policy_sink(cluster_wide=False).replace,
     _none,
 )
 
-KINDS = (NAMESPACES, CLUSTER_POLICIES, POLICIES, LOCAL_QUEUES, RUNTIME_CLASSES, PRIORITY_CLASSES)
-"""Those that people miss most when they may not read them come first."""
+SCHEDULING_POLICIES = Kind(
+    OURS,
+    "SchedulingPolicy",
+    "schedulingpolicies",
+    False,
+    read_scheduling_policy,
+    lambda s: s.take_scheduling_policies,
+    _none,
+    _is_unasked,
+    is_wanted=lambda s: s.settings.scheduling_policies is not False,
+    reader=READER,
+)
+
+
+def _of_access(name: str, decode: Callable[[Raw], Any], sink: Callable[[Surroundings], Sink]) -> Kind:
+    """A kind of RBAC: read only where pods are judged by what their account may use."""
+    return Kind(
+        _RBAC,
+        name,
+        f"{name.lower()}s",
+        not name.startswith("Cluster"),
+        decode,
+        sink,
+        _of_kubernetes(f"V1{name}"),
+        _is_unasked,
+        _without_access,
+        lambda s: s.judges_accounts,
+        ACCESS_READER,
+    )
+
+
+ACCESS = (
+    _of_access("Role", decode_role, lambda s: role_sink(s.accounts.access, cluster_wide=False).replace),
+    _of_access("ClusterRole", decode_role, lambda s: role_sink(s.accounts.access, cluster_wide=True).replace),
+    _of_access("RoleBinding", decode_binding, lambda s: binding_sink(s.accounts.access, cluster_wide=False).replace),
+    _of_access(
+        "ClusterRoleBinding", decode_binding, lambda s: binding_sink(s.accounts.access, cluster_wide=True).replace
+    ),
+)
+"""Who may use which SchedulingPolicy."""
+
+KINDS = (
+    NAMESPACES,
+    CLUSTER_POLICIES,
+    POLICIES,
+    LOCAL_QUEUES,
+    SCHEDULING_POLICIES,
+    *ACCESS,
+    RUNTIME_CLASSES,
+    PRIORITY_CLASSES,
+)
+"""Those that people miss most when they may not read them come first, and before each what it is wanted by."""
 
 OTHERS_OF_OURS = frozenset({"ResourceFlavor", "ClusterQueue"})
 """Of our group, and nothing that the webhook reads."""

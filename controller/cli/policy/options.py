@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from controller.core.names import is_dns_subdomain
+from controller.core.scheduling_policies.policy import MergeOption
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -27,7 +28,7 @@ def objects_option(command: _F) -> _F:
         multiple=True,
         metavar="FILE|DIR",
         type=click.Path(exists=True, path_type=Path),
-        help="Policies, namespaces, RuntimeClasses and LocalQueues from files instead of a cluster; can be repeated.",
+        help="Policies and what they go by (docs/policy-tools.md) from files instead of a cluster; can be repeated.",
     )(command)
 
 
@@ -42,3 +43,19 @@ def webhook_options(command: _F) -> _F:
     return click.option("--runtime-classes", is_flag=True, help="As the webhook has it: its RuntimeClass step is on.")(
         command
     )
+
+
+def scheduling_options(command: _F) -> _F:
+    """Add those options of the webhook that say whether, and how, pods are judged by SchedulingPolicies."""
+    command = click.option(
+        "--scheduling-policy-merge",
+        type=click.Choice([option.value for option in MergeOption]),
+        default=MergeOption.DEEP_MERGE.value,
+        show_default=True,
+        help="As the webhook has it: how several SchedulingPolicies become one.",
+    )(command)
+    return click.option(
+        "--scheduling-policies/--no-scheduling-policies",
+        default=None,
+        help="Whether pods are judged by SchedulingPolicies; default: where there is one. Implies --runtime-classes.",
+    )(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,21 +15,39 @@ from controller.cli.policy.faults import EXIT_BAD, NoAnswer
 from controller.cli.policy.findings import Findings
 from controller.cli.policy.from_cluster import connected, current_namespace, pods_in, surroundings_in
 from controller.cli.policy.from_files import documents_of, surroundings_of
-from controller.cli.policy.kinds import CLUSTER_POLICIES, NAMESPACES, POLICIES
-from controller.cli.policy.options import objects_option
+from controller.cli.policy.kinds import (
+    ACCESS,
+    CLUSTER_POLICIES,
+    NAMESPACES,
+    POLICIES,
+    PRIORITY_CLASSES,
+    RUNTIME_CLASSES,
+    SCHEDULING_POLICIES,
+)
+from controller.cli.policy.options import objects_option, scheduling_options
 from controller.cli.policy.surroundings import Settings
+from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube import fields
 from controller.telemetry.program import connection_options
 
 _LISTED = 20
-_KINDS = (NAMESPACES, CLUSTER_POLICIES, POLICIES)
-"""What policies alone are judged by."""
+_KINDS = (
+    NAMESPACES,
+    CLUSTER_POLICIES,
+    POLICIES,
+    SCHEDULING_POLICIES,
+    *ACCESS,
+    # pods that exist have what the apiserver gave them by these: without SchedulingPolicies nobody asks for them
+    *(replace(kind, is_wanted=lambda s: s.judges_accounts) for kind in (RUNTIME_CLASSES, PRIORITY_CLASSES)),
+)
+"""What pods that exist are judged by."""
 
 
 @click.command()
 @click.option("-n", "--namespace", metavar="NAME", help="The namespace; default: the current one.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
 @objects_option
+@scheduling_options
 @connection_options
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("--all", "list_all", is_flag=True, help=f"List every pod, not {_LISTED} of each kind.")
@@ -37,6 +56,8 @@ def report(
     namespace: str | None,
     all_namespaces: bool,
     objects: tuple[Path, ...],
+    scheduling_policies: bool | None,
+    scheduling_policy_merge: str,
     kubeconfig: str | None,
     context: str | None,
     output: str,
@@ -57,12 +78,14 @@ def report(
     """
     if namespace and all_namespaces:
         raise click.UsageError("--namespace and --all-namespaces exclude each other")
+    merge = MergeOption(scheduling_policy_merge)
+    settings = Settings(scheduling_policies=scheduling_policies, scheduling_policy_merge=merge)
     bound = None if list_all else _LISTED
     if objects:
-        findings = _of_files(objects, None if all_namespaces else namespace, bound)
+        findings = _of_files(objects, settings, None if all_namespaces else namespace, bound)
     else:
         wanted = None if all_namespaces else namespace or current_namespace(kubeconfig, context)
-        findings = asyncio.run(_of_cluster(wanted, bound, kubeconfig, context))
+        findings = asyncio.run(_of_cluster(settings, wanted, bound, kubeconfig, context))
     if output == "json":
         report_output.show_json(findings)
     else:
@@ -70,10 +93,10 @@ def report(
     return EXIT_BAD if fail and findings.refused else 0
 
 
-def _of_files(objects: tuple[Path, ...], namespace: str | None, bound: int | None) -> Findings:
+def _of_files(objects: tuple[Path, ...], settings: Settings, namespace: str | None, bound: int | None) -> Findings:
     """Without a namespace, the pods of all: files have no current one."""
     documents = documents_of(objects)
-    surroundings = surroundings_of(documents, Settings())
+    surroundings = surroundings_of(documents, settings)
     findings = Findings(surroundings, namespace, bound)
     faults: list[str] = []
     for document in documents:
@@ -93,13 +116,13 @@ def _of_files(objects: tuple[Path, ...], namespace: str | None, bound: int | Non
 
 
 async def _of_cluster(
-    namespace: str | None, bound: int | None, kubeconfig: str | None, context: str | None
+    settings: Settings, namespace: str | None, bound: int | None, kubeconfig: str | None, context: str | None
 ) -> Findings:
     # on a terminal alone: elsewhere nobody waits for it
     progress = Console(stderr=True)
     async with connected(kubeconfig, context) as client:
-        surroundings, _ = await surroundings_in(client, Settings(), namespace, _KINDS)
-        findings = Findings(surroundings, namespace, bound)
+        surroundings, notes = await surroundings_in(client, settings, namespace, _KINDS)
+        findings = Findings(surroundings, namespace, bound, notes)
         with progress.status("Reading pods") as status:
             async for page in pods_in(client, namespace):
                 for pod in page:

@@ -27,8 +27,8 @@ def show_json(findings: Findings) -> None:
         "pods": {"judged": findings.judged, **_named(findings.fates), "leftOut": findings.left_out},
         "policies": [
             {
-                "policy": tally.policy.key,
-                "mode": tally.policy.mode,
+                "policy": tally.name,
+                "mode": tally.mode,
                 "selected": tally.selected,
                 **{result.value: tally.counts.get(result, 0) for result in _COUNTED},
             }
@@ -44,7 +44,9 @@ def show_json(findings: Findings) -> None:
             for one in findings.listed
         ],
         "unlisted": findings.unlisted,
+        "forTemplates": list(findings.for_templates),
         "notInEffect": list(findings.faulty),
+        "notes": list(findings.notes),
     }
     click.echo(as_json(document))
 
@@ -58,6 +60,11 @@ def show_table(findings: Findings) -> None:
     console = Console(highlight=False)
     for fault in findings.faulty:
         console.print(Text(f"In effect for nobody: {fault}", style="yellow"), soft_wrap=True)
+    for note in findings.notes:
+        console.print(Text(f"note: {note}"), soft_wrap=True)
+    if findings.for_templates:
+        names = ", ".join(findings.for_templates)
+        console.print(Text(f"Not judged, because they are for templates and not for pods: {names}"), soft_wrap=True)
     if not findings.tallies:
         console.print("No policies here: no pod would be refused or changed.", soft_wrap=True)
         return
@@ -76,7 +83,7 @@ def _policies(findings: Findings) -> Table:
         table.add_column(heading, no_wrap=True, justify="left" if heading == "MODE" else "right")
     for tally in findings.tallies:
         counts = (str(tally.counts.get(result, 0)) for result in _COUNTED)
-        table.add_row(Text(tally.policy.key), tally.policy.mode, str(tally.selected), *counts)
+        table.add_row(Text(tally.name), tally.mode, str(tally.selected), *counts)
     return table
 
 

@@ -12,6 +12,7 @@ from controller.api.base import Model
 from controller.api.parse import fault_line
 from controller.cli.policy.surroundings import Settings
 from controller.core.names import is_dns_subdomain
+from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.fields import member
 
 Text = Annotated[str, Field(min_length=1)]
@@ -71,6 +72,9 @@ class Options(Model):
 
     runtime_classes: StrictBool = False
     default_runtime_class: str | None = None
+    scheduling_policies: StrictBool | None = None
+    """None: where there is one among the objects."""
+    scheduling_policy_merge: MergeOption = MergeOption.DEEP_MERGE
 
     @field_validator("default_runtime_class")
     @classmethod
@@ -82,7 +86,12 @@ class Options(Model):
     @property
     def settings(self) -> Settings:
         """As the rest of the tool has them."""
-        return Settings(runtime_classes=self.runtime_classes, default_runtime_class=self.default_runtime_class)
+        return Settings(
+            runtime_classes=self.runtime_classes,
+            default_runtime_class=self.default_runtime_class,
+            scheduling_policies=self.scheduling_policies,
+            scheduling_policy_merge=self.scheduling_policy_merge,
+        )
 
 
 class Suite(Model):

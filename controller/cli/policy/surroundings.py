@@ -5,19 +5,28 @@ Filled by lists alone, through the same stores that the webhook's informers fill
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from controller.cache.pod_policies import PolicySink, ReadPolicy
-from controller.cli.policy.priorities import Priorities
-from controller.core.pod_policies import Policy, order_key
+from controller.cache.scheduling_policies import ReadSchedulingPolicy
+from controller.cli.policy.priorities import Priorities, PriorityClass
+from controller.core import priority_classes
+from controller.core.pod_policies import Policy, Target, order_key
+from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.wire import Owned
+from webhook.account_policies import AccountPolicies
 from webhook.cluster_world import ClusterWorld
 from webhook.runtime_classes import KnownClasses
 
 NOT_ASKED: Final = frozenset({"kube-system", "kube-node-lease", "kube-public", "penstock-system"})
 """Namespaces whose pods `config/` does not show to the webhook."""
+
+UNASKED: Final = (
+    "SchedulingPolicies were found, so pods are judged by them (and given RuntimeClasses): the webhook does so only "
+    "with --scheduling-policies"
+)
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
@@ -28,11 +37,14 @@ class Settings:
 
     runtime_classes: bool = False
     default_runtime_class: str | None = None
+    scheduling_policies: bool | None = None
+    """None: pods are judged by SchedulingPolicies where there is one: who tests policies wants them judged."""
+    scheduling_policy_merge: MergeOption = MergeOption.DEEP_MERGE
 
     @property
     def judges_runtime_classes(self) -> bool:
-        """Whether the webhook has its RuntimeClass step on."""
-        return self.runtime_classes or self.default_runtime_class is not None
+        """Whether the webhook has its RuntimeClass step on, whatever policies there are."""
+        return self.runtime_classes or self.default_runtime_class is not None or self.scheduling_policies is True
 
 
 class Surroundings:
@@ -44,7 +56,12 @@ class Surroundings:
         """Policies that are in effect for nobody, and why."""
         self.classes = KnownClasses(settings.default_runtime_class)
         self.priorities = Priorities()
-        self.world = ClusterWorld(self.classes if settings.judges_runtime_classes else None, report=self.faults.append)
+        self.accounts = AccountPolicies(settings.scheduling_policy_merge, self.faults.append)
+        self.world = ClusterWorld(
+            self.classes if settings.judges_runtime_classes else None,
+            self.accounts if settings.scheduling_policies else None,
+            report=self.faults.append,
+        )
         self.apiserver = ClusterWorld(self.classes)
         """The same for the RuntimeClass admission of the apiserver, which is always on."""
         self._policies: dict[bool, tuple[Policy, ...]] = {}
@@ -53,6 +70,50 @@ class Surroundings:
     def policies(self) -> list[Policy]:
         """Every policy in effect, in order."""
         return sorted((policy for kind in self._policies.values() for policy in kind), key=order_key)
+
+    @property
+    def for_templates(self) -> list[Policy]:
+        """Those that are merged into templates of workloads, in order."""
+        return [policy for policy in self.policies if policy.target is Target.POD_TEMPLATES]
+
+    @property
+    def judges_accounts(self) -> bool:
+        """Whether pods are judged by SchedulingPolicies."""
+        return self.world.account_policies is not None
+
+    @property
+    def judges_accounts_unasked(self) -> bool:
+        """Whether they are because there is one, which a webhook does not go by."""
+        return self.judges_accounts and self.settings.scheduling_policies is None
+
+    def take_scheduling_policies(self, policies: Iterable[ReadSchedulingPolicy]) -> None:
+        """Take in all SchedulingPolicies, and judge by them unless that was ruled out; RuntimeClasses come with it."""
+        if self.settings.scheduling_policies is False:
+            return
+        self.accounts.policies.replace(policies)
+        if self.accounts.policies.valid:
+            self.world.account_policies, self.world.runtime_classes = self.accounts, self.classes
+
+    def leave_out_scheduling_policies(self) -> None:
+        """Judge nobody by SchedulingPolicies: who may use which is not known."""
+        self.world.account_policies = None
+        self.world.runtime_classes = self.classes if self.settings.judges_runtime_classes else None
+
+    def take_priority_classes(self, classes: Iterable[PriorityClass]) -> None:
+        """Take in all PriorityClasses, for the apiserver's admission and for SchedulingPolicies."""
+        found = list(classes)
+        self.priorities.replace(found)
+        self.accounts.priority_classes.replace(
+            priority_classes.PriorityClass(name=one.metadata.name, value=one.value, is_default=one.global_default)
+            for one in found
+        )
+
+    def with_priority(self, pod: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a pod whose class a policy has changed with what the apiserver then works out anew."""
+        spec = pod["spec"]
+        if "priority" in spec or not spec.get("priorityClassName"):
+            return pod
+        return {**pod, "spec": {**spec, **(self.priorities.fields(spec) or {})}}
 
     def policy_sink(self, *, cluster_wide: bool) -> _KeepingSink:
         """One kind's way in."""

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from controller.cli.policy.accounts import AccountTrace, account_trace
 from controller.cli.policy.apiserver import fill
-from controller.cli.policy.candidates import Candidate, request_of
+from controller.cli.policy.candidates import Candidate, made_from, request_of
 from controller.cli.policy.changes import Change, changes
 from controller.cli.policy.selection import why_not
-from controller.cli.policy.surroundings import NOT_ASKED, Surroundings
-from controller.core.pod_policies import Mode, Outcome, Policy, Verdict
+from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
+from controller.cli.policy.templates import written
+from controller.core.pod_policies import Mode, Outcome, Policy, Target, Verdict
 from controller.core.pod_policies import Result as PolicyResult
 from webhook import directives
 from webhook.cluster_world import ClusterWorld
@@ -24,6 +26,7 @@ from webhook.runtime_class_step import assign_runtime_class
 from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.stamps_step import strip_stamps
 from webhook.steps import Step, stages
+from webhook.validation import validate
 
 Object = Mapping[str, Any]
 
@@ -36,6 +39,9 @@ TITLES: Final[Mapping[Step, str]] = {
     assign_queue: "Queue",
 }
 """What each step of the chain is about, for people."""
+TEMPLATE: Final = "Pod scheduling policies for templates"
+JUDGEMENT: Final = "Scheduling policies' check"
+"""The checks of the finished pod: of those at create only SchedulingPolicies have one."""
 
 
 class Result(StrEnum):
@@ -62,20 +68,27 @@ class Stage:
     answer: Answer
     changes: tuple[Change, ...]
     policies: tuple[PolicyTrace, ...] = ()
-    is_off: bool = False
+    switch: str = ""
+    """Of a step that is off: the option that switches it on."""
+    unselected: tuple[tuple[Policy, str], ...] = ()
+    """Policies that might be for the pod, or template, and are not, and why."""
+    account: AccountTrace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """The whole answer. `before` is the pod as the webhook gets it, `pod` as it would be stored."""
+    """The whole answer. `before` is the pod as the webhook gets it, `pod` as it would be stored.
+
+    `template` is what was done to a workload's template, where a policy might be for it.
+    """
 
     candidate: Candidate
     before: Object
     pod: Object
+    template: Stage | None = None
     stages: tuple[Stage, ...] = ()
     filled: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
-    unselected: tuple[tuple[Policy, str], ...] = ()
     faulty: tuple[str, ...] = ()
     denial: str | None = None
     refused_by: str | None = None
@@ -85,28 +98,45 @@ class Trace:
         """The answer in a word."""
         if self.denial is not None:
             return Result.REFUSED
-        return Result.CHANGED if any(stage.answer.operations for stage in self.stages) else Result.ALLOWED
+        return Result.CHANGED if any(stage.answer.operations for stage in self._all) else Result.ALLOWED
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever creates the pod is told; a refusal stands alone."""
-        return () if self.denial is not None else tuple(w for stage in self.stages for w in stage.answer.warnings)
+        return () if self.denial is not None else tuple(w for stage in self._all for w in stage.answer.warnings)
+
+    @property
+    def unselected(self) -> tuple[tuple[Policy, str], ...]:
+        """Policies that might concern the pod or its template, and do not, and why."""
+        return tuple(one for stage in self._all for one in stage.unselected)
+
+    @property
+    def _all(self) -> tuple[Stage, ...]:
+        return (self.template, *self.stages) if self.template is not None else self.stages
 
 
 def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ...] = ()) -> Trace:
     """Ask the webhook's steps about a pod that is being created. `notes` are for its reader. Raises Unusable."""
-    request = request_of(candidate)
     namespace = candidate.namespace
     notes = (*candidate.remarks, *notes)
     if not surroundings.knows_namespace(namespace):
         surroundings.assume_namespace(namespace)
         notes += (f"namespace {namespace!r} is not known here, and taken for one without labels of its own",)
+    if surroundings.judges_accounts_unasked and namespace not in NOT_ASKED:
+        notes += (UNASKED,)
+    template = None
+    if candidate.workload is not None and namespace not in NOT_ASKED:
+        template, candidate = _template(candidate, candidate.workload, surroundings)
+        if template is not None and template.answer.denial is not None:
+            return _refused_workload(candidate, template, surroundings, notes)
+    request = request_of(candidate)
     filled = fill(request, surroundings)
     notes += filled.notes
     start = Trace(
         candidate=candidate,
         before=filled.pod,
         pod=filled.pod,
+        template=template,
         filled=tuple(one for one in changes(request.pod, filled.pod) if one.path != "metadata.namespace"),
         notes=notes,
         denial=filled.denial,
@@ -120,37 +150,79 @@ def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ..
     return _asked(start, replace(request, pod=filled.pod), surroundings)
 
 
+def _template(candidate: Candidate, workload: Object, surroundings: Surroundings) -> tuple[Stage | None, Candidate]:
+    """What becomes of the template when the workload is written, and the pod made from it then."""
+    if not any(one.namespace in ("", candidate.namespace) for one in surroundings.for_templates):
+        return None, candidate
+    seen, answer, stored = written(candidate, workload, surroundings.world)
+    stage = Stage(
+        TEMPLATE,
+        answer,
+        tuple(changes(workload, stored)) if answer.operations else (),
+        tuple(_policies(seen.pod, answer.outcome)) if answer.outcome is not None else (),
+        unselected=tuple(_unselected(seen, surroundings, Target.POD_TEMPLATES)),
+    )
+    return stage, made_from(candidate, stored) if answer.operations else candidate
+
+
+def _refused_workload(
+    candidate: Candidate, template: Stage, surroundings: Surroundings, notes: tuple[str, ...]
+) -> Trace:
+    return Trace(
+        candidate=candidate,
+        before=candidate.pod,
+        pod=candidate.pod,
+        template=template,
+        notes=notes,
+        faulty=tuple(surroundings.faults),
+        denial=template.answer.denial,
+        refused_by=template.title,
+    )
+
+
 def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
-    world = surroundings.world
     passed: list[Stage] = []
-    pod, last, judged = request.pod, Answer(), None
-    for step, seen, last in stages(request, world):
-        judged = seen if step is apply_pod_policies else judged
+    pod, last = request.pod, Answer()
+    for step, seen, last in stages(request, surroundings.world):
         pod = applied(seen.pod, last.operations)
-        passed.append(
-            Stage(
-                TITLES[step],
-                last,
-                tuple(changes(seen.pod, pod)) if last.operations else (),
-                tuple(_policies(seen.pod, last.outcome)) if last.outcome is not None else (),
-                is_off=_is_off(step, world),
-            )
-        )
+        passed.append(_stage(step, seen, last, pod, surroundings, start.candidate))
+    if last.denial is None:
+        pod = surroundings.with_priority(pod)
+        last = validate(replace(request, pod=pod), surroundings.world)
+        if surroundings.judges_accounts:
+            passed.append(Stage(JUDGEMENT, last, ()))
     return replace(
         start,
         pod=pod,
         stages=tuple(passed),
-        unselected=tuple(_unselected(judged, surroundings)) if judged is not None else (),
         faulty=tuple(surroundings.faults),
         denial=last.denial,
         refused_by=passed[-1].title if last.denial is not None else None,
     )
 
 
-def _is_off(step: Step, world: ClusterWorld) -> bool:
-    if step is apply_scheduling_policies:
-        return world.account_policies is None
-    return step is assign_runtime_class and world.runtime_classes is None
+def _stage(
+    step: Step, seen: Request, answer: Answer, pod: Object, surroundings: Surroundings, candidate: Candidate
+) -> Stage:
+    is_pod = candidate.workload is None
+    others = _unselected(seen, surroundings, Target.PODS, is_pod=is_pod) if step is apply_pod_policies else ()
+    return Stage(
+        TITLES[step],
+        answer,
+        tuple(changes(seen.pod, pod)) if answer.operations else (),
+        tuple(_policies(seen.pod, answer.outcome)) if answer.outcome is not None else (),
+        switch=_switch(step, surroundings.world),
+        unselected=tuple(others),
+        account=account_trace(seen, surroundings) if step is apply_scheduling_policies else None,
+    )
+
+
+def _switch(step: Step, world: ClusterWorld) -> str:
+    if step is assign_runtime_class and world.runtime_classes is None:
+        return "--runtime-classes"
+    if step is apply_scheduling_policies and world.account_policies is None:
+        return "--scheduling-policies"
+    return ""
 
 
 def _policies(pod: Object, outcome: Outcome) -> Iterator[PolicyTrace]:
@@ -166,12 +238,22 @@ def _policies(pod: Object, outcome: Outcome) -> Iterator[PolicyTrace]:
             pod, before = result, after
 
 
-def _unselected(request: Request, surroundings: Surroundings) -> Iterator[tuple[Policy, str]]:
-    """Policies that might concern pods of the namespace, and not this one as their step sees it."""
+def _unselected(
+    request: Request, surroundings: Surroundings, target: Target, *, is_pod: bool = False
+) -> Iterator[tuple[Policy, str]]:
+    """Policies that might concern what is in the namespace, and not this pod or template as its step sees it.
+
+    Those for templates were told of at the template, where there is one; a pod that is written as such has none.
+    """
     labels = (request.pod.get("metadata") or {}).get("labels") or {}
     of_namespace = surroundings.world.namespace_labels(request.namespace)
     for policy in surroundings.policies:
-        if policy.namespace in ("", request.namespace):
-            reason = why_not(policy, request.namespace, of_namespace, labels)
-            if reason is not None:
-                yield policy, reason
+        if policy.namespace not in ("", request.namespace):
+            continue
+        if policy.target is not target:
+            if is_pod:
+                yield policy, "target is PodTemplates: it is for the templates of workloads, and this is a pod"
+            continue
+        reason = why_not(policy, request.namespace, of_namespace, labels)
+        if reason is not None:
+            yield policy, reason

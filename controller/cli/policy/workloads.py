@@ -31,6 +31,11 @@ class Workload:
     owner: str = ""
     """Kind of the pods' owner, where it is not the object itself."""
 
+    @property
+    def user(self) -> str:
+        """Who creates the pods."""
+        return f"system:serviceaccount:kube-system:{self.account}"
+
 
 WORKLOADS: Final = {
     ("v1", "ReplicationController"): Workload("V1ReplicationController", "replication-controller"),
@@ -85,7 +90,7 @@ def pod_of(document: Object, workload: Workload) -> Made:
     }
     for_each = (f"{ANY_NODE} stands for the name of each node that gets a pod",) if kind == "DaemonSet" else ()
     remarks = (f"judged is the pod of {place}; {_UNKNOWN_LABELS}", *for_each)
-    return Made(name, pod, f"system:serviceaccount:kube-system:{workload.account}", remarks)
+    return Made(name, pod, workload.user, remarks)
 
 
 def _labels(kind: str, name: str) -> dict[str, str]:

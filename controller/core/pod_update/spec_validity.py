@@ -25,6 +25,7 @@ from controller.core.pod_update.toleration_validity import tolerations
 from controller.core.pod_update.violation import Cause, Violation, invalid, shown
 
 _NAMES: Final = ("nodeName", "priorityClassName", "runtimeClassName")
+_LONGEST_HOSTNAME: Final = 64
 _PREEMPTION: Final = ("PreemptLowerPriority", "Never")
 
 
@@ -48,6 +49,7 @@ def violations(old: Json, new: Json) -> Iterator[Violation]:
         if value is not None and not is_dns_subdomain(value) and (value or name == "runtimeClassName"):
             yield invalid(f"spec.{name}", f"is {shown(value)}; must be {DNS_SUBDOMAIN_FORM}")
     yield from _preemption_policy(changed("preemptionPolicy"))
+    yield from _hostname_override(new)
     seconds = changed("activeDeadlineSeconds")
     if seconds is not None and not 1 <= seconds <= SECONDS_MOST:
         yield invalid("spec.activeDeadlineSeconds", f"is {seconds}; must be from 1 to {SECONDS_MOST}")
@@ -81,6 +83,21 @@ def _gates(gates: list[Json]) -> Iterator[Violation]:
         if name in seen:
             yield invalid(path, f"the gate {shown(name)} is there twice; name each once", Cause.DUPLICATE)
         seen.add(name)
+
+
+def _hostname_override(spec: Json) -> Iterator[Violation]:
+    """Mirrors `validatePodHostName`; a change of the fields beside it is told here too."""
+    hostname, path = spec.get("hostnameOverride"), "spec.hostnameOverride"
+    if hostname is None:
+        return
+    for name in ("setHostnameAsFQDN", "hostNetwork"):
+        if spec.get(name):
+            yield invalid(path, f"is {shown(hostname)}; cannot be set beside {name}", Cause.FORBIDDEN)
+    if len(hostname.encode()) > _LONGEST_HOSTNAME:
+        text = f"is {shown(hostname)}; must have at most {_LONGEST_HOSTNAME} characters"
+        yield invalid(path, text, Cause.TOO_LONG)
+    if not is_dns_subdomain(hostname):
+        yield invalid(path, f"is {shown(hostname)}; must be {DNS_SUBDOMAIN_FORM}")
 
 
 def _preemption_policy(policy: str | None) -> Iterator[Violation]:

@@ -166,7 +166,9 @@ def _told_once(warnings: list[str]) -> list[str]:
 
 async def test_explain_of_workloads_says_what_becomes_of_their_pods(team: PolicyTeam, tool: Tool) -> None:
     await policies(team)
-    names = await team.nodes("any", labels={"pool": "x", "zone": "a"})
+    await team.for_templates("shape", nodeSelector={"made": "so"})
+    await team.in_effect()
+    names = await team.nodes("any", labels={"pool": "x", "zone": "a", "made": "so"})
     spec = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}
     labels = {"app": "web"}
     template = {"metadata": {"labels": labels}, "spec": {**spec, "restartPolicy": "Always"}}
@@ -194,6 +196,10 @@ async def test_explain_of_workloads_says_what_becomes_of_their_pods(team: Policy
         spec = pods[plural]["spec"]
         node = {"nodeName"}  # the scheduler's
         assert {name: spec.get(name) for name in answer if name not in node} == answer, plural
+        assert (told[plural]["template"]["policies"][0]["policy"], spec["nodeSelector"]["made"]) == (
+            f"{team.namespace}/shape",
+            "so",
+        )
 
 
 async def test_a_report_judges_pods_without_what_the_cluster_added(team: PolicyTeam, tool: Tool) -> None:
