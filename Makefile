@@ -10,8 +10,8 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-u
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz render bench-webhook generate lock \
-	image clean
+.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz mutants render bench-webhook \
+	generate lock image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ oracle: sandbox ## Build what the tests ask for the apiserver's verdict on updat
 
 fuzz: oracle ## Hold may_change to the apiserver's validation (N=1000000 pairs, SEED=, FUZZ=--coverage)
 	@$(BIN)/python -m tests.differential.fuzz $(N) $(if $(SEED),--seed $(SEED)) $(FUZZ)
+
+mutants: oracle ## Break the rules on pods one at a time, to see the tests fail (minutes; ONLY=part of a name)
+	@$(BIN)/python -m tests.mutation $(ONLY)
 
 # After the sandbox, whose build has compiled half of it already, and fetched Go where there is none.
 render: sandbox ## Build what the tests read Helm and kustomize by (a minute, once)

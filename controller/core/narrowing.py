@@ -7,13 +7,13 @@ already, so what is narrowed is not narrowed again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from controller.core.labels import Operator, Requirement, Term, contradictory_key
-from controller.core.node_terms import NODE_NAME_FIELD, Beside
+from controller.core.node_terms import Beside
 from controller.core.queues import Flavor
 from controller.core.shapes import Constraints
 from controller.core.taints import Toleration
@@ -92,13 +92,11 @@ def _missing(own: Iterable[Requirement], wanted: Iterable[Requirement]) -> tuple
     return tuple(added)
 
 
-def _is_implied(wanted: Requirement, own: Iterable[Requirement]) -> bool:
-    """Whether the requirement holds wherever the own ones on its key do: they leave no room for its opposite."""
-    on_key = [requirement for requirement in own if requirement.key == wanted.key]
+def _is_implied(wanted: Requirement, own: Sequence[Requirement]) -> bool:
+    """Whether the requirement holds wherever the own ones do: they leave no room for its opposite, or for anything."""
     opposite = _OPPOSITE.get(wanted.operator)
-    if opposite is None:
-        return wanted in on_key
-    return contradictory_key((*on_key, Requirement(wanted.key, opposite, wanted.values))) is not None
+    against = () if opposite is None else (Requirement(wanted.key, opposite, wanted.values),)
+    return wanted in own or contradictory_key((*own, *against)) is not None
 
 
 def _conflict(pod: Constraints, selector: tuple[Requirement, ...], wanted: tuple[Requirement, ...]) -> Conflict | None:
@@ -116,7 +114,7 @@ def _conflict(pod: Constraints, selector: tuple[Requirement, ...], wanted: tuple
 
 def _words(key: str, own: Iterable[Requirement], wanted: Iterable[Requirement], terms: int) -> str:
     of_pod = " and ".join(_said(one) for one in own if one.key == key)
-    of_flavor = " and ".join(_said(one) for one in wanted if one.key == key and key != NODE_NAME_FIELD)
+    of_flavor = " and ".join(_said(one) for one in wanted if one.key == key)
     sides = [f"{side}: {said}" for side, said in (("the pod", of_pod), ("the flavor", of_flavor)) if said]
     first = f", in the first of its {terms} terms" if terms > 1 else ""
     whom = "it" if of_flavor else "itself"

@@ -84,6 +84,27 @@ def the_fault_of_metadata(old: Json, new: Json) -> Violation:
             "their tolerationSeconds changed",
         ),
         (
+            terms([Y]),
+            terms([Y | {"operator": "NotIn"}]),
+            Rule.TERM_GROWS,
+            f'{TERMS}[0]: matchExpressions[0] was {{"key": "y", "operator": "In", "values": ["1"]}} and would be '
+            '{"key": "y", "operator": "NotIn", "values": ["1"]}; requirements keep their places and new ones go behind '
+            "them",
+        ),
+        (
+            {"nodeSelector": {"a": "1", "b": "2"}},
+            {"nodeSelector": {}},
+            Rule.NODE_SELECTOR_GROWS,
+            'spec.nodeSelector: a was "1" and would be not set; keys can only be added',
+        ),
+        (
+            {"tolerations": [X, {"key": "y", "operator": "Exists"}]},
+            {},
+            Rule.TOLERATIONS_ONLY_ADDED,
+            'spec.tolerations: {"key": "x", "operator": "Exists"} is gone or changed; tolerations can be added, and '
+            "their tolerationSeconds changed",
+        ),
+        (
             {},
             {"schedulingGates": [{"name": "other"}]},
             Rule.GATES_ONLY_GO,

@@ -1,0 +1,1 @@
+"""`make mutants`: breaks the rules on updates of pods and on narrowing one at a time, to see the tests fail."""
