@@ -10,10 +10,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from controller.kube.watch import Informer
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
+_REFUSED = ("denied", "unreadable", "bad", "error")
 _RESULTS = {
-    "mutate": ("changed", "unchanged", "denied", "bad"),
-    "mutate_template": ("changed", "unchanged", "denied", "bad"),
-    "validate": ("allowed", "denied", "bad"),
+    "mutate": ("changed", "unchanged", *_REFUSED),
+    "mutate_template": ("changed", "unchanged", *_REFUSED),
+    "validate": ("allowed", *_REFUSED),
 }
 _NAMED_MOST: Final = 100
 _OTHERS: Final = "(others)"
@@ -26,7 +27,7 @@ class WebhookMetrics:
         self.registry = CollectorRegistry()
         self.reviews = Counter(
             "penstock_webhook_reviews_total",
-            "Admission reviews, by endpoint and result (changed, unchanged, denied, bad; allowed, denied, bad).",
+            "Admission reviews, by endpoint and result: changed, unchanged or allowed; denied, unreadable, bad, error.",
             ["endpoint", "result"],
             registry=self.registry,
         )

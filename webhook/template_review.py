@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from webhook.review import BadReview, Request, opened, request_of, resource_of
+from webhook.review import BadReview, Request, Unreadable, opened, request_of, resource_of
 
 _TEMPLATE = ("spec", "template")
 
@@ -77,7 +77,7 @@ def read_template(body: bytes) -> TemplateRequest:
     try:
         holder = msgspec.convert(request.get("object") or {"metadata": {}}, _Object).metadata
     except msgspec.ValidationError as error:
-        raise BadReview(f"request.object: {error}") from None
+        raise Unreadable(request["uid"], f"request.object: {error}") from None
     return TemplateRequest(
         inner=request_of({**request, "object": template, "oldObject": _template(request, "oldObject", workload.path)}),
         workload=workload,

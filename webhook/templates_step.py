@@ -8,8 +8,10 @@ would make new ones for ever if they never were the same.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from controller.core.pointers import escape
+from webhook.limits import limited
 from webhook.noted import entries
 from webhook.patching import Operations
 from webhook.pod_policies_step import merge_policies
@@ -26,7 +28,8 @@ def mutate_template(request: TemplateRequest, world: World) -> Answer:
     policies = world.template_policies(inner.namespace)
     # names that were there before are ours: the policy may have gone since
     known = entries(inner.old or {}, scheduling=False)
-    answer = merge_policies(inner, world, policies, noun=f"template at {request.path}", known=known)
+    merging = partial(merge_policies, policies=policies, noun=f"template at {request.path}", known=known)
+    answer = limited(merging, inner, world)
     return replace(answer, operations=_within(request.workload.path, answer.operations))
 
 

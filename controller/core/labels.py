@@ -99,10 +99,12 @@ def _satisfiable(requirements: list[Requirement]) -> bool:
     if any(r.operator is Operator.DOES_NOT_EXIST for r in requirements):
         return False
     listed = [set(r.values) for r in requirements if r.operator is Operator.IN]
-    if listed:
-        key = requirements[0].key
-        return any(all(r.matches({key: value}) for r in requirements) for value in set.intersection(*listed))
-    return _range_is_open(requirements)
+    if not listed:
+        return _range_is_open(requirements)
+    # lists of a pod are as long as its writer likes, so none is searched once a value
+    unlisted = {value for r in requirements if r.operator is Operator.NOT_IN for value in r.values}
+    bounds = [r for r in requirements if r.operator in (Operator.GT, Operator.LT)]
+    return any(all(r.matches({r.key: value}) for r in bounds) for value in set.intersection(*listed) - unlisted)
 
 
 def _range_is_open(requirements: list[Requirement]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+import structlog
 import trustme
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography import x509
@@ -110,6 +111,33 @@ async def test_a_bad_body_gets_one_plain_line(body: bytes, path: str) -> None:
     assert (status, counts) == (400, {"bad": 1})
     assert b"\n" not in text
     assert b"Traceback" not in text
+
+
+@pytest.mark.parametrize("path", list(ENDPOINTS))
+async def test_what_the_apiserver_takes_and_we_cannot_read_is_refused(path: str) -> None:
+    nested = b'{"f:a":' * 1_100 + b"{}" + b"}" * 1_100
+    review = orjson.dumps({"kind": "AdmissionReview", "apiVersion": "v1", "request": {"uid": "4-2", "object": "HERE"}})
+    status, body, counts = await post(review.replace(b'"HERE"', nested), path=path)
+    response = orjson.loads(body)["response"]
+    assert (status, response["uid"], response["allowed"], counts) == (200, "4-2", False, {"unreadable": 1})
+    assert "leave out what is nested very deeply" in response["status"]["message"]
+
+
+async def test_a_fault_of_ours_is_counted_and_left_to_the_failure_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "mutate", lambda *_: 1 / 0)
+    with structlog.testing.capture_logs() as logged:
+        status, text, counts = await post(orjson.dumps(a_review()))
+    assert (status, counts) == (500, {"error": 1})
+    assert [(entry["event"], entry["uid"], entry["exc_info"]) for entry in logged] == [("review_failed", "42", True)]
+    assert text == b"Penstock failed at this review; its log says how"
+
+
+async def test_what_a_pod_says_makes_no_answer_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Answer(denial="x" * 100_000, audit=(("a", "y" * 100_000),))
+    monkeypatch.setattr(server, "mutate", lambda *_: long)
+    response = orjson.loads((await post(orjson.dumps(a_review())))[1])["response"]
+    assert response["status"]["message"] == f"{'x' * 4_096}… (95,904 more characters)"
+    assert len(response["auditAnnotations"]["a"]) < 5_000
 
 
 async def test_a_body_beyond_the_limit_is_refused() -> None:

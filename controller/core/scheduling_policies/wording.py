@@ -36,14 +36,18 @@ def counted(number: int, noun: str) -> str:
 
 
 def requirement_text(requirement: Requirement) -> str:
-    """Write `arch In [amd64, arm64]`."""
-    values = f" [{', '.join(requirement.values)}]" if requirement.values else ""
-    return f"{requirement.key} {requirement.operator.value}{values}"
+    """Write `arch In [amd64, arm64]`; of many values the first ones."""
+    values = requirement.values
+    more = [f"{len(values) - _LISTED_MOST} more"] if len(values) > _LISTED_MOST else []
+    shown = f" [{', '.join([*values[:_LISTED_MOST], *more])}]" if values else ""
+    return f"{requirement.key} {requirement.operator.value}{shown}"
 
 
 def terms_text(terms: Iterable[Term]) -> str:
-    """Write `zone In [a] and gpu Exists or zone In [b]`."""
-    return " or ".join(" and ".join(map(requirement_text, (*t.expressions, *t.fields))) or "no node" for t in terms)
+    """Write `zone In [a] and gpu Exists or zone In [b]`; of many terms the first ones."""
+    shown = [" and ".join(map(requirement_text, (*t.expressions, *t.fields))) or "no node" for t in terms]
+    more = [f"{len(shown) - _LISTED_MOST} more"] if len(shown) > _LISTED_MOST else []
+    return " or ".join([*shown[:_LISTED_MOST], *more])
 
 
 def toleration_text(toleration: Toleration) -> str:
