@@ -35,7 +35,7 @@ def usable_by(surroundings: Surroundings, namespace: str, account: str) -> tuple
     """Return the SchedulingPolicies that there are and that the account may use, by name."""
     known = surroundings.accounts
     usable = known.access.usable(namespace, account)
-    return tuple(policy for policy in known.policies.all if usable is ALL or policy.name in usable)
+    return tuple(policy for policy in known.policies.valid if usable is ALL or policy.name in usable)
 
 
 def account_trace(request: Request, surroundings: Surroundings) -> AccountTrace | None:
@@ -53,7 +53,7 @@ def account_trace(request: Request, surroundings: Surroundings) -> AccountTrace 
         name=account,
         option=surroundings.settings.scheduling_policy_merge,
         usable=usable,
-        others=tuple(policy for policy in surroundings.accounts.policies.all if policy not in usable),
+        others=tuple(policy for policy in surroundings.accounts.policies.valid if policy not in usable),
         counting=first.merged.names if first is not None and first.merged is not None else (),
         additions=completed(pod, at).additions,
     )

@@ -60,9 +60,9 @@ def _enforcing_accounts(surroundings: Surroundings) -> AccountPolicies | None:
         return None
     accounts = AccountPolicies(surroundings.settings.scheduling_policy_merge)
     accounts.access, accounts.priority_classes = known.access, known.priority_classes
-    accounts.policies.replace(
-        ReadSchedulingPolicy(policy.name, replace(policy, mode=Mode.ENFORCE)) for policy in known.policies.all
-    )
+    valid = (ReadSchedulingPolicy(one.name, replace(one, mode=Mode.ENFORCE)) for one in known.policies.valid)
+    faulty = (ReadSchedulingPolicy(one.name, None) for one in known.policies.faulty)
+    accounts.policies.replace([*valid, *faulty])
     return accounts
 
 

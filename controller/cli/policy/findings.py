@@ -76,7 +76,7 @@ class Findings:
             if policy.target is Target.PODS and (namespace is None or policy.namespace in ("", namespace))
         }
         if surroundings.judges_accounts:
-            entries = ((scheduling_entry(one.name), one.mode) for one in surroundings.accounts.policies.all)
+            entries = ((scheduling_entry(one.name), one.mode) for one in surroundings.accounts.policies.valid)
             self._tallies |= {name: Tally(name, mode) for name, mode in entries}
         self.for_templates = tuple(
             policy.key
