@@ -121,7 +121,7 @@ class ClusterWorld:
         return () if self.account_policies is None else self.account_policies.of(namespace, account)
 
     def trusts(self, user: str) -> bool:
-        """Whether the updates of this user are not judged."""
+        """Whether this user's updates of pods, and objects that it makes as their controller, are not judged."""
         return user in self._trusted_users
 
     def faulty_policies(self) -> list[tuple[str, str]]:
