@@ -84,7 +84,7 @@ class _Reviews:
         answer = judge(self._world if self._completed is None else await self._completed(review))
         self._metrics.reviews.labels(endpoint, _result(endpoint, review, answer)).inc()
         for policy, result in answer.counted:
-            self._metrics.policies.labels(policy, result).inc()
+            self._metrics.count_policy(policy, result)
         body = write(review.uid, answer)
         self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - began)
         return web.Response(body=body, content_type="application/json")
