@@ -94,7 +94,7 @@ class _Reviews:
             return web.Response(status=500, text="Penstock failed at this review; its log says how")
         self._metrics.reviews.labels(endpoint, _result(endpoint, review, answer)).inc()
         for policy, result in answer.counted:
-            self._metrics.policies.labels(policy, result).inc()
+            self._metrics.count_policy(policy, result)
         body = write(review.uid, answer)
         self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - began)
         return _json(body)
