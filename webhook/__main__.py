@@ -46,7 +46,7 @@ def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -
     multiple=True,
     metavar="NAME",
     default=("system:serviceaccount:penstock-system:penstock-controller",),
-    help="User whose updates of pods are not judged by policies; can be given more than once.",
+    help="User whose updates of pods are not judged, nor the workloads it makes as their controller; repeatable.",
 )
 @click.option("--pod-policies", is_flag=True, help="Apply ClusterPodSchedulingPolicies and PodSchedulingPolicies.")
 @click.option(

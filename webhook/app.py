@@ -36,6 +36,7 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
     def refresh() -> None:
         metrics.refresh_sources(informers)
         metrics.refresh_faulty(world.faulty_policies())
+        metrics.forget_policies(world.policy_entries())
         # a class that is not listed yet is not missing
         metrics.refresh_missing_defaults(world.missing_default_classes() if missing() is None else ())
 

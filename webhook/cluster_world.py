@@ -17,6 +17,7 @@ from controller.kube.wire import Owned
 from webhook import runtime_classes
 from webhook.account_policies import AccountPolicies
 from webhook.live import ask
+from webhook.noted import scheduling_entry
 from webhook.review import Request
 from webhook.runtime_class_step import choose
 from webhook.runtime_classes import KnownClasses
@@ -121,7 +122,7 @@ class ClusterWorld:
         return () if self.account_policies is None else self.account_policies.of(namespace, account)
 
     def trusts(self, user: str) -> bool:
-        """Whether the updates of this user are not judged."""
+        """Whether this user's updates of pods, and objects that it makes as their controller, are not judged."""
         return user in self._trusted_users
 
     def faulty_policies(self) -> list[tuple[str, str]]:
@@ -132,6 +133,15 @@ class ClusterWorld:
         ]
         if self.account_policies is not None:
             found += [("SchedulingPolicy", policy.name) for policy in self.account_policies.policies.faulty]
+        return found
+
+    def policy_entries(self) -> set[str]:
+        """All policies there are, faulty ones too, by what they are called in metrics and in the annotation."""
+        found = {f"{namespace}/{name}" if namespace else name for namespace, name in self.policies.existing()}
+        if self.account_policies is not None:
+            kept = self.account_policies.policies
+            names = (*(one.name for one in kept.valid), *(one.name for one in kept.faulty))
+            found.update(map(scheduling_entry, names))
         return found
 
     def missing_default_classes(self) -> list[str]:

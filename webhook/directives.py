@@ -23,6 +23,7 @@ from controller.core.documents import term_document, toleration_document
 from controller.core.pointers import escape
 from controller.kube import wire
 from controller.kube.decode import read_term, read_toleration
+from webhook import limits
 from webhook.patching import Operations, changed
 
 _FIELDS = ("nodeSelector", "nodeName", "schedulerName", "tolerations", "affinity")
@@ -44,13 +45,16 @@ class _PodTerms(msgspec.Struct):
 
 
 def read(spec: Mapping[str, Any]) -> Directives | None:
-    """Read a pod's spec; None when it is not of the form that a pod has, which the apiserver will refuse."""
+    """Read a pod's spec; None when it is not of the form that a pod has, which the apiserver will refuse.
+
+    Raises TooMuch.
+    """
     try:
         form = msgspec.convert(spec, _Spec)
         affinity = form.affinity or {}
         node = msgspec.convert(affinity.get("nodeAffinity") or {}, wire.NodeAffinity)
         scheduler = form.scheduler_name or ""
-        return Directives(
+        found = Directives(
             node_selector=tuple(sorted((form.node_selector or {}).items())),
             node_name=form.node_name or "",
             scheduler_name="" if scheduler == DEFAULT_SCHEDULER else scheduler,
@@ -61,6 +65,8 @@ def read(spec: Mapping[str, Any]) -> Directives | None:
         )
     except (msgspec.ValidationError, ValueError):
         return None
+    limits.check(found)
+    return found
 
 
 def _pod_terms(affinity: Mapping[str, Any]) -> dict[PodTermList, tuple[Mapping[str, Any], ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -10,13 +10,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from controller.kube.watch import Informer
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
+_REFUSED = ("denied", "unreadable", "bad", "error")
 _RESULTS = {
-    "mutate": ("changed", "unchanged", "denied", "bad"),
-    "mutate_template": ("changed", "unchanged", "denied", "bad"),
-    "validate": ("allowed", "denied", "bad"),
+    "mutate": ("changed", "unchanged", *_REFUSED),
+    "mutate_template": ("changed", "unchanged", *_REFUSED),
+    "validate": ("allowed", *_REFUSED),
 }
 _NAMED_MOST: Final = 100
 _OTHERS: Final = "(others)"
+_COUNTED_MOST: Final = 1000
+"""Policies with a counter of their own: whoever may write policies could else make ever new ones."""
 
 
 class WebhookMetrics:
@@ -26,7 +29,7 @@ class WebhookMetrics:
         self.registry = CollectorRegistry()
         self.reviews = Counter(
             "penstock_webhook_reviews_total",
-            "Admission reviews, by endpoint and result (changed, unchanged, denied, bad; allowed, denied, bad).",
+            "Admission reviews, by endpoint and result: changed, unchanged or allowed; denied, unreadable, bad, error.",
             ["endpoint", "result"],
             registry=self.registry,
         )
@@ -39,6 +42,7 @@ class WebhookMetrics:
             ["policy", "result"],
             registry=self.registry,
         )
+        self._counted: dict[str, set[str]] = {}
         self.seconds = Histogram(
             "penstock_webhook_review_seconds",
             "Time from a review's body to its answer, by endpoint.",
@@ -70,6 +74,19 @@ class WebhookMetrics:
             ["name"],
             registry=self.registry,
         )
+
+    def count_policy(self, policy: str, result: str) -> None:
+        """Count what became of a policy, by itself or, beyond a thousand of them, with the others."""
+        name = policy if policy in self._counted or len(self._counted) < _COUNTED_MOST else _OTHERS
+        if name != _OTHERS:
+            self._counted.setdefault(name, set()).add(result)
+        self.policies.labels(name, result).inc()
+
+    def forget_policies(self, existing: Container[str]) -> None:
+        """End the counters of policies that are gone."""
+        for name in [name for name in self._counted if name not in existing]:
+            for result in self._counted.pop(name):
+                self.policies.remove(name, result)
 
     def refresh_sources(self, informers: Iterable[Informer[Any]]) -> None:
         """Say how well each source is kept up."""

@@ -31,7 +31,8 @@ def with_entries(
     """Make `right` the entries of one kind: operations, and a warning that names what is removed but for `known`."""
     annotations = _annotations(pod)
     own, others = list(right), entries(pod, scheduling=not scheduling)
-    wrong = [name for name in entries(pod, scheduling=scheduling) if name not in own and name not in known]
+    fine = {*own, *known}
+    wrong = [name for name in entries(pod, scheduling=scheduling) if name not in fine]
     warnings: tuple[str, ...] = ()
     if wrong:
         warnings = (

@@ -9,12 +9,13 @@ long, and nobody is warned of what goes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from controller.core.directives import Directives
 from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME
 from controller.core.pod_policies import Mode, Outcome, Policy, Result, Verdict, apply, order_key
-from controller.core.policy_merge import merge
+from controller.core.policy_merge import for_fixed_template, merge
 from webhook import directives
 from webhook.creators import has_controller, is_mirror_pod
 from webhook.noted import entries, with_entries
@@ -43,11 +44,13 @@ def merge_policies(
     noun: str = "pod",
     from_template: Iterable[Policy] = (),
     known: Collection[str] = (),
+    is_fixed: bool = False,
 ) -> Answer:
     """Merge those of the policies that select the request's pod, or template, into it. Paths begin at the pod.
 
     `noun` is what texts call it. Those of `from_template` stay noted where the pod brings them; when a name of `known`
-    goes, nobody is warned.
+    goes, nobody is warned. `is_fixed`: what cannot be changed of a suspended Job's template is not given, and nodeName
+    becomes node affinity.
     """
     if not policies and not entries(request.pod, scheduling=False):
         return Answer()
@@ -58,7 +61,10 @@ def merge_policies(
     outcome = Outcome(pod, noun=noun)
     if policies:
         chosen = _selected(request, world, policies)
-        outcome = apply(pod, chosen, is_held=_is_held(request, world), noun=noun)
+        if is_fixed:
+            chosen = [replace(one, directives=for_fixed_template(one.directives, pod)) for one in chosen]
+        is_held = _is_held(request, world) or (is_fixed and not pod.node_name)
+        outcome = apply(pod, chosen, is_held=is_held, noun=noun)
     counted = tuple((verdict.policy.key, verdict.result.value) for verdict in outcome.verdicts)
     if outcome.refusal is not None:
         return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome), outcome=outcome)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +16,28 @@ from controller.core.pod_policies import Outcome
 _API_VERSION = "admission.k8s.io/v1"
 _WARNING_ROOM = 250
 _WARNINGS_MOST = 12
+_TEXT_ROOM = 4_096
+"""Of a denial and of an audit annotation, in characters: what pods say in them is as long as its writer likes."""
+
+_UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9a-fA-F-]{1,64})"')
+_HEAD_BYTES = 1_024
+"""The apiserver begins a review with its kind and the request's uid."""
 
 
 class BadReview(Exception):
     """The body is no AdmissionReview that can be answered; the text says why."""
+
+
+class Unreadable(BadReview):
+    """A review by the apiserver, of this uid, of an object that cannot be read: it is refused.
+
+    Left without an answer it would be let by where the failure policy is Ignore, and what the apiserver takes and we
+    cannot read is nothing that happens by accident.
+    """
+
+    def __init__(self, uid: str, text: str) -> None:
+        super().__init__(text)
+        self.uid = uid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +97,11 @@ def opened(body: bytes) -> dict[str, Any]:
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadReview(f"the body is not JSON: {error}") from None
+        found = _UID.search(body[:_HEAD_BYTES])
+        if found is None:
+            raise BadReview(f"the body is not JSON: {error}") from None
+        text = f"the object cannot be read by Penstock ({error}); leave out what is nested very deeply"
+        raise Unreadable(found[1].decode(), text) from None
     if not isinstance(review, dict) or review.get("kind") != "AdmissionReview":
         raise BadReview("the body is not an AdmissionReview")
     if review.get("apiVersion") != _API_VERSION:
@@ -158,7 +181,7 @@ def request_of(request: Mapping[str, Any]) -> Request:
     try:
         form = msgspec.convert(request, _Form)
     except msgspec.ValidationError as error:
-        raise BadReview(f"request: {error}") from None
+        raise Unreadable(request["uid"], f"request: {error}") from None
     return Request(
         uid=form.uid,
         operation=form.operation,
@@ -175,12 +198,17 @@ def write(uid: str, answer: Answer) -> bytes:
     """Write the review that answers the request of this uid."""
     response: dict[str, Any] = {"uid": uid, "allowed": answer.denial is None}
     if answer.denial is not None:
-        response["status"] = {"code": 403, "reason": "Forbidden", "message": answer.denial}
+        response["status"] = {"code": 403, "reason": "Forbidden", "message": cut(answer.denial)}
     elif answer.operations:
         response["patchType"] = "JSONPatch"
         response["patch"] = base64.b64encode(orjson.dumps(answer.operations)).decode()
     if answer.warnings:
         response["warnings"] = [warning[:_WARNING_ROOM] for warning in answer.warnings[:_WARNINGS_MOST]]
     if answer.audit:
-        response["auditAnnotations"] = dict(answer.audit)
+        response["auditAnnotations"] = {name: cut(text) for name, text in answer.audit}
     return orjson.dumps({"apiVersion": _API_VERSION, "kind": "AdmissionReview", "response": response})
+
+
+def cut(text: str) -> str:
+    """Shorten what is said of a pod to what people read."""
+    return text if len(text) <= _TEXT_ROOM else f"{text[:_TEXT_ROOM]}… ({len(text) - _TEXT_ROOM:,} more characters)"

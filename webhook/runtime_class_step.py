@@ -21,7 +21,7 @@ from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.pod import Exempt, Pod
 from controller.core.scheduling_policies.runtime_class import ChosenClass, ClassSource, choose_class
 from controller.core.taints import Toleration
-from webhook import scheduling_pods
+from webhook import limits, scheduling_pods
 from webhook.creators import is_daemon_set_pod, is_mirror_pod
 from webhook.noted import entries, scheduling_entry, with_entries
 from webhook.patching import Operations
@@ -89,7 +89,10 @@ def assign_runtime_class(request: Request, world: World) -> Answer:
     if found is None:
         return Answer(denial=_missing(choice, classes))
     spec = request.pod["spec"]
-    lacking = additions(spec.get("nodeSelector") or {}, _tolerations(spec), spec.get("overhead") or {}, found)
+    tolerations = _tolerations(spec)
+    if found.tolerations:
+        limits.check_tolerations(tolerations)
+    lacking = additions(spec.get("nodeSelector") or {}, tolerations, spec.get("overhead") or {}, found)
     if isinstance(lacking, Conflict):
         return Answer(denial=_contradiction(lacking, choice))
     operations = (*_name(choice), *_patch(spec, lacking))

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from controller.telemetry import logs
 from webhook.metrics import WebhookMetrics
-from webhook.review import Answer, BadReview, Request, read, write
+from webhook.review import Answer, BadReview, Request, Unreadable, cut, read, write
 from webhook.steps import mutate
 from webhook.template_review import read_template
 from webhook.templates_step import mutate_template
@@ -76,18 +76,32 @@ class _Reviews:
         began = time.perf_counter()
         try:
             review, judge = read_body(await request.read())
+        except Unreadable as error:
+            self._metrics.reviews.labels(endpoint, "unreadable").inc()
+            _log.warning("unreadable_object", error=str(error), uid=error.uid, bytes=request.content_length)
+            return _json(write(error.uid, Answer(denial=str(error))))
         except (BadReview, web.HTTPRequestEntityTooLarge) as error:
             self._metrics.reviews.labels(endpoint, "bad").inc()
             _log.warning("bad_review", error=str(error), bytes=request.content_length)
             status = 400 if isinstance(error, BadReview) else error.status
             return web.Response(status=status, text=str(error))
-        answer = judge(self._world if self._completed is None else await self._completed(review))
+        try:
+            answer = judge(self._world if self._completed is None else await self._completed(review))
+        except Exception:  # noqa: BLE001 - the top frame of a review
+            # what nobody thought of is seen, and the failure policy decides
+            self._metrics.reviews.labels(endpoint, "error").inc()
+            _log.exception("review_failed", uid=review.uid, namespace=review.namespace, user=review.user)
+            return web.Response(status=500, text="Penstock failed at this review; its log says how")
         self._metrics.reviews.labels(endpoint, _result(endpoint, review, answer)).inc()
         for policy, result in answer.counted:
-            self._metrics.policies.labels(policy, result).inc()
+            self._metrics.count_policy(policy, result)
         body = write(review.uid, answer)
         self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - began)
-        return web.Response(body=body, content_type="application/json")
+        return _json(body)
+
+
+def _json(body: bytes) -> web.Response:
+    return web.Response(body=body, content_type="application/json")
 
 
 def _read_mutation(body: bytes) -> tuple[Request, _Judge]:
@@ -107,7 +121,7 @@ def _read_template_mutation(body: bytes) -> tuple[Request, _Judge]:
 
 def _result(endpoint: str, request: Request, answer: Answer) -> str:
     if answer.denial is not None:
-        _log.info("review_denied", namespace=request.namespace, user=request.user, why=answer.denial)
+        _log.info("review_denied", namespace=request.namespace, user=request.user, why=cut(answer.denial))
         return "denied"
     if endpoint == "validate":
         return "allowed"

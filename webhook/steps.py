@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from webhook.limits import limited
 from webhook.patching import applied
 from webhook.pod_policies_step import apply_pod_policies
 from webhook.queue_step import assign_queue
@@ -33,7 +34,7 @@ CHAIN: tuple[Step, ...] = (
 def stages(request: Request, world: World) -> Iterator[tuple[Step, Request, Answer]]:
     """Each step with the pod that it saw, and its answer. The first denial is the last."""
     for step in CHAIN:
-        answer = step(request, world)
+        answer = limited(step, request, world)
         yield step, request, answer
         if answer.denial is not None:
             return

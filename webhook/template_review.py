@@ -8,31 +8,35 @@ from typing import Any, Final
 
 import msgspec
 
-from webhook.review import BadReview, Request, opened, request_of, resource_of
+from webhook.review import BadReview, Request, Unreadable, opened, request_of, resource_of
 
 _TEMPLATE = ("spec", "template")
+_ACCOUNTS = "system:serviceaccount:kube-system:"
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
     """A kind of object with a pod template at `path`.
 
-    `is_fixed`: the apiserver lets nobody change the template later. `is_revision`: others make such objects from a
-    template of their own, one for each state or run of it.
+    `is_fixed`: the apiserver lets only a part of the template be changed later, and only while the object is suspended
+    (KEP-2926, KEP-5440; `validatePodTemplateUpdate` of k8s.io/kubernetes/pkg/apis/batch/validation). `is_revision`:
+    others make such objects from a template of their own, one for each state or run of it; `maker` is the account of
+    the controller of Kubernetes that does.
     """
 
     path: tuple[str, ...] = _TEMPLATE
     is_fixed: bool = False
     is_revision: bool = False
+    maker: str = ""
 
 
 WORKLOADS: Final[Mapping[tuple[str, str], Workload]] = {
     ("", "replicationcontrollers"): Workload(is_revision=True),
-    ("apps", "replicasets"): Workload(is_revision=True),
+    ("apps", "replicasets"): Workload(is_revision=True, maker=f"{_ACCOUNTS}deployment-controller"),
     ("apps", "deployments"): Workload(),
     ("apps", "statefulsets"): Workload(),
     ("apps", "daemonsets"): Workload(),
-    ("batch", "jobs"): Workload(is_fixed=True, is_revision=True),
+    ("batch", "jobs"): Workload(is_fixed=True, is_revision=True, maker=f"{_ACCOUNTS}cronjob-controller"),
     ("batch", "cronjobs"): Workload(("spec", "jobTemplate", *_TEMPLATE)),
 }
 """By group and plural name."""
@@ -77,7 +81,7 @@ def read_template(body: bytes) -> TemplateRequest:
     try:
         holder = msgspec.convert(request.get("object") or {"metadata": {}}, _Object).metadata
     except msgspec.ValidationError as error:
-        raise BadReview(f"request.object: {error}") from None
+        raise Unreadable(request["uid"], f"request.object: {error}") from None
     return TemplateRequest(
         inner=request_of({**request, "object": template, "oldObject": _template(request, "oldObject", workload.path)}),
         workload=workload,

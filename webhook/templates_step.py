@@ -7,9 +7,13 @@ would make new ones for ever if they never were the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
 from controller.core.pointers import escape
+from webhook.limits import limited
 from webhook.noted import entries
 from webhook.patching import Operations
 from webhook.pod_policies_step import merge_policies
@@ -17,27 +21,58 @@ from webhook.review import Answer
 from webhook.template_review import TemplateRequest
 from webhook.world import World
 
+_ALL_CONTROLLERS: Final = "system:kube-controller-manager"
+"""Who makes what controllers of Kubernetes make where they have no accounts of their own."""
+
 
 def mutate_template(request: TemplateRequest, world: World) -> Answer:
     """Give the template what its policies want, or refuse the object, or only tell."""
-    if not _is_being_written(request):
+    if not _is_being_written(request) or _is_made_from_another(request, world):
         return Answer()
     inner = request.inner
     policies = world.template_policies(inner.namespace)
     # names that were there before are ours: the policy may have gone since
     known = entries(inner.old or {}, scheduling=False)
-    answer = merge_policies(inner, world, policies, noun=f"template at {request.path}", known=known)
+    is_fixed = request.workload.is_fixed and inner.operation == "UPDATE"
+    noun = f"template at {request.path}"
+    merging = partial(merge_policies, policies=policies, noun=noun, known=known, is_fixed=is_fixed)
+    answer = limited(merging, inner, world)
     return replace(answer, operations=_within(request.workload.path, answer.operations))
 
 
 def _is_being_written(request: TemplateRequest) -> bool:
-    """Whether this request gives the object its template, and nobody made it from another."""
-    inner, workload = request.inner, request.workload
-    if inner.subresource or request.is_terminating or (workload.is_revision and request.has_controller):
+    """Whether this request gives the object its template."""
+    inner = request.inner
+    if inner.subresource or request.is_terminating or not inner.pod:
         return False
     if inner.operation == "UPDATE":
-        return not workload.is_fixed and bool(inner.pod) and inner.pod != inner.old
-    return inner.operation == "CREATE" and bool(inner.pod)
+        if request.workload.is_fixed:
+            return _mutable(inner.pod) != _mutable(inner.old or {})
+        return inner.pod != inner.old
+    return inner.operation == "CREATE"
+
+
+def _is_made_from_another(request: TemplateRequest, world: World) -> bool:
+    """Whether its controller made the object from a template of its own. Anybody can write an owner reference."""
+    workload, user = request.workload, request.inner.user
+    if not (workload.is_revision and request.has_controller):
+        return False
+    return (bool(workload.maker) and user in (workload.maker, _ALL_CONTROLLERS)) or world.trusts(user)
+
+
+def _mutable(template: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What can be changed of a suspended Job's template and what policies give may be among.
+
+    A user who may change one of these at this moment may change all of them, in every version of Kubernetes; resources
+    of containers follow a rule of their own. So nothing is added to an update that the apiserver allows but for us.
+    """
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    return (
+        *(metadata.get(name) or {} for name in ("labels", "annotations")),
+        spec.get("nodeSelector") or {},
+        *(spec.get(name) or [] for name in ("tolerations", "schedulingGates")),
+        (spec.get("affinity") or {}).get("nodeAffinity"),
+    )
 
 
 def _within(path: tuple[str, ...], operations: Operations) -> Operations:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from webhook.limits import limited
 from webhook.pod_policies_check import pod_policies_check
 from webhook.review import Answer, Request
 from webhook.scheduling_policies_check import scheduling_policies_check
@@ -24,7 +25,7 @@ def validate(request: Request, world: World) -> Answer:
     if request.operation not in ("CREATE", "UPDATE") or request.subresource:
         return total
     for check in CHECKS:
-        answer = check(request, world)
+        answer = limited(check, request, world)
         if answer.denial is not None:
             return answer
         total += answer

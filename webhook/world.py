@@ -48,7 +48,7 @@ class World(Protocol):
         """The same for the templates of pods in this namespace's workloads."""
 
     def trusts(self, user: str) -> bool:
-        """Whether the updates of this user are not judged."""
+        """Whether this user's updates of pods, and objects that it makes as their controller, are not judged."""
 
     def scheduling_policies(self, namespace: str, account: str) -> Levels:
         """The SchedulingPolicies of a service account, by level; none where they were not asked for."""

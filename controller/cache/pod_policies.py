@@ -64,6 +64,10 @@ class Policies:
         self._reaching[target, namespace] = (labels, reaching)
         return reaching
 
+    def existing(self) -> set[Key]:
+        """All there are, those that are in effect for nobody too."""
+        return {*self._known, *self.faults}
+
     def put(self, read: ReadPolicy) -> None:
         """One is new or changed; most changes are of its status, which is the controller's."""
         if read.policy is None or self._known.get(read.key) != read.policy:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+_SHOWN_MOST = 8
+
 
 class Operator(StrEnum):
     """Operators of node selector requirements; label selectors know the first four."""
@@ -47,8 +49,9 @@ class Requirement:
 
     @property
     def text(self) -> str:
-        """Write `arch In [amd64, arm64]`, for people."""
-        values = f" [{', '.join(self.values)}]" if self.values else ""
+        """Write `arch In [amd64, arm64]`, for people; of many values the first ones."""
+        more = [f"{len(self.values) - _SHOWN_MOST} more"] if len(self.values) > _SHOWN_MOST else []
+        values = f" [{', '.join([*self.values[:_SHOWN_MOST], *more])}]" if self.values else ""
         return f"{self.key} {self.operator.value}{values}"
 
     def _compares(self, value: str | None) -> bool:
@@ -110,10 +113,12 @@ def _satisfiable(requirements: list[Requirement]) -> bool:
     if any(r.operator is Operator.DOES_NOT_EXIST for r in requirements):
         return False
     listed = [set(r.values) for r in requirements if r.operator is Operator.IN]
-    if listed:
-        key = requirements[0].key
-        return any(all(r.matches({key: value}) for r in requirements) for value in set.intersection(*listed))
-    return _range_is_open(requirements)
+    if not listed:
+        return _range_is_open(requirements)
+    # lists of a pod are as long as its writer likes, so none is searched once a value
+    unlisted = {value for r in requirements if r.operator is Operator.NOT_IN for value in r.values}
+    bounds = [r for r in requirements if r.operator in (Operator.GT, Operator.LT)]
+    return any(all(r.matches({r.key: value}) for r in bounds) for value in set.intersection(*listed) - unlisted)
 
 
 def _range_is_open(requirements: list[Requirement]) -> bool:

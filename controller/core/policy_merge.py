@@ -64,6 +64,21 @@ def merge(pod: Directives, policy: Directives, *, is_held: bool) -> Merge:
     return done
 
 
+def for_fixed_template(policy: Directives, pod: Directives) -> Directives:
+    """Return what of the policy a suspended Job's template can still be given: the rest only where it has it already.
+
+    Without a change of schedulerName and of affinity to other pods, which the apiserver would refuse; nodeName is for
+    the caller, who can say that the template is held. Mirrors `validatePodTemplateUpdate` of
+    k8s.io/kubernetes/pkg/apis/batch/validation.
+    """
+    terms = {
+        place: tuple(term for term in of if term in pod.pod_terms.get(place, ()))
+        for place, of in policy.pod_terms.items()
+    }
+    scheduler = policy.scheduler_name if pod.scheduler_name or policy.scheduler_name == DEFAULT_SCHEDULER else ""
+    return replace(policy, scheduler_name=scheduler, pod_terms={place: of for place, of in terms.items() if of})
+
+
 def _node_selector(done: Merge, policy: Directives) -> None:
     own = dict(done.pod.node_selector)
     for key, value in policy.node_selector:

@@ -12,7 +12,7 @@ from controller.kube import config
 from controller.sandbox import Sandbox
 
 
-async def create(sandbox: Sandbox, path: str, body: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+async def create(sandbox: Sandbox, path: str, body: dict[str, Any] | bytes) -> tuple[dict[str, Any], list[str]]:
     """POST as administrator; return the answer and the texts of its warnings."""
     return await _send(sandbox, "POST", path, body, "application/json")
 
@@ -30,8 +30,9 @@ async def _send(
     tls.load_cert_chain(str(settings.cert_file), settings.key_file)
     headers = {"Content-Type": content_type}
     url = f"{settings.host}{path}"
+    data = body if isinstance(body, bytes) else orjson.dumps(body)
     async with (
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls)) as session,
-        session.request(method, url, data=orjson.dumps(body), headers=headers) as response,
+        session.request(method, url, data=data, headers=headers) as response,
     ):
         return await response.json(), [text.split('"', 1)[1] for text in response.headers.getall("Warning", [])]

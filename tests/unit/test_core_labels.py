@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.labels import LabelSelector, contradictory_key
+from controller.core.labels import LabelSelector, Operator, Requirement, contradictory_key
 from tests.support.builders import a_requirement, a_term
 
 
@@ -109,3 +109,11 @@ def test_a_label_selector_without_requirements_selects_everything() -> None:
 )
 def test_the_first_key_that_nothing_can_meet_is_named(requirements: tuple[str, ...], key: str | None) -> None:
     assert key == contradictory_key(map(a_requirement, requirements))
+
+
+def test_long_lists_of_values_are_compared_in_no_time() -> None:
+    # by searching one list for each value of the other this would take an hour
+    values = tuple(map(str, range(300_000)))
+    listed, unlisted = Requirement("k", Operator.IN, values), Requirement("k", Operator.NOT_IN, values)
+    assert contradictory_key([listed, unlisted]) == "k"
+    assert contradictory_key([listed, Requirement("k", Operator.NOT_IN, values[1:])]) is None

@@ -92,6 +92,20 @@ def test_namespaces_that_the_webhook_is_not_asked_about_keep_their_templates(too
     assert tool.answer(workload, FOR_TEMPLATES, a_namespace("kube-system"))["result"] == "allowed"
 
 
+@pytest.mark.parametrize(("owner", "result"), [("Deployment", "allowed"), ("Etcd", "refused"), (None, "refused")])
+def test_a_replica_set_is_taken_as_made_by_the_deployment_that_owns_it(
+    owner: str | None, result: str, tool: Tool
+) -> None:
+    strict = pod_policy("strict", target="PodTemplates", nodeSelector={"pool": "a"}, onConflict="Reject")
+    workload = {**a_workload(nodeSelector={"pool": "b"}), "kind": "ReplicaSet"}
+    workload["metadata"] = {"name": "web", **({"ownerReferences": [an_owner(owner)]} if owner else {})}
+    assert tool.answer(workload, strict)["result"] == result
+
+
+def an_owner(kind: str) -> Json:
+    return {"apiVersion": "apps/v1", "kind": kind, "name": "web", "uid": "1", "controller": True}
+
+
 def test_a_report_counts_policies_for_pods_alone(tool: Tool) -> None:
     pods = cluster_pod_policy("pods", nodeSelector={"a": "b"})
     own = pod_policy("own", "elsewhere", target="PodTemplates", nodeSelector={"a": "b"})

@@ -58,3 +58,10 @@ def test_annotations_of_others_stay() -> None:
     pod = a_pod(A, mine="x")
     operations, _ = with_entries(pod, [], scheduling=True)
     assert patched(pod, operations)["metadata"]["annotations"] == {"mine": "x"}
+
+
+def test_a_long_annotation_is_read_in_no_time() -> None:
+    # by searching the one list for each name of the other this would take minutes
+    names = [str(number) for number in range(100_000)]
+    _, warnings = with_entries(a_pod(",".join([*names, "more"])), [], scheduling=False, known=names)
+    assert [text.split(" from ")[0] for text in warnings] == ["removed more"]

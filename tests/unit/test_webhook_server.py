@@ -9,12 +9,20 @@ from typing import Any
 
 import orjson
 import pytest
+import structlog
 import trustme
 from aiohttp.test_utils import TestClient, TestServer
 from cryptography import x509
+from msgspec import Raw
 
+from controller.cache.pod_policies import ReadPolicy, read_policy
+from controller.cache.scheduling_policies import ReadSchedulingPolicy
+from controller.core.scheduling_policies.policy import MergeOption
+from tests.support.api_objects import pod_policy
 from tests.support.worlds import EmptyWorld
 from webhook import server
+from webhook.account_policies import AccountPolicies
+from webhook.cluster_world import ClusterWorld
 from webhook.metrics import WebhookMetrics
 from webhook.review import Answer
 from webhook.server import admission
@@ -99,8 +107,40 @@ async def test_what_becomes_of_policies_is_counted(monkeypatch: pytest.MonkeyPat
     app = admission(EmptyWorld(), metrics, ready=lambda: True)
     async with TestClient(TestServer(app)) as client, client.post("/mutate/pods", json=a_review()) as answer:
         assert answer.status == 200
+    assert counted(metrics) == {("a", "changed"): 2, ("b/c", "x"): 1}
+
+
+def counted(metrics: WebhookMetrics) -> dict[tuple[str, ...], float]:
     samples = [s for metric in metrics.policies.collect() for s in metric.samples if s.name.endswith("_total")]
-    assert {tuple(s.labels.values()): s.value for s in samples} == {("a", "changed"): 2, ("b/c", "x"): 1}
+    return {tuple(s.labels.values()): s.value for s in samples}
+
+
+def test_the_counters_of_a_policy_that_is_gone_end() -> None:
+    metrics, world = WebhookMetrics(), ClusterWorld(account_policies=AccountPolicies(MergeOption.DEEP_MERGE))
+    world.policies.put(ReadPolicy(("", "wide"), None, "faulty"))
+    world.policies.put(read_policy(Raw(orjson.dumps(pod_policy("own", nodeSelector={"a": "b"})))))
+    assert world.account_policies is not None
+    world.account_policies.policies.upsert(ReadSchedulingPolicy("kept", None, "faulty"))
+    names = ("wide", "default/own", "SchedulingPolicy/kept")
+    for name in (*names, "default/gone", "SchedulingPolicy/gone", "gone"):
+        metrics.count_policy(name, "changed")
+        metrics.count_policy(name, "unchanged")
+    metrics.forget_policies(world.policy_entries())
+    assert {name for name, _ in counted(metrics)} == set(names)
+    metrics.count_policy("gone", "changed")
+    assert counted(metrics)["gone", "changed"] == 1
+
+
+def test_ever_new_policies_are_counted_together_beyond_a_thousand() -> None:
+    metrics = WebhookMetrics()
+    for number in range(1500):
+        metrics.count_policy(f"p{number}", "changed")
+    assert (len(counted(metrics)), counted(metrics)["(others)", "changed"]) == (1001, 500)
+    metrics.count_policy("p7", "changed")
+    assert counted(metrics)["p7", "changed"] == 2
+    metrics.forget_policies({"p7"})
+    metrics.count_policy("new", "changed")
+    assert counted(metrics) == {("p7", "changed"): 2, ("(others)", "changed"): 500, ("new", "changed"): 1}
 
 
 @pytest.mark.parametrize("path", ["/mutate/pods", "/validate/pods"])
@@ -110,6 +150,33 @@ async def test_a_bad_body_gets_one_plain_line(body: bytes, path: str) -> None:
     assert (status, counts) == (400, {"bad": 1})
     assert b"\n" not in text
     assert b"Traceback" not in text
+
+
+@pytest.mark.parametrize("path", list(ENDPOINTS))
+async def test_what_the_apiserver_takes_and_we_cannot_read_is_refused(path: str) -> None:
+    nested = b'{"f:a":' * 1_100 + b"{}" + b"}" * 1_100
+    review = orjson.dumps({"kind": "AdmissionReview", "apiVersion": "v1", "request": {"uid": "4-2", "object": "HERE"}})
+    status, body, counts = await post(review.replace(b'"HERE"', nested), path=path)
+    response = orjson.loads(body)["response"]
+    assert (status, response["uid"], response["allowed"], counts) == (200, "4-2", False, {"unreadable": 1})
+    assert "leave out what is nested very deeply" in response["status"]["message"]
+
+
+async def test_a_fault_of_ours_is_counted_and_left_to_the_failure_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "mutate", lambda *_: 1 / 0)
+    with structlog.testing.capture_logs() as logged:
+        status, text, counts = await post(orjson.dumps(a_review()))
+    assert (status, counts) == (500, {"error": 1})
+    assert [(entry["event"], entry["uid"], entry["exc_info"]) for entry in logged] == [("review_failed", "42", True)]
+    assert text == b"Penstock failed at this review; its log says how"
+
+
+async def test_what_a_pod_says_makes_no_answer_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Answer(denial="x" * 100_000, audit=(("a", "y" * 100_000),))
+    monkeypatch.setattr(server, "mutate", lambda *_: long)
+    response = orjson.loads((await post(orjson.dumps(a_review())))[1])["response"]
+    assert response["status"]["message"] == f"{'x' * 4_096}… (95,904 more characters)"
+    assert len(response["auditAnnotations"]["a"]) < 5_000
 
 
 async def test_a_body_beyond_the_limit_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import ANY
 
 import orjson
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME
 from tests.support.api_objects import Json, cluster_pod_policy, field_requirement, node_terms, pod_policy, requirement
 from tests.support.json_patch import patched
+from tests.support.pod_update_rules import REQUIRED
 from tests.support.policy_worlds import PolicyWorld
+from tests.support.worlds import TRUSTED
 from webhook.review import Answer, BadReview
 from webhook.template_review import WORKLOADS, TemplateRequest, read_template
 from webhook.templates_step import mutate_template
@@ -19,7 +22,10 @@ SPOT = {"key": "spot", "operator": "Exists"}
 OF_A_CONTROLLER = {"ownerReferences": [{"kind": "Other"}, {"kind": "Deployment", "controller": True}]}
 DEPLOYMENTS = {"group": "apps", "version": "v1", "resource": "deployments"}
 RESOURCES = [*WORKLOADS]
-REVISIONS = {"replicationcontrollers", "replicasets", "jobs"}
+REVISIONS = [resource for resource, workload in WORKLOADS.items() if workload.is_revision]
+JOBS = ("batch", "jobs")
+ACCOUNTS = "system:serviceaccount:kube-system:"
+ALL = "system:kube-controller-manager"
 
 
 def for_templates(name: str = "batch", **spec: Any) -> Json:
@@ -91,10 +97,31 @@ def test_the_labels_of_the_template_decide(labels: Json, is_given: bool) -> None
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource[1])
-def test_what_others_make_from_a_template_of_theirs_is_left_alone(resource: Any) -> None:
+@pytest.mark.parametrize("user", [f"{ACCOUNTS}deployment-controller", f"{ACCOUNTS}cronjob-controller", ALL, TRUSTED])
+def test_what_controllers_make_from_a_template_of_theirs_is_left_alone(resource: Any, user: str) -> None:
     written = holding(a_template(), resource, OF_A_CONTROLLER)
-    answer = mutate_template(a_request(written, resource), PolicyWorld(for_templates()))
-    assert (answer == Answer()) is (resource[1] in REVISIONS)
+    answer = mutate_template(a_request(written, resource, userInfo={"username": user}), PolicyWorld(for_templates()))
+    right = {
+        "replicasets": {f"{ACCOUNTS}deployment-controller", ALL, TRUSTED},
+        "jobs": {f"{ACCOUNTS}cronjob-controller", ALL, TRUSTED},
+        "replicationcontrollers": {TRUSTED},
+    }
+    assert (answer == Answer()) is (user in right.get(resource[1], ()))
+
+
+@pytest.mark.parametrize("resource", REVISIONS, ids=lambda resource: resource[1])
+@pytest.mark.parametrize("user", ["jane", "", "system:serviceaccount:default:deployment-controller"])
+def test_an_owner_that_anybody_wrote_does_not_keep_a_policy_away(resource: Any, user: str) -> None:
+    written = holding(a_template(nodeSelector={"a": "2"}), resource, OF_A_CONTROLLER)
+    world = PolicyWorld(for_templates(onConflict="Reject"))
+    assert mutate_template(a_request(written, resource, userInfo={"username": user}), world).denial is not None
+
+
+@pytest.mark.parametrize("resource", REVISIONS, ids=lambda resource: resource[1])
+def test_what_a_controller_makes_on_its_own_account_is_treated(resource: Any) -> None:
+    user = {"username": WORKLOADS[resource].maker or TRUSTED}
+    request = a_request(holding(a_template(), resource), resource, userInfo=user)
+    assert mutate_template(request, PolicyWorld(for_templates())).operations
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource[1])
@@ -102,6 +129,60 @@ def test_an_update_that_changes_the_template_is_treated_where_it_can_be_changed(
     old, new = holding(a_template(), resource), holding(a_template(priority=1), resource)
     answer = mutate_template(a_request(new, resource, old), PolicyWorld(for_templates()))
     assert bool(answer.operations) is (resource[1] != "jobs")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nodeSelector": {"c": "d"}},
+        {"tolerations": [SPOT]},
+        {"schedulingGates": [{"name": "example.com/other"}]},
+        {"affinity": node_terms({"matchExpressions": [requirement("In", "x")]})},
+        {"metadata": {"labels": {"c": "d"}}},
+        {"metadata": {"annotations": {"c": "d"}}},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_jobs_template_is_treated_when_its_user_changes_what_can_be_changed(change: Json) -> None:
+    old, new = holding(a_template(), JOBS), holding(a_template(**change), JOBS)
+    answer = mutate_template(a_request(new, JOBS, old), PolicyWorld(for_templates()))
+    assert patched(new, answer.operations)["spec"]["template"]["spec"]["nodeSelector"]["a"] == "1"
+
+
+def test_the_policy_of_a_jobs_template_can_refuse_what_its_user_makes_of_it() -> None:
+    world = PolicyWorld(for_templates(onConflict="Reject"))
+    old, new = holding(a_template(nodeSelector={"a": "1"}), JOBS), holding(a_template(nodeSelector={"a": "2"}), JOBS)
+    assert mutate_template(a_request(new, JOBS, old), world).denial is not None
+
+
+PODS_APART = {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}
+ALL_FIXED: Json = {"schedulerName": "other", "nodeName": "n1", "affinity": PODS_APART}
+
+
+def test_a_jobs_template_is_given_nothing_that_cannot_be_changed_any_more() -> None:
+    world = PolicyWorld(for_templates(**ALL_FIXED, onConflict="Reject"))
+    old, new = holding(a_template(), JOBS), holding(a_template(tolerations=[SPOT]), JOBS)
+    answer = mutate_template(a_request(new, JOBS, old), world)
+    template = patched(new, answer.operations)["spec"]["template"]
+    in_place_of_the_name = node_terms({"matchFields": [field_requirement("n1")]})
+    kept = a_template({"annotations": {POLICIES: "default/batch"}}, tolerations=[SPOT], nodeSelector={"a": "1"})
+    assert template == {**kept, "spec": {**kept["spec"], "affinity": in_place_of_the_name}}
+    again = holding(template, JOBS)
+    assert mutate_template(a_request(again, JOBS, old), world).operations == ()
+
+
+def test_what_a_jobs_template_was_given_at_create_is_noted_after_an_update_too() -> None:
+    world = PolicyWorld(for_templates(nodeSelector={}, **ALL_FIXED))
+    made = after(a_template(), world, JOBS)
+    assert (made["spec"]["nodeName"], made["spec"]["schedulerName"], made["spec"]["affinity"]) == (
+        "n1",
+        "other",
+        PODS_APART,
+    )
+    new = holding({**made, "spec": {**made["spec"], "tolerations": [SPOT]}}, JOBS)
+    assert mutate_template(a_request(new, JOBS, holding(made, JOBS)), world) == Answer(
+        counted=(("default/batch", "unchanged"),), outcome=ANY
+    )
 
 
 def test_an_update_that_leaves_the_template_as_it_is_starts_no_rollout() -> None:

@@ -11,6 +11,7 @@ import orjson
 from controller.cli.policy.workloads import WORKLOADS, Unusable, pod_of
 from controller.kube import fields
 from webhook import directives
+from webhook.limits import TooMuch
 from webhook.review import BadReview, Request, read
 
 Object = Mapping[str, Any]
@@ -72,7 +73,11 @@ def of_document(document: Object, *, namespace: str | None, default: str = "defa
 
 def _checked(candidate: Candidate) -> Candidate:
     """The candidate, when the webhook can read it whole: it leaves others alone, and the apiserver refuses them."""
-    if directives.read(request_of(candidate).pod["spec"]) is None:
+    try:
+        is_readable = directives.read(request_of(candidate).pod["spec"]) is not None
+    except TooMuch as error:
+        raise Unusable(str(error)) from None
+    if not is_readable:
         raise Unusable(
             "spec.affinity, spec.tolerations or spec.nodeSelector: not of the form that pods have, such as an "
             "operator that does not exist"

@@ -15,6 +15,7 @@ from webhook import scheduling_pods
 from webhook.account_policies import AccountPolicies
 from webhook.cluster_world import ClusterWorld
 from webhook.creators import is_mirror_pod
+from webhook.limits import limited
 from webhook.noted import scheduling_entry
 from webhook.patching import applied
 from webhook.pod_policies_step import apply_pod_policies
@@ -60,9 +61,9 @@ def _enforcing_accounts(surroundings: Surroundings) -> AccountPolicies | None:
         return None
     accounts = AccountPolicies(surroundings.settings.scheduling_policy_merge)
     accounts.access, accounts.priority_classes = known.access, known.priority_classes
-    accounts.policies.replace(
-        ReadSchedulingPolicy(policy.name, replace(policy, mode=Mode.ENFORCE)) for policy in known.policies.valid
-    )
+    valid = (ReadSchedulingPolicy(one.name, replace(one, mode=Mode.ENFORCE)) for one in known.policies.valid)
+    faulty = (ReadSchedulingPolicy(one.name, None) for one in known.policies.faulty)
+    accounts.policies.replace([*valid, *faulty])
     return accounts
 
 
@@ -71,7 +72,7 @@ def judge(request: Request, world: ClusterWorld, surroundings: Surroundings) -> 
     answers: dict[Step, Answer] = {}
     denial: str | None = None
     for step in _STEPS:
-        answers[step] = answer = step(request, world)
+        answers[step] = answer = limited(step, request, world)
         denial = answer.denial
         if denial is not None:
             break

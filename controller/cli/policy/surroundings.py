@@ -91,7 +91,7 @@ class Surroundings:
         if self.settings.scheduling_policies is False:
             return
         self.accounts.policies.replace(policies)
-        if self.accounts.policies.valid:
+        if self.accounts.policies.valid or self.accounts.policies.faulty:
             self.world.account_policies, self.world.runtime_classes = self.accounts, self.classes
 
     def leave_out_scheduling_policies(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -13,11 +13,18 @@ from controller.cli.policy.workloads import WORKLOADS, Unusable
 from controller.core.directives import DEFAULT_SCHEDULER
 from webhook.patching import applied
 from webhook.review import Answer, BadReview, Request
+from webhook.template_review import WORKLOADS as TREATED
 from webhook.template_review import read_template
 from webhook.templates_step import mutate_template
 from webhook.world import World
 
 Object = Mapping[str, Any]
+
+_MAKERS: Final = {
+    "Deployment": TREATED["apps", "replicasets"].maker,
+    "CronJob": TREATED["batch", "jobs"].maker,
+}
+"""By kind of the owner: who is taken to have made an object, of which only the apiserver knows who did."""
 
 
 def written(candidate: Candidate, workload: Object, world: World) -> tuple[Request, Answer, Object]:
@@ -30,12 +37,15 @@ def written(candidate: Candidate, workload: Object, world: World) -> tuple[Reque
     spec = _filled(_at(document, kind.template))
     is_filled = "schedulerName" not in spec
     spec.setdefault("schedulerName", DEFAULT_SCHEDULER)
+    owners = (document.get("metadata") or {}).get("ownerReferences") or ()
+    makers = [_MAKERS[one.get("kind")] for one in owners if one.get("controller") and one.get("kind") in _MAKERS]
     group, _, version = document["apiVersion"].rpartition("/")
     request = {
         "uid": "penstock-policy",
         "operation": "CREATE",
         "resource": {"group": group, "version": version, "resource": f"{document['kind'].lower()}s"},
         "namespace": candidate.namespace,
+        "userInfo": {"username": makers[0] if makers else ""},
         "object": {"metadata": {}, **document},
     }
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}

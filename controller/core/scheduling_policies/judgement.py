@@ -124,17 +124,17 @@ def _values_allowed(merged: Merged, key: str) -> Names | None:
 def judge_tolerations(pod: Pod, merged: Merged) -> Iterator[Violation]:
     """Return what is wrong with the pod's tolerations."""
     forms, defaults = merged.allowed.tolerations, merged.default.tolerations or ()
+    is_spoken_of = forms is not None or bool(defaults)
+    wanted = alternatives([*map(toleration_form_text, forms or ()), *map(toleration_text, defaults)])
+    speaking = merged.speaking(lambda policy: policy.allowed.tolerations, lambda policy: policy.default.tolerations)
     for index, toleration in pod.used_tolerations():
         if toleration in defaults or (forms is not None and (not forms or any(permits(f, toleration) for f in forms))):
             continue
-        is_spoken_of = forms is not None or bool(defaults)
-        wanted = [*map(toleration_form_text, forms or ()), *map(toleration_text, defaults)]
-        speaking = merged.speaking(lambda policy: policy.allowed.tolerations, lambda policy: policy.default.tolerations)
         yield Violation(
             path=f"spec.tolerations[{index}]",
             value=toleration_text(toleration),
             breach=Breach.NOT_ALLOWED if is_spoken_of else Breach.UNSPOKEN,
             entry="allowed.tolerations",
-            wanted=alternatives(wanted),
+            wanted=wanted,
             policies=speaking if is_spoken_of else merged.names,
         )

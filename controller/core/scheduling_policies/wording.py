@@ -36,8 +36,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def terms_text(terms: Iterable[Term]) -> str:
-    """Write `zone In [a] and gpu Exists or zone In [b]`."""
-    return " or ".join(term.text for term in terms)
+    """Write `zone In [a] and gpu Exists or zone In [b]`; of many terms the first ones."""
+    shown = [term.text for term in terms]
+    more = [f"{len(shown) - _LISTED_MOST} more"] if len(shown) > _LISTED_MOST else []
+    return " or ".join([*shown[:_LISTED_MOST], *more])
 
 
 def toleration_text(toleration: Toleration) -> str:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from controller.cli.main import root
 from controller.core.keys import POLICIES, QUEUE_NAME
 from controller.kube.client import MERGE_PATCH
-from controller.kube.errors import Forbidden
+from controller.kube.errors import Forbidden, Invalid
 from tests.integration.pod_policies.conftest import PolicyTeam, policies_of
 from tests.support import plain_http
 from tests.support.api_objects import field_requirement, node_terms, requirement
@@ -26,6 +26,7 @@ pytestmark = pytest.mark.integration
 
 SPOT = {"key": "spot", "operator": "Exists", "effect": "NoSchedule"}
 APP = {"app": "server"}
+STRICT_PODS = {"matchLabels": {"strict": "yes"}}
 GROUPS = {
     "replicationcontrollers": "api/v1",
     "replicasets": "apis/apps/v1",
@@ -209,19 +210,92 @@ async def test_an_object_that_an_operator_owns_is_treated(team: PolicyTeam) -> N
     assert template_of(made)["spec"]["nodeSelector"] == {"a": "b"}
 
 
-async def test_the_template_of_a_suspended_job_stays_as_its_user_changes_it(team: PolicyTeam) -> None:
+@pytest.mark.parametrize("plural", ["replicasets", "replicationcontrollers", "jobs"])
+async def test_an_owner_that_anybody_wrote_keeps_no_policy_away(team: PolicyTeam, plural: str) -> None:
+    await team.for_templates("own", nodeSelector={"a": "b"}, onConflict="Reject")
+    await team.in_effect()
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "1", "controller": True}
+    body = {"metadata": {"name": "one", "ownerReferences": [owner]}, "spec": spec_of(plural, nodeSelector={"a": "c"})}
+    with pytest.raises(Forbidden, match=r"PodSchedulingPolicy 'own' refuses the template at spec\.template"):
+        await team.client.post(path_of(team, plural), body)
+
+
+async def test_the_jobs_of_a_cron_job_are_as_its_template_was(team: PolicyTeam) -> None:
+    await make(team, "cronjobs")
+    await team.for_templates("own", nodeSelector={"a": "b"})
+    await team.in_effect()
+    await patch(team, "cronjobs", {"spec": {"schedule": "* * * * *", "suspend": False}})
+
+    async def made() -> list[Json]:
+        return await listed(team, "jobs")
+
+    jobs = await eventually(made, seconds=80)
+    assert "nodeSelector" not in template_of(jobs[0])["spec"]
+
+
+def in_template(**spec: Any) -> Json:
+    return {"template": {"spec": spec}}
+
+
+async def test_the_template_of_a_suspended_job_is_treated_again_when_its_user_changes_it(team: PolicyTeam) -> None:
+    await team.for_templates("own", nodeSelector={"a": "b"})
+    await team.for_templates("strict", podSelector=STRICT_PODS, nodeSelector={"e": "f"}, onConflict="Reject")
+    await team.in_effect()
+    await make(team, "jobs", metadata={"labels": {**APP, "strict": "yes"}})
+    changed = await patch(team, "jobs", {"spec": in_template(nodeSelector={"a": None, "c": "d"})})
+    assert template_of(changed)["spec"]["nodeSelector"] == {"a": "b", "c": "d", "e": "f"}
+    with pytest.raises(Forbidden, match=r"PodSchedulingPolicy 'strict' refuses the template at spec\.template"):
+        await patch(team, "jobs", {"spec": in_template(nodeSelector={"e": "own"})})
+    # started by the same update
+    started = await patch(team, "jobs", {"spec": {"suspend": False, **in_template(nodeSelector={"a": None})}})
+    assert template_of(started)["spec"]["nodeSelector"] == {"a": "b", "c": "d", "e": "f"}
+    await patch(team, "jobs", {"metadata": {"labels": {"of": "somebody"}}})
+    with pytest.raises(Invalid, match=r"spec\.template: Invalid value"):
+        await patch(team, "jobs", {"spec": in_template(nodeSelector={"g": "h"})})
+
+
+async def test_a_suspended_job_is_given_only_what_the_apiserver_lets_it_have(team: PolicyTeam) -> None:
+    node = (await team.nodes("any"))[0]
+    await make(team, "jobs")
+    apart = {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone", "labelSelector": {"matchLabels": APP}}]}}
+    fixed = {"schedulerName": "other", "nodeName": node, "affinity": apart}
+    await team.for_templates("own", **fixed, nodeSelector={"a": "b"}, tolerations=[SPOT], onConflict="Reject")
+    await team.in_effect()
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    only_resources = template_of(await patch(team, "jobs", {"spec": in_template(containers=[container])}))
+    assert only_resources["spec"].keys() & {"nodeSelector", "tolerations", "affinity"} == set()
+    spec = template_of(await patch(team, "jobs", {"spec": in_template(nodeSelector={"c": "d"})}))["spec"]
+    assert (spec["nodeSelector"], spec["tolerations"]) == ({"a": "b", "c": "d"}, [SPOT])
+    assert spec["affinity"] == node_terms({"matchFields": [field_requirement(node)]})
+    assert (spec["schedulerName"], "nodeName" in spec) == ("default-scheduler", False)
+
+
+async def test_a_job_that_is_suspended_again_is_treated_when_its_template_can_be_changed(team: PolicyTeam) -> None:
     await team.for_templates("own", nodeSelector={"a": "b"})
     await team.in_effect()
     await make(team, "jobs")
-    change = {"spec": {"template": {"spec": {"nodeSelector": {"a": None, "c": "d"}}}}}
-    assert template_of(await patch(team, "jobs", change))["spec"]["nodeSelector"] == {"c": "d"}
+    await patch(team, "jobs", {"spec": {"suspend": False}})
+
+    async def active() -> bool:
+        return bool((await read(team, "jobs"))["status"].get("active") == 1)
+
+    await eventually(active)
+    await patch(team, "jobs", {"spec": {"suspend": True}})
+
+    async def at_rest() -> bool:
+        status = (await read(team, "jobs"))["status"]
+        states = {one["type"]: one["status"] for one in status.get("conditions", ())}
+        return states.get("Suspended") == "True" and not status.get("active")
+
+    await eventually(at_rest)
+    changed = await patch(team, "jobs", {"spec": in_template(nodeSelector={"a": None, "c": "d"})})
+    assert template_of(changed)["spec"]["nodeSelector"] == {"a": "b", "c": "d"}
 
 
 async def test_what_contradicts_the_template_is_told_or_refused_with_its_place(team: PolicyTeam) -> None:
     await team.for_templates("own", nodeSelector={"a": "policy"}, tolerations=[SPOT])
     await team.for_templates("told", nodeSelector={"b": "policy"}, mode="Warn")
-    strict = {"matchLabels": {"strict": "yes"}}
-    await team.for_templates("strict", podSelector=strict, nodeSelector={"a": "policy"}, onConflict="Reject")
+    await team.for_templates("strict", podSelector=STRICT_PODS, nodeSelector={"a": "policy"}, onConflict="Reject")
     await team.in_effect()
     path = f"{path_of(team, 'deployments')}?dryRun=All"
     body = {"metadata": {"name": "one"}, "spec": spec_of("deployments", nodeSelector={"a": "own"})}
@@ -238,7 +312,7 @@ async def test_what_contradicts_the_template_is_told_or_refused_with_its_place(t
     with pytest.raises(Forbidden, match=r"refuses the template at spec.jobTemplate.spec.template: spec\.nodeSelector"):
         await make(team, "cronjobs", metadata=labels, nodeSelector={"a": "own"})
     await make(team, "deployments", metadata=labels, nodeSelector={"a": "policy"})
-    with pytest.raises(Forbidden, match=r"PodSchedulingPolicy 'strict' refuses the template at spec.template"):
+    with pytest.raises(Forbidden, match=r"PodSchedulingPolicy 'strict' refuses the template at spec\.template"):
         await patch(team, "deployments", {"spec": {"template": {"spec": {"nodeSelector": {"a": "own"}}}}})
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
 import pytest
 
 from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
@@ -14,7 +17,7 @@ from tests.support.team import Json, Team, flavor_of, is_gated
 pytestmark = pytest.mark.integration
 
 
-def pod(name: str, **metadata: Json) -> Json:
+def pod(name: str, **metadata: Any) -> Json:
     requests = {"cpu": "1"}
     container = {"name": "main", "image": "none", "resources": {"requests": requests}}
     return {
@@ -53,6 +56,15 @@ async def test_stamps_that_a_user_copied_are_removed_with_a_warning(team: Team, 
     assert warnings == [
         f'removed {CLUSTER_QUEUE}, {FLAVOR}, {ADMITTED_AT}: only Penstock writes these, when it admits the pod"'
     ]
+
+
+async def test_what_the_apiserver_takes_and_we_cannot_read_does_not_pass_us_by(team: Team, cluster: Cluster) -> None:
+    nested = b'{"f:a":' * 1_100 + b"{}" + b"}" * 1_100
+    field = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": "HERE"}
+    body = orjson.dumps(pod("one", labels={QUEUE_NAME: "main"}, managedFields=[field]))
+    answer, _ = await plain_http.create(cluster.sandbox, team.pods_path, body.replace(b'"HERE"', nested))
+    assert answer["code"] == 403
+    assert "leave out what is nested very deeply" in answer["message"]
 
 
 async def test_a_dry_run_is_gated_and_leaves_nothing(team: Team) -> None:
