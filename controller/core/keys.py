@@ -16,6 +16,11 @@ QUEUE_NAME: Final = "penstock.dev/queue-name"
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
 """Namespace label: the LocalQueue of pods that name none."""
 
+QUEUEING: Final = "penstock.dev/queueing"
+"""Namespace label: with the value REQUIRED no pod of the namespace runs outside a queue. Other values mean nothing."""
+
+REQUIRED: Final = "Required"
+
 DEFAULT_RUNTIME_CLASS: Final = "penstock.dev/default-runtime-class"
 """Namespace label: the RuntimeClass of pods that name none; it goes before the cluster's default."""
 
