@@ -65,7 +65,7 @@ def pod_demand(
     _raise_to(running, peak)
     whole_pod = _effective("spec.resources.requests", pod_level or {}, pod_reported, is_resize_infeasible)
     running.update({resource: amount for resource, amount in whole_pod.items() if _has_pod_level(resource)})
-    _add(running, _amounts("spec.overhead", overhead or {}))
+    _add(running, asked_amounts("spec.overhead", overhead or {}))
     running[PODS] = 1
     return as_requests(running)
 
@@ -80,14 +80,15 @@ def _container_amounts(kind: str, container: ContainerDemand, is_infeasible: boo
 def _effective(path: str, asked: Quantities, reported: Reported | None, is_infeasible: bool) -> dict[str, int]:
     """Mirrors determineEffectiveRequests of k8s.io/component-helpers/resource."""
     if reported is None:
-        return _amounts(path, asked)
-    amounts = {} if is_infeasible else _amounts(path, asked)
-    _raise_to(amounts, _amounts(path, reported.actuated))
-    _raise_to(amounts, _amounts(path, reported.allocated))
+        return asked_amounts(path, asked)
+    amounts = {} if is_infeasible else asked_amounts(path, asked)
+    _raise_to(amounts, asked_amounts(path, reported.actuated))
+    _raise_to(amounts, asked_amounts(path, reported.allocated))
     return amounts
 
 
-def _amounts(path: str, quantities: Quantities) -> dict[str, int]:
+def asked_amounts(path: str, quantities: Quantities) -> dict[str, int]:
+    """Read requests as they are charged; raises QuantityError that begins with `path` and the resource."""
     amounts = {}
     for resource, text in quantities.items():
         try:

@@ -16,6 +16,11 @@ QUEUE_NAME: Final = "penstock.dev/queue-name"
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
 """Namespace label: the LocalQueue of pods that name none."""
 
+QUEUEING: Final = "penstock.dev/queueing"
+"""Namespace label: with the value REQUIRED no pod of the namespace runs outside a queue. Other values mean nothing."""
+
+REQUIRED: Final = "Required"
+
 DEFAULT_RUNTIME_CLASS: Final = "penstock.dev/default-runtime-class"
 """Namespace label: the RuntimeClass of pods that name none; it goes before the cluster's default."""
 
@@ -33,6 +38,9 @@ STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, FLAVORS, POLICIES)
 
 SCHEDULING_POLICY_ENTRY: Final = "SchedulingPolicy/"
 """What names of SchedulingPolicies begin with in POLICIES: no namespace has a capital letter, so none is mistaken."""
+
+BREAK_GLASS: Final = "penstock:break-glass"
+"""The group whose members may write what else only Penstock writes, unless the webhook is told another."""
 
 CONDITION: Final = "penstock.dev/Admissible"
 """Type of the pod condition that says why a queued pod waits."""

@@ -1,0 +1,87 @@
+"""The ways of protecting the gate, each on a control plane of its own; one set of namespaces for all rows of one."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+
+import pytest
+
+from controller.kube.client import Client
+from controller.kube.errors import NotFound
+from controller.sandbox import Sandbox
+from controller.sandbox.installation import Installation, installed
+from tests.integration.protection.people import Field, allow_editors
+from tests.integration.protection.table import LABELS_OF, Where
+from tests.support.eventually import eventually
+from tests.support.impersonation import Impersonation, impersonation
+
+MODES: dict[str, Callable[[Sandbox], AbstractAsyncContextManager[Installation]]] = {"webhook": installed}
+
+
+class Protected:
+    """A control plane with Penstock in it, protected in one way."""
+
+    def __init__(self, mode: str, sandbox: Sandbox, programs: Installation, namespaces: dict[Where, str]) -> None:
+        self.mode = mode
+        self.sandbox = sandbox
+        self.programs = programs
+        self.namespaces = namespaces
+
+
+@pytest.fixture(scope="session", params=sorted(MODES))
+def protected(request: pytest.FixtureRequest) -> Iterator[Protected]:
+    """Penstock installed in the way of the parameter."""
+    with asyncio.Runner() as runner:
+        sandbox = runner.run(Sandbox.launch(audit=True))
+        context = MODES[request.param](sandbox)
+        try:
+            programs = runner.run(context.__aenter__())
+            namespaces = {where: f"{where}-{secrets.token_hex(3)}" for where in Where}
+            runner.run(_prepare(sandbox, namespaces))
+            yield Protected(request.param, sandbox, programs, namespaces)
+            runner.run(context.__aexit__(None, None, None))
+        finally:
+            runner.run(sandbox.stop())
+
+
+@pytest.fixture
+async def client(protected: Protected) -> AsyncIterator[Client]:
+    """A client with all rights."""
+    async with protected.sandbox.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def apiserver(protected: Protected) -> AsyncIterator[Impersonation]:
+    """The apiserver, asked as anybody."""
+    async with impersonation(protected.sandbox) as apiserver:
+        yield apiserver
+
+
+@pytest.fixture
+def field(protected: Protected, client: Client, apiserver: Impersonation) -> Field:
+    """The namespaces of the table."""
+    return Field(client, apiserver, protected.namespaces)
+
+
+async def _prepare(sandbox: Sandbox, namespaces: dict[Where, str]) -> None:
+    async with sandbox.client() as client, impersonation(sandbox) as apiserver:
+        await allow_editors(client)
+        for where, name in namespaces.items():
+            await client.post("/api/v1/namespaces", {"metadata": {"name": name, "labels": LABELS_OF[where]}})
+        await Field(client, apiserver, namespaces).let_in_editors()
+        for name in namespaces.values():
+            account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+            await eventually(partial(_exists, client, account), message=f"namespace {name} has no account")
+
+
+async def _exists(client: Client, path: str) -> bool:
+    try:
+        await client.get(path)
+    except NotFound:
+        return False
+    return True

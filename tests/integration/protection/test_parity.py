@@ -1,0 +1,48 @@
+"""Every row of the table, in every way of protecting the gate: what is refused, changed and let through is the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.protection.conftest import Protected
+from tests.integration.protection.people import Field, is_gated
+from tests.integration.protection.table import ROWS, Allowed, Refused, Row
+from tests.support.impersonation import Reply
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=f"{row.rule}: {row.name}") for row in ROWS])
+async def test_the_row_comes_out_as_it_says(row: Row, protected: Protected, field: Field) -> None:
+    reply = await field.ask(row)
+    match row.outcome:
+        case Refused():
+            _is_refused(reply, row, row.outcome)
+        case Allowed():
+            _is_allowed(reply, row.outcome)
+    if protected.mode == "webhook":
+        assert row.warning in " ".join(reply.warnings)
+
+
+def _is_refused(reply: Reply, row: Row, outcome: Refused) -> None:
+    assert reply.code == 403, reply.body
+    for words in (f"{row.rule}: ", *outcome.words):
+        assert words in reply.body["message"]
+
+
+def _is_allowed(reply: Reply, outcome: Allowed) -> None:
+    assert reply.code < 300, reply.body
+    metadata = reply.body["metadata"]
+    labels = metadata.get("labels") or {}
+    if outcome.gated is not None:
+        assert is_gated(reply.body) == outcome.gated
+    for key in outcome.without:
+        assert key not in labels
+        assert key not in (metadata.get("annotations") or {})
+    for key, value in outcome.labels.items():
+        assert labels.get(key) == value
+
+
+def test_rows_are_told_apart_by_their_names() -> None:
+    names = [(row.rule, row.name) for row in ROWS]
+    assert len(set(names)) == len(names)
