@@ -84,6 +84,11 @@ def additions(
     )
 
 
+def is_tolerant(tolerations: tuple[Toleration, ...], wanted: RuntimeClass) -> bool:
+    """Say whether a pod with these tolerations has, or covers, all of the class's."""
+    return all(any(own.includes(one) for own in tolerations) for one in wanted.tolerations or ())
+
+
 def is_class_name(text: str) -> bool:
     """Say whether a RuntimeClass can have this name: a DNS subdomain."""
     return len(text) <= _LONGEST_NAME and _NAME.fullmatch(text) is not None
