@@ -61,6 +61,13 @@ def _group_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="User who writes our keys and opens our gate, and whose updates of pods no policy judges; repeatable.",
 )
 @click.option(
+    "--template-controller",
+    multiple=True,
+    metavar="NAME",
+    help="User whose ReplicaSets, ReplicationControllers and Jobs come from templates of its own, which policies for "
+    "templates therefore leave alone; repeatable.",
+)
+@click.option(
     "--break-glass-group",
     metavar="NAME",
     default=BREAK_GLASS,
@@ -86,6 +93,7 @@ def main(
     tls_cert: Path,
     tls_key: Path,
     trusted_user: tuple[str, ...],
+    template_controller: tuple[str, ...],
     scheduling_policy_merge: str,
     log_level: LogLevel,
     log_format: LogFormat,
@@ -102,6 +110,7 @@ def main(
         raise click.ClickException(str(error)) from None
     settings = Settings(
         trusted_users=frozenset(trusted_user),
+        template_controllers=frozenset(template_controller),
         scheduling_policy_merge=MergeOption(scheduling_policy_merge),
         # the others are called as they are on the command line
         **options,

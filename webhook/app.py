@@ -70,6 +70,7 @@ def _world(settings: Settings) -> ClusterWorld:
         accounts,
         report=_report_faulty_policy,
         trusted_users=settings.trusted_users,
+        template_controllers=settings.template_controllers,
         break_glass_group=settings.break_glass_group,
     )
 

@@ -63,6 +63,7 @@ class ClusterWorld:
         report: Callable[[str], None] = lambda _: None,
         trusted_users: frozenset[str] = frozenset(),
         break_glass_group: str = BREAK_GLASS,
+        template_controllers: frozenset[str] = frozenset(),
     ) -> None:
         """`report` is told of policies that are in effect for nobody."""
         self.namespaces = Lookups()
@@ -72,6 +73,7 @@ class ClusterWorld:
         self.policies = Policies(report)
         self._trusted_users = trusted_users
         self._break_glass_group = break_glass_group
+        self._template_controllers = template_controllers
         self._fresh_namespace: tuple[str, Mapping[str, str]] | None = None
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
@@ -127,6 +129,10 @@ class ClusterWorld:
     def trusts(self, user: str) -> bool:
         """Whether this user is Penstock's own: its updates are not judged by policies, and it may write our keys."""
         return user in self._trusted_users
+
+    def makes_from_templates(self, user: str) -> bool:
+        """Whether what this user makes, as its controller, comes from a template of another kind of its own."""
+        return user in self._template_controllers
 
     def breaks_glass(self, groups: Collection[str]) -> bool:
         """Whether a member of these groups may do what only Penstock may."""

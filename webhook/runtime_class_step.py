@@ -9,14 +9,14 @@ docs/runtime-classes.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.core.documents import toleration_document
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
 from controller.core.pod_policies import Result
 from controller.core.pointers import escape
-from controller.core.runtime_classes import Additions, Conflict, additions
+from controller.core.runtime_classes import Additions, Conflict, additions, is_tolerant
 from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.pod import Exempt, Pod
 from controller.core.scheduling_policies.runtime_class import ChosenClass, ClassSource, choose_class
@@ -95,6 +95,9 @@ def assign_runtime_class(request: Request, world: World) -> Answer:
     lacking = additions(spec.get("nodeSelector") or {}, tolerations, spec.get("overhead") or {}, found)
     if isinstance(lacking, Conflict):
         return Answer(denial=_contradiction(lacking, choice))
+    if not choice.set_by and is_tolerant(_tolerations(spec), found):
+        # merged before, by us or the apiserver: again would take away what a policy, which comes after, has covered
+        lacking = replace(lacking, tolerations=())
     operations = (*_name(choice), *_patch(spec, lacking))
     if not operations:
         return Answer()

@@ -24,6 +24,7 @@ class Settings:
     scheduling_policy_merge: MergeOption = MergeOption.DEEP_MERGE
     trusted_users: frozenset[str] = frozenset()
     break_glass_group: str = BREAK_GLASS
+    template_controllers: frozenset[str] = frozenset()
 
     @property
     def judges_runtime_classes(self) -> bool:

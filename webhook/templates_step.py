@@ -57,7 +57,7 @@ def _is_made_from_another(request: TemplateRequest, world: World) -> bool:
     workload, user = request.workload, request.inner.user
     if not (workload.is_revision and request.has_controller):
         return False
-    return (bool(workload.maker) and user in (workload.maker, _ALL_CONTROLLERS)) or world.trusts(user)
+    return (bool(workload.maker) and user in (workload.maker, _ALL_CONTROLLERS)) or world.makes_from_templates(user)
 
 
 def _mutable(template: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -50,6 +50,9 @@ class World(Protocol):
     def trusts(self, user: str) -> bool:
         """Whether this user is Penstock's own: its updates are not judged by policies, and it may write our keys."""
 
+    def makes_from_templates(self, user: str) -> bool:
+        """Whether what this user makes, as its controller, comes from a template of another kind of its own."""
+
     def breaks_glass(self, groups: Collection[str]) -> bool:
         """Whether a member of these groups may do what only Penstock may."""
 

@@ -79,6 +79,11 @@ def additions(
     )
 
 
+def is_tolerant(tolerations: tuple[Toleration, ...], wanted: RuntimeClass) -> bool:
+    """Say whether a pod with these tolerations has, or covers, all of the class's."""
+    return all(any(own.includes(one) for own in tolerations) for one in wanted.tolerations or ())
+
+
 def _overhead_conflict(overhead: Quantities, wanted: RuntimeClass) -> Conflict:
     return Conflict(
         path="spec.overhead",

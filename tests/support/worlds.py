@@ -10,6 +10,7 @@ from controller.core.scheduling_policies.levels import Levels
 from webhook.world import RuntimeClasses
 
 TRUSTED = "system:serviceaccount:penstock-system:penstock-controller"
+TEMPLATE_CONTROLLER = "system:serviceaccount:argo-rollouts:argo-rollouts"
 
 
 class EmptyWorld:
@@ -32,6 +33,9 @@ class EmptyWorld:
 
     def trusts(self, user: str) -> bool:
         return user == TRUSTED
+
+    def makes_from_templates(self, user: str) -> bool:
+        return user == TEMPLATE_CONTROLLER
 
     def breaks_glass(self, groups: Collection[str]) -> bool:
         return BREAK_GLASS in groups

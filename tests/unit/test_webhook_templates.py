@@ -13,7 +13,7 @@ from tests.support.api_objects import Json, cluster_pod_policy, field_requiremen
 from tests.support.json_patch import patched
 from tests.support.pod_update_rules import REQUIRED
 from tests.support.policy_worlds import PolicyWorld
-from tests.support.worlds import TRUSTED
+from tests.support.worlds import TEMPLATE_CONTROLLER
 from webhook.review import Answer, BadReview
 from webhook.template_review import WORKLOADS, TemplateRequest, read_template
 from webhook.templates_step import mutate_template
@@ -97,14 +97,16 @@ def test_the_labels_of_the_template_decide(labels: Json, is_given: bool) -> None
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource[1])
-@pytest.mark.parametrize("user", [f"{ACCOUNTS}deployment-controller", f"{ACCOUNTS}cronjob-controller", ALL, TRUSTED])
+@pytest.mark.parametrize(
+    "user", [f"{ACCOUNTS}deployment-controller", f"{ACCOUNTS}cronjob-controller", ALL, TEMPLATE_CONTROLLER]
+)
 def test_what_controllers_make_from_a_template_of_theirs_is_left_alone(resource: Any, user: str) -> None:
     written = holding(a_template(), resource, OF_A_CONTROLLER)
     answer = mutate_template(a_request(written, resource, userInfo={"username": user}), PolicyWorld(for_templates()))
     right = {
-        "replicasets": {f"{ACCOUNTS}deployment-controller", ALL, TRUSTED},
-        "jobs": {f"{ACCOUNTS}cronjob-controller", ALL, TRUSTED},
-        "replicationcontrollers": {TRUSTED},
+        "replicasets": {f"{ACCOUNTS}deployment-controller", ALL, TEMPLATE_CONTROLLER},
+        "jobs": {f"{ACCOUNTS}cronjob-controller", ALL, TEMPLATE_CONTROLLER},
+        "replicationcontrollers": {TEMPLATE_CONTROLLER},
     }
     assert (answer == Answer()) is (user in right.get(resource[1], ()))
 
@@ -119,7 +121,7 @@ def test_an_owner_that_anybody_wrote_does_not_keep_a_policy_away(resource: Any, 
 
 @pytest.mark.parametrize("resource", REVISIONS, ids=lambda resource: resource[1])
 def test_what_a_controller_makes_on_its_own_account_is_treated(resource: Any) -> None:
-    user = {"username": WORKLOADS[resource].maker or TRUSTED}
+    user = {"username": WORKLOADS[resource].maker or TEMPLATE_CONTROLLER}
     request = a_request(holding(a_template(), resource), resource, userInfo=user)
     assert mutate_template(request, PolicyWorld(for_templates())).operations
 

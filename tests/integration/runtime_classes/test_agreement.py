@@ -93,11 +93,11 @@ async def dry_run(client: Client, spec: Json) -> Json:
 
 
 async def ours(corner: Corner, spec: Json, name: str) -> Json | str:
-    """The pod as the apiserver fills it in without a class, then as our step leaves it; or our refusal."""
+    """The pod as the apiserver fills it in without a class, then as our step leaves it, or our refusal."""
     own = {key: value for key, value in spec.items() if key != "overhead"}  # refused without a class
     plain = await dry_run(corner.client, own)
-    plain["spec"] |= {key: value for key, value in spec.items() if key == "overhead"} | {"runtimeClassName": name}
-    world = ClassyWorld(decode_runtime_class(await corner.client.get(f"{CLASSES}/{name}")))
+    plain["spec"] |= {key: value for key, value in spec.items() if key == "overhead"}
+    world = ClassyWorld(decode_runtime_class(await corner.client.get(f"{CLASSES}/{name}")), default=name)
     request = Request(
         uid="1", operation="CREATE", namespace="kube-system", subresource="", user="jane", groups=(), pod=plain
     )
