@@ -17,6 +17,7 @@ from webhook.review import Answer, Request
 from webhook.runtime_class_step import assign_runtime_class
 from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.stamps_step import strip_stamps
+from webhook.update_advice import advise
 from webhook.world import World
 
 Step = Callable[[Request, World], Answer]
@@ -43,8 +44,10 @@ def stages(request: Request, world: World) -> Iterator[tuple[Step, Request, Answ
 
 
 def mutate(request: Request, world: World) -> Answer:
-    """Send a pod that is being created through the chain; anything else passes unchanged."""
+    """Send a pod that is being created through the chain; an update of one passes unchanged, with advice."""
     total = Answer()
+    if request.operation == "UPDATE":
+        return advise(request)
     if request.operation != "CREATE" or request.subresource:
         return total
     for _, _, answer in stages(request, world):

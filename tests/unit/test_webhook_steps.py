@@ -293,3 +293,23 @@ def test_a_denial_says_why_and_changes_nothing() -> None:
 def test_warnings_are_cut_to_what_the_apiserver_passes_on() -> None:
     written = response(Answer(warnings=("x" * 1000,) * 50))
     assert (len(written["warnings"]), {len(text) for text in written["warnings"]}) == (12, {250})
+
+
+def test_an_update_of_a_gated_pod_is_not_changed_and_told_what_is_illegal() -> None:
+    old: Json = {
+        "metadata": {"name": "p", "namespace": "d"},
+        "spec": {"schedulingGates": [{"name": "any"}], "nodeSelector": {"zone": "a"}},
+    }
+    new = {**old, "spec": {**old["spec"], "nodeSelector": {"zone": "b"}}}
+
+    def asked(**fields: Any) -> Answer:
+        request = {"uid": "1", "operation": "UPDATE", "namespace": "default", "subresource": "", "user": "jane"}
+        return mutate(Request(**{**request, "groups": (), "pod": new, "old": old, **fields}), EmptyWorld())
+
+    assert asked().operations == ()
+    assert asked().denial is None
+    assert [text.split(": ")[0] for text in asked().warnings] == ["spec.nodeSelector"]
+    assert asked(pod=old).warnings == ()
+    assert asked(subresource="status").warnings == ()
+    free = {"metadata": {"name": "p"}, "spec": {"nodeSelector": {"zone": "a"}}}
+    assert asked(old=free, pod={**free, "spec": {}}).warnings == ()

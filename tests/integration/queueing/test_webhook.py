@@ -67,6 +67,24 @@ async def test_what_the_apiserver_takes_and_we_cannot_read_does_not_pass_us_by(t
     assert "leave out what is nested very deeply" in answer["message"]
 
 
+async def test_an_illegal_update_of_a_queued_pod_is_answered_with_what_would_be_legal(
+    team: Team, cluster: Cluster
+) -> None:
+    await team.ready(stopPolicy="Hold")
+    await team.pod("one", spec={"nodeSelector": {"zone": "a"}})
+    path = f"{team.pods_path}/one"
+    answer, warnings = await plain_http.patch(
+        cluster.sandbox, path, [{"op": "replace", "path": "/spec/nodeSelector/zone", "value": "b"}]
+    )
+    assert (answer["code"], answer["reason"]) == (422, "Invalid")
+    assert len(warnings) == 1
+    assert "spec.nodeSelector" in warnings[0]
+    assert '"a"' in warnings[0].replace("\\", "")
+    legal = [{"op": "add", "path": "/spec/nodeSelector/disk", "value": "ssd"}]
+    narrowed, none = await plain_http.patch(cluster.sandbox, path, legal)
+    assert (narrowed["spec"]["nodeSelector"], none) == ({"zone": "a", "disk": "ssd"}, [])
+
+
 async def test_a_dry_run_is_gated_and_leaves_nothing(team: Team) -> None:
     await team.ready()
     assert is_gated(await team.pod("one", params={"dryRun": "All"}))
