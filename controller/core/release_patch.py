@@ -7,10 +7,11 @@ operations make the apiserver refuse it (422) when the pod is another one or was
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from controller.core.documents import requirement_document, toleration_document
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.pods import Pod
 from controller.core.pointers import escape
@@ -25,10 +26,19 @@ PIN_WEIGHT = 100
 """By this weight, and its one field, the soft pin is known again when the pod is read."""
 
 
-def release_patch(pod: Pod, flavor: Flavor, *, cluster_queue: str, node: str | None, admitted_at: str) -> Operations:
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Where a pod is charged, when it was admitted (RFC 3339), and by which leader, as the Lease names it."""
+
+    cluster_queue: str
+    at: str
+    by: str
+
+
+def release_patch(pod: Pod, flavor: Flavor, admission: Admission, *, node: str | None) -> Operations:
     """Build the operations that release `pod` onto `flavor`, softly pinned to `node` where one was planned.
 
-    `admitted_at` is RFC 3339. The pod must carry our gate as its only one, and must not contradict the flavor: the
+    The pod must carry our gate as its only one, and must not contradict the flavor: the
     decision has checked both.
     """
     return [
@@ -36,7 +46,7 @@ def release_patch(pod: Pod, flavor: Flavor, *, cluster_queue: str, node: str | N
         *_node_selector(pod, flavor),
         *_affinity(pod, flavor, node),
         *_tolerations(pod, flavor),
-        *_stamps(pod, flavor, cluster_queue, admitted_at),
+        *_stamps(pod, flavor, admission),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
         {"op": "remove", "path": "/spec/schedulingGates/0"},
     ]
@@ -109,19 +119,20 @@ def _tolerations(pod: Pod, flavor: Flavor) -> Operations:
     return [{"op": "add", "path": "/spec/tolerations/-", "value": one} for one in missing]
 
 
-def _stamps(pod: Pod, flavor: Flavor, cluster_queue: str, admitted_at: str) -> Operations:
+def _stamps(pod: Pod, flavor: Flavor, admission: Admission) -> Operations:
     labels: Operations = [
-        {"op": "add", "path": f"/metadata/labels/{escape(CLUSTER_QUEUE)}", "value": cluster_queue},
+        {"op": "add", "path": f"/metadata/labels/{escape(CLUSTER_QUEUE)}", "value": admission.cluster_queue},
         {"op": "add", "path": f"/metadata/labels/{escape(FLAVOR)}", "value": flavor.name},
     ]
+    stamps = {ADMITTED_AT: admission.at, ADMITTED_BY: admission.by}
     if pod.has_annotations:
-        path = f"/metadata/annotations/{escape(ADMITTED_AT)}"
-        return [*labels, {"op": "add", "path": path, "value": admitted_at}]
+        paths = {f"/metadata/annotations/{escape(key)}": value for key, value in stamps.items()}
+        return [*labels, *({"op": "add", "path": path, "value": value} for path, value in paths.items())]
     return [
         *labels,
         # metadata has no generation: without this an annotation that came in between would be wiped
         {"op": "test", "path": "/metadata/annotations", "value": None},
-        {"op": "add", "path": "/metadata/annotations", "value": {ADMITTED_AT: admitted_at}},
+        {"op": "add", "path": "/metadata/annotations", "value": stamps},
     ]
 
 

@@ -18,7 +18,7 @@ from controller.core.taints import Toleration
 from controller.kube.decode import read_term, read_toleration
 from controller.kube.wire import PodToleration, SelectorTerm
 from tests.support.json_patch import patched
-from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import faults_of_update, may_run_on
 from tests.support.strategies import (
     KEYS,
@@ -168,5 +168,5 @@ def test_a_release_after_the_policies_is_legal(document: Json, chosen: list[Poli
     before = pod_of(document)
     operations = directives.patch(document["spec"], before, apply(before, chosen, is_held=True).pod)
     queued = patched(document, operations)
-    release = release_patch(decoded(queued), flavor, cluster_queue="team-a", node="node-1", admitted_at=CREATED)
+    release = release_patch(decoded(queued), flavor, ADMISSION, node="node-1")
     assert faults_of_update(queued, patched(queued, release)) == []

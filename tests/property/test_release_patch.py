@@ -10,7 +10,7 @@ from controller.core.keys import GATE
 from controller.core.queues import Flavor
 from controller.core.release_patch import release_patch
 from tests.support.json_patch import PatchFailed, patched
-from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import faults_of_update, may_run_on
 from tests.support.strategies import narrowing_flavors, node_labels, pod_documents
 
@@ -20,7 +20,7 @@ NODES = st.sampled_from((None, "node-1"))
 
 
 def patch(document: Json, flavor: Flavor, node: str | None) -> list[Json]:
-    return release_patch(decoded(document), flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+    return release_patch(decoded(document), flavor, ADMISSION, node=node)
 
 
 @THOROUGH

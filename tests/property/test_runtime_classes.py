@@ -15,7 +15,7 @@ from controller.core.runtime_classes import Additions, RuntimeClass, additions
 from controller.core.taints import Taint, Toleration, are_tolerated, merge_tolerations
 from tests.support.classes import ClassyWorld
 from tests.support.json_patch import patched
-from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import faults_of_update, may_run_on
 from tests.support.strategies import KEYS, VALUES, narrowing_flavors, node_labels, pod_documents
 from webhook.review import Request
@@ -168,7 +168,7 @@ def test_a_queued_pod_with_a_default_class_can_still_be_narrowed(
     if answer.denial is not None:
         return
     queued = patched(document, answer.operations)
-    operations = release_patch(decoded(queued), flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+    operations = release_patch(decoded(queued), flavor, ADMISSION, node=node)
     released = patched(queued, operations)
     assert faults_of_update(queued, released) == []
     if may_run_on(released, "node-1", labels):
