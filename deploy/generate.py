@@ -104,6 +104,7 @@ def _everywhere(text: str) -> str:
         "[kube-system, kube-node-lease, kube-public, penstock-system]",
         "{{ append .Values.webhook.excludedNamespaces .Release.Namespace | toJson }}",
     )
+    text = text.replace("penstock:break-glass", "{{ .Values.breakGlassGroup }}")
     text = text.replace("namespace: penstock-system", "namespace: {{ .Release.Namespace | quote }}")
     return text.replace("penstock-system", "{{ .Release.Namespace }}")
 

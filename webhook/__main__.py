@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from controller.core.keys import BREAK_GLASS
 from controller.core.runtime_classes import is_class_name
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.telemetry.logs import LogFormat, LogLevel
@@ -20,6 +21,17 @@ def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -
     if value is not None and not is_class_name(value):
         raise click.BadParameter(
             f"{value!r} cannot be the name of a RuntimeClass; write one such as gvisor, in lower case",
+            ctx=ctx,
+            param=param,
+        )
+    return value
+
+
+def _group_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if not value.strip() or value.startswith("system:"):
+        raise click.BadParameter(
+            f"{value!r} cannot be the break-glass group; write a name of its own such as {BREAK_GLASS}, which nobody "
+            "has every day",
             ctx=ctx,
             param=param,
         )
@@ -46,7 +58,15 @@ def _class_name(ctx: click.Context, param: click.Parameter, value: str | None) -
     multiple=True,
     metavar="NAME",
     default=("system:serviceaccount:penstock-system:penstock-controller",),
-    help="User whose updates of pods are not judged by policies; can be given more than once.",
+    help="User who writes our keys and opens our gate, and whose updates of pods no policy judges; repeatable.",
+)
+@click.option(
+    "--break-glass-group",
+    metavar="NAME",
+    default=BREAK_GLASS,
+    show_default=True,
+    callback=_group_name,
+    help="Group whose members may do what the protection of the gate forbids everybody else.",
 )
 @click.option("--pod-policies", is_flag=True, help="Apply ClusterPodSchedulingPolicies and PodSchedulingPolicies.")
 @click.option(

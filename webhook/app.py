@@ -64,7 +64,13 @@ def _world(settings: Settings) -> ClusterWorld:
     accounts = None
     if settings.scheduling_policies:
         accounts = AccountPolicies(settings.scheduling_policy_merge, _report_faulty_policy)
-    return ClusterWorld(classes, accounts, report=_report_faulty_policy, trusted_users=settings.trusted_users)
+    return ClusterWorld(
+        classes,
+        accounts,
+        report=_report_faulty_policy,
+        trusted_users=settings.trusted_users,
+        break_glass_group=settings.break_glass_group,
+    )
 
 
 def _report_faulty_policy(fault: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 from urllib.parse import quote
 
 from controller.cache.pod_policies import Policies
-from controller.core.keys import DEFAULT_RUNTIME_CLASS
+from controller.core.keys import BREAK_GLASS, DEFAULT_RUNTIME_CLASS
 from controller.core.pod_policies import Policy, Target
 from controller.core.scheduling_policies.levels import Levels
 from controller.kube.client import Client
@@ -61,6 +61,7 @@ class ClusterWorld:
         *,
         report: Callable[[str], None] = lambda _: None,
         trusted_users: frozenset[str] = frozenset(),
+        break_glass_group: str = BREAK_GLASS,
     ) -> None:
         """`report` is told of policies that are in effect for nobody."""
         self.namespaces = Lookups()
@@ -69,6 +70,7 @@ class ClusterWorld:
         self.account_policies = account_policies
         self.policies = Policies(report)
         self._trusted_users = trusted_users
+        self._break_glass_group = break_glass_group
         self._fresh_namespace: tuple[str, Mapping[str, str]] | None = None
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
@@ -94,7 +96,8 @@ class ClusterWorld:
             if namespace is not None:
                 world = copy.copy(world)
                 world._fresh_namespace = (request.namespace, namespace.labels or {})
-        choice = choose(request, world) if request.operation == "CREATE" else None
+        is_new_pod = request.operation == "CREATE" and not request.subresource
+        choice = choose(request, world) if is_new_pod else None
         if choice is None or self.runtime_classes is None or self.runtime_classes.get(choice.name) is not None:
             return world
         found = await ask(client, f"{runtime_classes.PATH}/{quote(choice.name, safe='')}", decode_runtime_class)
@@ -121,8 +124,12 @@ class ClusterWorld:
         return () if self.account_policies is None else self.account_policies.of(namespace, account)
 
     def trusts(self, user: str) -> bool:
-        """Whether the updates of this user are not judged."""
+        """Whether this user is Penstock's own: its updates are not judged by policies, and it may write our keys."""
         return user in self._trusted_users
+
+    def breaks_glass(self, groups: Collection[str]) -> bool:
+        """Whether a member of these groups may do what only Penstock may."""
+        return self._break_glass_group in groups
 
     def faulty_policies(self) -> list[tuple[str, str]]:
         """Kind and name (with its namespace) of policies that break the rules of their kind."""

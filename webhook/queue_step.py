@@ -11,6 +11,7 @@ from typing import Any
 
 from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
 from controller.core.pointers import escape
+from controller.core.protection import Actor, Guarded, gate_required
 from webhook.creators import is_daemon_set_pod, is_mirror_pod
 from webhook.patching import Operations
 from webhook.review import Answer, Request
@@ -42,10 +43,8 @@ def _bound_already(queue: str, named: str | None, node: str) -> Answer:
     if named is None:
         text = f"spec.nodeName {node!r} is set, so the pod passes by the namespace's default queue {queue!r}"
         return Answer(warnings=(text,), audit=(("passed-by", queue),))
-    return Answer(
-        denial=f"spec.nodeName {node!r} cannot be set on a pod of queue {queue!r}: a pod on a node cannot wait; "
-        f"remove spec.nodeName, or the label {QUEUE_NAME}"
-    )
+    pod = Guarded(labels={QUEUE_NAME: queue}, node=node)
+    return Answer(denial="; ".join(gate_required(pod, Actor.ANYBODY)))
 
 
 def _label(queue: str, request: Request) -> Operations:

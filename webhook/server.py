@@ -12,6 +12,7 @@ from controller.telemetry import logs
 from webhook.metrics import WebhookMetrics
 from webhook.review import Answer, BadReview, Request, read, write
 from webhook.steps import mutate
+from webhook.subresource_review import read_validated
 from webhook.template_review import read_template
 from webhook.templates_step import mutate_template
 from webhook.validation import validate
@@ -96,7 +97,7 @@ def _read_mutation(body: bytes) -> tuple[Request, _Judge]:
 
 
 def _read_validation(body: bytes) -> tuple[Request, _Judge]:
-    review = read(body)
+    review = read_validated(body)
     return review, partial(validate, review)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from controller.core.keys import BREAK_GLASS
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.telemetry.http import Address
 
@@ -22,6 +23,7 @@ class Settings:
     scheduling_policies: bool = False
     scheduling_policy_merge: MergeOption = MergeOption.DEEP_MERGE
     trusted_users: frozenset[str] = frozenset()
+    break_glass_group: str = BREAK_GLASS
 
     @property
     def judges_runtime_classes(self) -> bool:

@@ -9,21 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webhook.pod_policies_check import pod_policies_check
+from webhook.protection_check import protection_check
 from webhook.review import Answer, Request
 from webhook.scheduling_policies_check import scheduling_policies_check
 from webhook.world import World
 
 Check = Callable[[Request, World], Answer]
 
-CHECKS: tuple[Check, ...] = (pod_policies_check, scheduling_policies_check)
+POLICY_CHECKS: tuple[Check, ...] = (pod_policies_check, scheduling_policies_check)
+"""Of whole pods alone: what policies speak of cannot be changed through subresources."""
 
 
 def validate(request: Request, world: World) -> Answer:
-    """Send a pod that is being created or updated through the checks; anything else passes."""
+    """Send what is being created or updated through the checks; anything else passes."""
+    answer = protection_check(request, world)
+    return answer if answer.denial is not None or request.subresource else judge_by_policies(request, world)
+
+
+def judge_by_policies(request: Request, world: World) -> Answer:
+    """Send a pod that is being created or updated through the checks by policies; anything else passes."""
     total = Answer()
-    if request.operation not in ("CREATE", "UPDATE") or request.subresource:
+    if request.operation not in ("CREATE", "UPDATE"):
         return total
-    for check in CHECKS:
+    for check in POLICY_CHECKS:
         answer = check(request, world)
         if answer.denial is not None:
             return answer

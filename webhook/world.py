@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from controller.core.pod_policies import Policy
@@ -48,7 +48,10 @@ class World(Protocol):
         """The same for the templates of pods in this namespace's workloads."""
 
     def trusts(self, user: str) -> bool:
-        """Whether the updates of this user are not judged."""
+        """Whether this user is Penstock's own: its updates are not judged by policies, and it may write our keys."""
+
+    def breaks_glass(self, groups: Collection[str]) -> bool:
+        """Whether a member of these groups may do what only Penstock may."""
 
     def scheduling_policies(self, namespace: str, account: str) -> Levels:
         """The SchedulingPolicies of a service account, by level; none where they were not asked for."""

@@ -40,5 +40,8 @@ STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, POLICIES)
 SCHEDULING_POLICY_ENTRY: Final = "SchedulingPolicy/"
 """What names of SchedulingPolicies begin with in POLICIES: no namespace has a capital letter, so none is mistaken."""
 
+BREAK_GLASS: Final = "penstock:break-glass"
+"""The group whose members may write what else only Penstock writes, unless the webhook is told another."""
+
 CONDITION: Final = "penstock.dev/Admissible"
 """Type of the pod condition that says why a queued pod waits."""

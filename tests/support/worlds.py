@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from controller.core.keys import BREAK_GLASS
 from controller.core.pod_policies import Policy
 from controller.core.scheduling_policies.levels import Levels
 from webhook.world import RuntimeClasses
@@ -31,6 +32,9 @@ class EmptyWorld:
 
     def trusts(self, user: str) -> bool:
         return user == TRUSTED
+
+    def breaks_glass(self, groups: Collection[str]) -> bool:
+        return BREAK_GLASS in groups
 
     def scheduling_policies(self, namespace: str, account: str) -> Levels:
         return ()

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from controller.core.keys import GATE
 from tests.support.api_objects import Json, cluster_pod_policy, node_terms, pod_policy, requirement
 from tests.support.json_patch import patched
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
@@ -18,7 +17,7 @@ from webhook.review import Answer, Request
 from webhook.steps import mutate
 from webhook.validation import validate
 
-GATED = [{"name": GATE}]
+GATED = [{"name": "example.com/other"}]
 SELECTED = {"matchLabels": {"app": "a"}}
 ANY_POOL = {"matchExpressions": [requirement("In", "x", "y")]}
 
@@ -239,8 +238,8 @@ def test_the_first_refusal_ends_the_chain_and_words_add_up(monkeypatch: pytest.M
     def refuses(*_: object) -> Answer:
         return Answer(denial="no")
 
-    monkeypatch.setattr(validation, "CHECKS", (tells, tells))
+    monkeypatch.setattr(validation, "POLICY_CHECKS", (tells, tells))
     told = Answer(warnings=("told",) * 2, audit=(("a", "b"),) * 2, counted=(("p", "r"),) * 2)
     assert update(a_gated_pod(), a_gated_pod(), BREAKING) == told
-    monkeypatch.setattr(validation, "CHECKS", (tells, refuses, tells))
+    monkeypatch.setattr(validation, "POLICY_CHECKS", (tells, refuses, tells))
     assert update(a_gated_pod(), a_gated_pod(), BREAKING) == Answer(denial="no")

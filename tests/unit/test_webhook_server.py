@@ -26,8 +26,11 @@ ENDPOINTS = {"/mutate/pods": "mutate", "/mutate/podtemplates": "mutate_template"
 """How metrics call each path."""
 
 
+QUEUED = {"labels": {"penstock.dev/queue-name": "main"}}
+
+
 def a_review(pod: Json | None = None) -> Json:
-    queued = {"metadata": {"labels": {"penstock.dev/queue-name": "main"}}, "spec": {}}
+    queued = {"metadata": QUEUED, "spec": {}}
     request = {
         "uid": "42",
         "operation": "CREATE",
@@ -89,8 +92,43 @@ async def test_a_validation_is_answered_and_counted(
 
 
 async def test_a_pod_of_a_queue_is_not_changed_by_its_validation() -> None:
-    _, body, counts = await post(orjson.dumps(a_review()), path="/validate/pods")
+    gated = {"metadata": QUEUED, "spec": {"schedulingGates": [{"name": "penstock.dev/queue"}]}}
+    _, body, counts = await post(orjson.dumps(a_review(gated)), path="/validate/pods")
     assert (orjson.loads(body)["response"], counts) == ({"uid": "42", "allowed": True}, {"allowed": 1})
+
+
+BINDING = {"metadata": QUEUED, "target": {"kind": "Node", "name": "n"}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "subresource", "document", "result"),
+    [
+        ("pods", "binding", BINDING, "denied"),
+        ("bindings", None, BINDING, "denied"),
+        ("pods", "binding", {"target": {}}, "allowed"),
+        ("pods", "binding", {"metadata": 5}, "bad"),
+        ("pods", "binding", None, "bad"),
+        ("pods", "status", {"metadata": {}, "spec": {}, "status": {"conditions": [{"type": "Ready"}]}}, "allowed"),
+        ("pods", "status", {"metadata": {}, "spec": {}, "status": {"conditions": 5}}, "bad"),
+        ("pods", "resize", {"metadata": {}, "spec": {"containers": [{"name": "a"}]}}, "allowed"),
+        ("pods", "resize", {"metadata": {}, "spec": {"containers": [{"name": "a", "resources": []}]}}, "bad"),
+        ("nodes", None, {"metadata": {}, "spec": {}}, "bad"),
+    ],
+)
+async def test_each_kind_of_request_is_validated_by_its_own_form(
+    resource: str, subresource: str | None, document: Json | None, result: str
+) -> None:
+    review = a_review()
+    review["request"] |= {"resource": {"group": "", "resource": resource}, "subResource": subresource}
+    review["request"]["object"] = document
+    status, _, counts = await post(orjson.dumps(review), path="/validate/pods")
+    assert (status, counts) == (400 if result == "bad" else 200, {result: 1})
+
+
+async def test_a_binding_is_never_taken_for_a_pod_to_change() -> None:
+    review = a_review(BINDING)
+    review["request"]["subResource"] = "binding"
+    assert (await post(orjson.dumps(review)))[0] == 400
 
 
 async def test_what_becomes_of_policies_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

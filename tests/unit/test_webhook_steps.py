@@ -139,7 +139,7 @@ def test_nobody_gets_past_by_pretending(metadata: Json, fields: Json) -> None:
 def test_a_pod_of_a_queue_cannot_name_its_node() -> None:
     answer = mutate(a_request(a_new_pod(spec={"nodeName": "n1"})), PLAIN)
     assert answer.denial == (
-        "spec.nodeName 'n1' cannot be set on a pod of queue 'main': a pod on a node cannot wait; "
+        "gate-required: spec.nodeName: 'n1' cannot be set on a pod of queue 'main': a pod on a node cannot wait; "
         "remove spec.nodeName, or the label penstock.dev/queue-name"
     )
 

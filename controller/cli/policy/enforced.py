@@ -22,7 +22,7 @@ from webhook.review import Answer, Request
 from webhook.runtime_class_step import assign_runtime_class
 from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.steps import Step
-from webhook.validation import validate
+from webhook.validation import judge_by_policies
 
 _STEPS: Final[tuple[Step, ...]] = (assign_runtime_class, apply_pod_policies, apply_scheduling_policies)
 """Those that policies have a say in, in the order of the chain: stamps and gates of a pod that exists are its own."""
@@ -76,7 +76,7 @@ def judge(request: Request, world: ClusterWorld, surroundings: Surroundings) -> 
         if denial is not None:
             break
         request = replace(request, pod=applied(request.pod, answer.operations))
-    checked = validate(request, world) if denial is None else Answer()
+    checked = judge_by_policies(request, world) if denial is None else Answer()
     of_accounts = _of_accounts(request, answers, checked, surroundings)
     outcome = answers[apply_pod_policies].outcome if apply_pod_policies in answers else None
     verdicts = outcome.verdicts if outcome is not None else ()

@@ -20,13 +20,14 @@ from webhook import directives
 from webhook.cluster_world import ClusterWorld
 from webhook.patching import applied
 from webhook.pod_policies_step import apply_pod_policies
+from webhook.protection_check import protection_check
 from webhook.queue_step import assign_queue
 from webhook.review import Answer, Request
 from webhook.runtime_class_step import assign_runtime_class
 from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.stamps_step import strip_stamps
 from webhook.steps import Step, stages
-from webhook.validation import validate
+from webhook.validation import judge_by_policies
 
 Object = Mapping[str, Any]
 
@@ -40,6 +41,8 @@ TITLES: Final[Mapping[Step, str]] = {
 }
 """What each step of the chain is about, for people."""
 TEMPLATE: Final = "Pod scheduling policies for templates"
+PROTECTION: Final = "Protection of the gate"
+"""Shown when it refuses the pod: no policy has a part in it."""
 JUDGEMENT: Final = "Scheduling policies' check"
 """The checks of the finished pod: of those at create only SchedulingPolicies have one."""
 
@@ -188,9 +191,14 @@ def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
         passed.append(_stage(step, seen, last, pod, surroundings, start.candidate))
     if last.denial is None:
         pod = surroundings.with_priority(pod)
-        last = validate(replace(request, pod=pod), surroundings.world)
-        if surroundings.judges_accounts:
-            passed.append(Stage(JUDGEMENT, last, ()))
+        finished = replace(request, pod=pod)
+        last = protection_check(finished, surroundings.world)
+        if last.denial is not None:
+            passed.append(Stage(PROTECTION, last, ()))
+        else:
+            last = judge_by_policies(finished, surroundings.world)
+            if surroundings.judges_accounts:
+                passed.append(Stage(JUDGEMENT, last, ()))
     return replace(
         start,
         pod=pod,

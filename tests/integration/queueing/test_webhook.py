@@ -68,7 +68,9 @@ async def test_a_pod_without_a_queue_is_none_of_our_business(team: Team) -> None
 
 
 async def test_a_queued_pod_cannot_name_its_node(team: Team) -> None:
-    with pytest.raises(Forbidden, match=r"spec.nodeName 'somewhere' cannot be set on a pod of queue 'main'"):
+    with pytest.raises(
+        Forbidden, match=r"gate-required: spec.nodeName: 'somewhere' cannot be set on a pod of queue 'main'"
+    ):
         await team.pod("one", spec={"nodeName": "somewhere"})
 
 

@@ -1,0 +1,83 @@
+"""Check: the gate, our keys and our condition are ours, and no pod of a queue grows. The rules are in the core.
+
+First of the checks, and the only one that sees subresources and Bindings. What the registration's matchConditions keep
+from us is judged here all the same: whoever writes them otherwise must not open a hole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from controller.core import protection
+from controller.core.demand import Quantities
+from controller.core.keys import CONDITION
+from controller.core.protection import Actor, Guarded
+from webhook.creators import is_daemon_set_pod, is_mirror_pod
+from webhook.review import Answer, Request
+from webhook.subresource_review import BINDING, RESIZE, STATUS
+from webhook.world import World
+
+
+def protection_check(request: Request, world: World) -> Answer:
+    """Refuse what breaks a rule, with all that is wrong."""
+    texts = tuple(_faults(request, world))
+    return Answer(denial="; ".join(texts) or None, audit=(("protected", "; ".join(texts)),) if texts else ())
+
+
+def _faults(request: Request, world: World) -> Iterator[str]:
+    who, new = _actor(request, world), _guarded(request.pod)
+    if request.operation == "CREATE" and request.subresource == BINDING:
+        yield from protection.binding_keys(new, who)
+    elif request.operation == "CREATE" and not request.subresource:
+        yield from protection.gate_required(new, who)
+        yield from protection.queue_required(new, who, world.namespace_labels(request.namespace))
+        yield from protection.stamps_are_ours(new, who)
+        yield from protection.gate_needs_queue(new, who)
+    elif request.operation == "UPDATE" and request.old is not None and not _is_going(request.pod):
+        old = _guarded(request.old)
+        yield from protection.gate_is_ours(old, new, who)
+        yield from protection.keys_are_ours(old, new, who)
+        if request.subresource == STATUS:
+            yield from protection.condition_is_ours(old, new, who)
+        if request.subresource == RESIZE:
+            yield from protection.no_growth(old, new, who)
+
+
+def _actor(request: Request, world: World) -> Actor:
+    if world.breaks_glass(request.groups):
+        return Actor.BREAK_GLASS
+    if world.trusts(request.user):
+        return Actor.CONTROLLER
+    if is_mirror_pod(request):
+        return Actor.MIRRORING_NODE
+    return Actor.DAEMON_SET_CONTROLLER if is_daemon_set_pod(request) else Actor.ANYBODY
+
+
+def _is_going(pod: Mapping[str, Any]) -> bool:
+    return bool((pod.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def _guarded(pod: Mapping[str, Any]) -> Guarded:
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return Guarded(
+        labels=metadata.get("labels") or {},
+        annotations=metadata.get("annotations") or {},
+        gates=tuple(gate.get("name", "") for gate in spec.get("schedulingGates") or ()),
+        node=spec.get("nodeName") or "",
+        said=tuple(condition for condition in conditions if condition.get("type") == CONDITION),
+        requests=dict(_requests(spec)),
+    )
+
+
+def _requests(spec: Mapping[str, Any]) -> Iterator[tuple[str, Quantities]]:
+    """By the paths that `core.demand` gives them."""
+    for kind in ("containers", "initContainers"):
+        for container in spec.get(kind) or ():
+            yield f"spec.{kind}[{container.get('name', '')}].resources.requests", _asked(container)
+    yield "spec.resources.requests", _asked(spec)
+
+
+def _asked(holder: Mapping[str, Any]) -> Quantities:
+    return (holder.get("resources") or {}).get("requests") or {}
