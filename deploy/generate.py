@@ -18,11 +18,13 @@ ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "config"
 DESTINATION = ROOT / "deploy" / "chart" / "templates" / "generated"
 
-_FOLDERS = ("crd", "rbac", "webhook", "manager")
+_FOLDERS = ("crd", "rbac", "policy", "webhook", "server", "manager")
 _LEFT_OUT = {"kustomization.yaml", "namespace.yaml"}
 """A chart is not kustomize's business, and the release's namespace is Helm's."""
 
-_OTHER_CONDITIONS = {"cert-manager": 'eq .Values.certificate.source "cert-manager"'}
+_OTHER_CONDITIONS = {
+    "cert-manager": 'and (eq .Values.certificate.source "cert-manager") (include "penstock.hasServer" .)',
+}
 """Of components whose value is not `<name>.enabled`."""
 
 _VALUED_ARGUMENTS = {
@@ -84,6 +86,14 @@ def _templated(path: Path, text: str) -> str:
             return _guarded(".Values.priorityClassName", _everywhere(text))
         case ("manager", _):
             return _deployment(path, _everywhere(text))
+        case ("server", "service.yaml"):
+            return _guarded('include "penstock.hasServer" .', _everywhere(text))
+        case ("server", _):
+            return _guarded('include "penstock.hasServer" .', _deployment(path, _everywhere(text)))
+        case ("policy", _):
+            return _guarded('include "penstock.gateByPolicies" .', _everywhere(text))
+        case ("webhook", _):
+            return _guarded('include "penstock.gateByWebhook" .', _registration(_everywhere(text)))
         case ("components", name, _):
             return _guarded(condition(name), _registration(_everywhere(text)))
         case _:

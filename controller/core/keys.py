@@ -28,12 +28,13 @@ CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
 FLAVOR: Final = "penstock.dev/flavor"
 FLAVORS: Final = "penstock.dev/flavors"
 ADMITTED_AT: Final = "penstock.dev/admitted-at"
+ADMITTED_BY: Final = "penstock.dev/admitted-by"
 POLICIES: Final = "penstock.dev/policies"
 
 STAMPED_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
 """Pod labels that only the release patch writes; they say where the pod is charged."""
 
-STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, FLAVORS, POLICIES)
+STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, POLICIES)
 """Pod annotations that only Penstock writes."""
 
 SCHEDULING_POLICY_ENTRY: Final = "SchedulingPolicy/"

@@ -7,11 +7,12 @@ apiserver refuse the patch (422) when the pod is another one or was edited after
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from controller.core.directives import PREFERRED, REQUIRED
 from controller.core.documents import requirement_document, term_document, toleration_document
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
 from controller.core.labels import Requirement, Term
 from controller.core.narrowing import Conflict, Narrowing, narrow
 from controller.core.node_terms import named
@@ -26,11 +27,20 @@ PIN_WEIGHT = 100
 """By this weight, and its one field, the soft pin is known again when the pod is read."""
 
 
-def release_patch(pod: Pod, flavor: Flavor, *, cluster_queue: str, node: str | None, admitted_at: str) -> Operations:
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Where a pod is charged, when it was admitted (RFC 3339), and by which leader, as the Lease names it."""
+
+    cluster_queue: str
+    at: str
+    by: str
+
+
+def release_patch(pod: Pod, flavor: Flavor, admission: Admission, *, node: str | None) -> Operations:
     """Build the operations that release `pod` onto `flavor`, softly pinned to `node` where one was planned.
 
-    `admitted_at` is RFC 3339. The pod must carry our gate as its only one, and must not contradict the flavor: the
-    decision has checked both. Raises ValueError where it does.
+    The pod must carry our gate as its only one, and must not contradict the flavor: the decision has checked both.
+    Raises ValueError where it does.
     """
     held = narrow(pod.shape.constraints, flavor)
     if isinstance(held, Conflict):
@@ -40,7 +50,7 @@ def release_patch(pod: Pod, flavor: Flavor, *, cluster_queue: str, node: str | N
         *_node_selector(pod, held),
         *_affinity(pod, held, node),
         *_tolerations(pod, held),
-        *_stamps(pod, flavor, cluster_queue, admitted_at),
+        *_stamps(pod, flavor, admission),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
         {"op": "remove", "path": "/spec/schedulingGates/0"},
     ]
@@ -108,19 +118,20 @@ def _tolerations(pod: Pod, held: Narrowing) -> Operations:
     return [{"op": "add", "path": "/spec/tolerations/-", "value": one} for one in documents]
 
 
-def _stamps(pod: Pod, flavor: Flavor, cluster_queue: str, admitted_at: str) -> Operations:
+def _stamps(pod: Pod, flavor: Flavor, admission: Admission) -> Operations:
     labels: Operations = [
-        {"op": "add", "path": f"/metadata/labels/{escape(CLUSTER_QUEUE)}", "value": cluster_queue},
+        {"op": "add", "path": f"/metadata/labels/{escape(CLUSTER_QUEUE)}", "value": admission.cluster_queue},
         {"op": "add", "path": f"/metadata/labels/{escape(FLAVOR)}", "value": flavor.name},
     ]
+    stamps = {ADMITTED_AT: admission.at, ADMITTED_BY: admission.by}
     if pod.has_annotations:
-        path = f"/metadata/annotations/{escape(ADMITTED_AT)}"
-        return [*labels, {"op": "add", "path": path, "value": admitted_at}]
+        paths = {f"/metadata/annotations/{escape(key)}": value for key, value in stamps.items()}
+        return [*labels, *({"op": "add", "path": path, "value": value} for path, value in paths.items())]
     return [
         *labels,
         # metadata has no generation: without this an annotation that came in between would be wiped
         {"op": "test", "path": "/metadata/annotations", "value": None},
-        {"op": "add", "path": "/metadata/annotations", "value": {ADMITTED_AT: admitted_at}},
+        {"op": "add", "path": "/metadata/annotations", "value": stamps},
     ]
 
 

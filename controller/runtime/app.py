@@ -45,7 +45,9 @@ class _App:
     def __init__(self, client: Client, settings: Settings) -> None:
         self._settings = settings
         self._metrics = ControllerMetrics()
-        self._controller = Controller(client, self._metrics, workers=settings.workers)
+        self._controller = Controller(
+            client, self._metrics, workers=settings.workers, identity=settings.election.identity
+        )
         self._elector = Elector(client, settings.election, report=lambda why: _log.warning("not_leading", why=why))
         self._stop = asyncio.Event()
         self._abandon = asyncio.Event()

@@ -45,7 +45,8 @@ _Source = tuple[str, Any, Any]
 class Controller:
     """Everything that one leader does. Watches, decides and writes only inside `run`."""
 
-    def __init__(self, client: Client, metrics: ControllerMetrics, *, workers: int) -> None:
+    def __init__(self, client: Client, metrics: ControllerMetrics, *, workers: int, identity: str) -> None:
+        """`identity` is ours in the Lease."""
         self._client = client
         self._metrics = metrics
         self._cache = ClusterCache(self._wake)
@@ -57,6 +58,7 @@ class Controller:
             self._cache,
             metrics,
             decode=decode,
+            identity=identity,
             on_released=self._events.announce,
             workers=workers,
             on_room=self._wake,

@@ -14,7 +14,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.decisions import Admit
 from controller.core.pods import Phase, Pod
 from controller.core.queues import Flavor
-from controller.core.release_patch import release_patch
+from controller.core.release_patch import Admission, release_patch
 from controller.kube import clock
 from controller.kube.client import JSON_PATCH, Client
 from controller.kube.decode import PodDecoder
@@ -72,14 +72,17 @@ class Executor:
         metrics: ControllerMetrics,
         *,
         decode: PodDecoder,
+        identity: str,
         on_released: Callable[[Released], None],
         on_room: Callable[[], None],
         workers: int,
     ) -> None:
+        """`identity` is the leader's in the Lease: where admission policies fence, only its stamp passes."""
         self._client = client
         self._cache = cache
         self._metrics = metrics
         self._decode = decode
+        self._identity = identity
         self._on_released = on_released
         self._on_room = on_room
         self._workers = workers
@@ -131,8 +134,8 @@ class Executor:
         if pod is None or pod.phase is not Phase.QUEUED or flavor is None or self._is_outdated(pod, admit, flavor):
             self._cache.settle(uid)
             return
-        stamp = clock.rfc3339(clock.now())
-        patch = release_patch(pod, flavor, cluster_queue=admit.cluster_queue, node=admit.node, admitted_at=stamp)
+        admission = Admission(admit.cluster_queue, at=clock.rfc3339(clock.now()), by=self._identity)
+        patch = release_patch(pod, flavor, admission, node=admit.node)
         began = clock.monotonic()
         try:
             body = await self._client.patch(

@@ -1,4 +1,4 @@
-"""Penstock installed into a sandbox: CRDs, RBAC, webhook registration, and the two programs as real processes.
+"""Penstock installed into a sandbox: CRDs, RBAC, what gates pods, and the two programs as real processes.
 
 They act as the ServiceAccounts of `config/rbac`, never as an administrator. For the demo, the tests, and users who
 try their queues and policies; a real cluster is installed otherwise.
@@ -11,12 +11,14 @@ import base64
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from controller.kube.apply import apply, delete
 from controller.kube.errors import KubeError
 from controller.kube.manifests import load_documents
+from controller.sandbox.admission_policies import into_effect
 from controller.sandbox.errors import SandboxError
 from controller.sandbox.files import write_private
 from controller.sandbox.programs import Program
@@ -30,9 +32,16 @@ CONTROLLER_ACCOUNT = "penstock-controller"
 _ANY_PORT = "127.0.0.1:0"
 
 
+class Gate(Enum):
+    """What adds the gate and protects it: the webhook (`config/webhook`), or the apiserver itself (`config/policy`)."""
+
+    WEBHOOK = "Webhook"
+    POLICIES = "Policies"
+
+
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The two programs as they run."""
+    """The two programs as they run; a webhook that nothing is registered for was not started."""
 
     controller: Program
     webhook: Program
@@ -40,7 +49,11 @@ class Installation:
 
 @asynccontextmanager
 async def installed(
-    sandbox: Sandbox, *, components: Sequence[str] = (), webhook_arguments: Sequence[str] = ()
+    sandbox: Sandbox,
+    *,
+    gate: Gate = Gate.WEBHOOK,
+    components: Sequence[str] = (),
+    webhook_arguments: Sequence[str] = (),
 ) -> AsyncIterator[Installation]:
     """Install Penstock into the sandbox and run it for as long as the block runs.
 
@@ -51,18 +64,24 @@ async def installed(
     rights = [document for folder in folders for document in load_documents(folder) if not _registers(document)]
     async with sandbox.client() as client:
         await apply(client, [*load_documents(manifests("crd")), *load_documents(manifests("rbac")), *rights])
-    registration = _registration(folders)
+    policies = load_documents(manifests("policy")) if gate is Gate.POLICIES else []
+    registration = _registration(folders if policies else [manifests("webhook"), *folders])
     webhook = await _webhook(sandbox, webhook_arguments)
     controller = await _controller(sandbox)
     try:
-        webhook.start()
+        if registration:
+            webhook.start()
         controller.start()
-        await webhook.wait_ready()
-        await _register(sandbox, webhook, registration)
+        if registration:
+            await webhook.wait_ready()
+            await _register(sandbox, webhook, registration)
+        if policies:
+            async with sandbox.client() as client:
+                await into_effect(client, policies)
         await controller.wait_ready()
         yield Installation(controller, webhook)
     finally:
-        await asyncio.shield(_stop(sandbox, controller, webhook, registration))
+        await asyncio.shield(_stop(sandbox, controller, webhook, [*registration, *policies]))
 
 
 def controller_program(kubeconfig: Path, log: Path) -> Program:
@@ -72,11 +91,11 @@ def controller_program(kubeconfig: Path, log: Path) -> Program:
     return Program("controller", arguments, log)
 
 
-async def _stop(sandbox: Sandbox, controller: Program, webhook: Program, registration: list[dict[str, Any]]) -> None:
+async def _stop(sandbox: Sandbox, controller: Program, webhook: Program, admission: list[dict[str, Any]]) -> None:
     """Stop in the order in which nothing is left behind: nobody asks a webhook that is gone."""
     with suppress(KubeError, OSError):  # the sandbox may be down already: then nobody asks the webhook any more
         async with sandbox.client() as client:
-            await delete(client, registration)
+            await delete(client, admission)
     for program in (controller, webhook):
         await program.stop()
 
@@ -105,9 +124,8 @@ async def _register(sandbox: Sandbox, webhook: Program, registration: list[dict[
         await apply(client, documents)
 
 
-def _registration(components: Iterable[Path]) -> list[dict[str, Any]]:
+def _registration(folders: Iterable[Path]) -> list[dict[str, Any]]:
     """What registers the webhook, without the Service that a sandbox has no use for."""
-    folders = (manifests("webhook"), *components)
     return [document for folder in folders for document in load_documents(folder) if _registers(document)]
 
 

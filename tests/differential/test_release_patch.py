@@ -17,7 +17,7 @@ from tests.differential.oracle import Oracle, Pair
 from tests.differential.pairs import stored_pod
 from tests.differential.words import chance, some
 from tests.support.json_patch import patched
-from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_documents import ADMISSION, decoded
 
 _PODS = 3000
 
@@ -49,7 +49,7 @@ def _releases(random: Random) -> Iterator[Pair]:
         pod, flavor = decoded(old), _flavor(random)
         if isinstance(narrow(pod.shape.constraints, flavor), Narrowing):
             node = "node-1" if chance(random, 50) else None
-            operations = release_patch(pod, flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+            operations = release_patch(pod, flavor, ADMISSION, node=node)
             yield old, patched(old, operations)
 
 

@@ -20,7 +20,7 @@ from controller.core.taints import Toleration
 from controller.kube.decode import read_term, read_toleration
 from controller.kube.wire import PodToleration, SelectorTerm
 from tests.support.json_patch import patched
-from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on
 from tests.support.strategies import (
     KEYS,
@@ -172,5 +172,5 @@ def test_a_release_after_the_policies_is_legal(document: Json, chosen: list[Poli
     queued = patched(document, operations)
     pod = decoded(queued)
     assume(isinstance(narrow(pod.shape.constraints, flavor), Narrowing))
-    release = release_patch(pod, flavor, cluster_queue="team-a", node="node-1", admitted_at=CREATED)
+    release = release_patch(pod, flavor, ADMISSION, node="node-1")
     assert may_change(queued, patched(queued, release)) == ()

@@ -12,7 +12,7 @@ from controller.core.pod_update import may_change
 from controller.core.queues import Flavor
 from controller.core.release_patch import release_patch
 from tests.support.json_patch import PatchFailed, patched
-from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on
 from tests.support.strategies import narrowing_flavors, node_labels, pod_documents
 
@@ -24,7 +24,7 @@ NODES = st.sampled_from((None, "node-1"))
 def patch(document: Json, flavor: Flavor, node: str | None) -> list[Json]:
     pod = decoded(document)
     assume(isinstance(narrow(pod.shape.constraints, flavor), Narrowing))
-    return release_patch(pod, flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+    return release_patch(pod, flavor, ADMISSION, node=node)
 
 
 @THOROUGH

@@ -17,7 +17,7 @@ from controller.core.runtime_classes import Additions, RuntimeClass, additions
 from controller.core.taints import Taint, Toleration, are_tolerated, merge_tolerations
 from tests.support.classes import ClassyWorld
 from tests.support.json_patch import patched
-from tests.support.pod_documents import CREATED, decoded
+from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on
 from tests.support.strategies import KEYS, VALUES, narrowing_flavors, node_labels, pod_documents
 from webhook.review import Request
@@ -172,7 +172,7 @@ def test_a_queued_pod_with_a_default_class_can_still_be_narrowed(
     queued = patched(document, answer.operations)
     pod = decoded(queued)
     assume(isinstance(narrow(pod.shape.constraints, flavor), Narrowing))
-    operations = release_patch(pod, flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+    operations = release_patch(pod, flavor, ADMISSION, node=node)
     released = patched(queued, operations)
     assert may_change(queued, released) == ()
     if may_run_on(released, "node-1", labels):

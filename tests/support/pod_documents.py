@@ -7,12 +7,14 @@ from typing import Any
 
 import orjson
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
 from controller.core.pods import Pod
+from controller.core.release_patch import Admission
 from controller.kube.decode import PodDecoder
 
 Json = dict[str, Any]
 CREATED = "2026-03-01T08:00:00Z"
+ADMISSION = Admission("team-a", at=CREATED, by="leader")
 
 
 def a_container(name: str = "main", *, restart: str | None = None, **requests: Any) -> Json:
@@ -73,7 +75,7 @@ def a_released_document(document: Json, *, cluster_queue: str = "team-a", flavor
         "generation": metadata["generation"] + 1,
         "resourceVersion": str(int(metadata["resourceVersion"]) + 1),
         "labels": {**metadata["labels"], CLUSTER_QUEUE: cluster_queue, FLAVOR: flavor},
-        "annotations": {ADMITTED_AT: CREATED},
+        "annotations": {ADMITTED_AT: CREATED, ADMITTED_BY: "leader"},
     }
     spec = {name: value for name, value in document["spec"].items() if name != "schedulingGates"}
     return {**document, "metadata": stamped, "spec": spec}

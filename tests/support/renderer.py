@@ -41,14 +41,19 @@ def ensure() -> Path:
 
 
 def helm(
-    chart: Path, values: Mapping[str, Any], *, namespace: str = "penstock-system", kubeconfig: Path | None = None
+    chart: Path,
+    values: Mapping[str, Any],
+    *,
+    namespace: str = "penstock-system",
+    kubernetes: str = "v1.36.3",
+    kubeconfig: Path | None = None,
 ) -> dict[str, str]:
     """What `helm template` writes, by template: text. With a kubeconfig, what `helm install` would send there."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(dict(values), file)
         file.flush()
         cluster = [str(kubeconfig)] if kubeconfig else []
-        rendered: dict[str, str] = json.loads(_run("helm", str(chart), namespace, file.name, *cluster))
+        rendered: dict[str, str] = json.loads(_run("helm", str(chart), namespace, file.name, kubernetes, *cluster))
     return rendered
 
 

@@ -52,10 +52,10 @@ def test_braces_in_config_stay_text(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def manifests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A small config/ to spoil."""
     monkeypatch.setattr(generate, "CONFIG", tmp_path)
-    (tmp_path / "manager").mkdir()
+    (tmp_path / "server").mkdir()
     (tmp_path / "components" / "new").mkdir(parents=True)
-    source = generate.ROOT / "config" / "manager" / "webhook.yaml"
-    (tmp_path / "manager" / "webhook.yaml").write_text(source.read_text())
+    source = generate.ROOT / "config" / "server" / "webhook.yaml"
+    (tmp_path / "server" / "webhook.yaml").write_text(source.read_text())
     return tmp_path
 
 
@@ -67,7 +67,7 @@ def component(config: Path, operation: str) -> None:
 def test_a_new_component_adds_its_argument_when_it_is_asked_for(manifests: Path) -> None:
     component(manifests, "[{op: add, path: /spec/template/spec/containers/0/args/-, value: --new}]")
 
-    text = generate.render()["manager/webhook.yaml"]
+    text = generate.render()["server/webhook.yaml"]
 
     assert "{{- if .Values.new.enabled }}\n            - --new\n{{- end }}\n" in text
 
@@ -81,10 +81,10 @@ def test_a_patch_that_the_chart_cannot_follow_is_named(manifests: Path) -> None:
 
 def test_a_place_for_a_value_that_is_gone_is_named(manifests: Path) -> None:
     component(manifests, "[]")
-    file = manifests / "manager" / "webhook.yaml"
+    file = manifests / "server" / "webhook.yaml"
     file.write_text(file.read_text().replace("  replicas: 2\n", ""))
 
-    with pytest.raises(generate.GenerateError, match=r"config/manager/webhook.yaml: .*replicas.* 0 times"):
+    with pytest.raises(generate.GenerateError, match=r"config/server/webhook.yaml: .*replicas.* 0 times"):
         generate.render()
 
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
 from controller.core.pod_update import may_change
 from controller.core.queues import Flavor
 from controller.core.release_patch import release_patch
 from controller.core.taints import Toleration
 from tests.support.builders import a_flavor
 from tests.support.json_patch import PatchFailed, patched
-from tests.support.pod_documents import CREATED, a_pod_document, decoded
+from tests.support.pod_documents import ADMISSION, CREATED, a_pod_document, decoded
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 
 Json = dict[str, Any]
@@ -27,7 +27,7 @@ NOTHING = a_flavor("spot", labels={})
 
 
 def patch_of(document: Json, flavor: Flavor, *, node: str | None = "node-1") -> list[Json]:
-    return release_patch(decoded(document), flavor, cluster_queue="team-a", node=node, admitted_at=CREATED)
+    return release_patch(decoded(document), flavor, ADMISSION, node=node)
 
 
 def released(document: Json, flavor: Flavor = NOTHING, *, node: str | None = "node-1") -> Json:
@@ -48,13 +48,13 @@ def test_the_gate_is_gone_and_the_stamps_are_on() -> None:
     assert after["spec"]["schedulingGates"] == []
     stamped = {**document["metadata"]["labels"], CLUSTER_QUEUE: "team-a", FLAVOR: "spot"}
     assert after["metadata"]["labels"] == stamped
-    assert after["metadata"]["annotations"] == {ADMITTED_AT: CREATED}
+    assert after["metadata"]["annotations"] == {ADMITTED_AT: CREATED, ADMITTED_BY: "leader"}
 
 
 def test_other_annotations_stay() -> None:
     document = a_pod_document(metadata={"annotations": {"a/b~c": "1"}})
     after = patched(document, patch_of(document, LABELS))
-    assert after["metadata"]["annotations"] == {"a/b~c": "1", ADMITTED_AT: CREATED}
+    assert after["metadata"]["annotations"] == {"a/b~c": "1", ADMITTED_AT: CREATED, ADMITTED_BY: "leader"}
 
 
 def test_an_annotation_that_came_in_between_refuses_the_patch() -> None:

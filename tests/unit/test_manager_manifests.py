@@ -1,4 +1,4 @@
-"""config/manager says to Kubernetes what the programs understand, and what the rest of config/ relies on."""
+"""The Deployments of config/ say what the programs understand, and what the rest of config/ relies on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from tests.support.deployments import container_of, options_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOYMENTS = {
-    one["metadata"]["name"]: one for one in load_documents(ROOT / "config/manager") if one["kind"] == "Deployment"
+    one["metadata"]["name"]: one
+    for folder in ("manager", "server")
+    for one in load_documents(ROOT / "config" / folder)
+    if one["kind"] == "Deployment"
 }
 BOTH = pytest.mark.parametrize("name", ["penstock-controller", "penstock-webhook"])
 
@@ -49,7 +52,7 @@ def test_kubelets_ask_where_the_program_listens_for_them(name: str) -> None:
 
 
 def test_the_service_leads_to_where_reviews_are_answered() -> None:
-    (service,) = [one for one in load_documents(ROOT / "config/webhook") if one["kind"] == "Service"]
+    (service,) = [one for one in load_documents(ROOT / "config/server") if one["kind"] == "Service"]
     webhook = DEPLOYMENTS["penstock-webhook"]
 
     (door,) = service["spec"]["ports"]

@@ -19,7 +19,7 @@ async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch
         counting.set()
 
     monkeypatch.setattr(StatusLane, "run", run)
-    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1)
+    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1, identity="me")
     *first, last = controller._informers
     async with asyncio.TaskGroup() as group:
         group.create_task(controller._report_statuses(), name="statuses")

@@ -7,6 +7,7 @@ import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decisions import Admit
+from controller.core.keys import ADMITTED_AT, ADMITTED_BY
 from controller.core.reasons import Reason
 from controller.kube.client import JSON_PATCH
 from controller.kube.decode import PodDecoder
@@ -50,6 +51,7 @@ class Rig:
             self.cache,
             self.metrics,
             decode=PodDecoder(),
+            identity="leader",
             on_released=self.released.append,
             on_room=self._wake,
             workers=2,
@@ -99,7 +101,7 @@ async def test_a_release_is_one_patch_on_the_pod_with_a_time_limit() -> None:
     assert call.params == {"timeout": "5s", "fieldManager": "penstock"}
     after = patched(GATED, call.body)
     assert after["spec"]["schedulingGates"] == []
-    assert after["metadata"]["annotations"] == {"penstock.dev/admitted-at": "2026-03-01T08:00:00Z"}
+    assert after["metadata"]["annotations"] == {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_BY: "leader"}
     assert JSON_PATCH == "application/json-patch+json"
 
 

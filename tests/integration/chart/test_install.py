@@ -18,6 +18,7 @@ from tests.support.eventually import eventually
 
 CHART = Path(__file__).resolve().parents[3] / "deploy" / "chart"
 REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 Json = dict[str, Any]
 
 pytestmark = pytest.mark.integration
@@ -34,7 +35,12 @@ class Release:
 
     def render(self, **values: Any) -> list[Json]:
         """As `helm install` and `helm upgrade` render it: `lookup` sees the cluster."""
-        everything = {"runtimeClass": {"enabled": True, "default": "kata"}, "podPolicies": {"enabled": True}, **values}
+        everything = {
+            "gate": {"mode": "Both"},
+            "runtimeClass": {"enabled": True, "default": "kata"},
+            "podPolicies": {"enabled": True},
+            **values,
+        }
         rendered = renderer.helm(CHART, everything, namespace=self.namespace, kubeconfig=self._kubeconfig)
         self._objects = renderer.objects(rendered)
         return self._objects
@@ -46,6 +52,10 @@ class Release:
     async def versions(self) -> dict[str, str]:
         """Which version each object has in the cluster."""
         paths = [f"{REGISTRATIONS}/{name}" for name in ("penstock", "penstock-runtime-class", "penstock-pod-policies")]
+        # of validating policies only the bindings: type checking writes to the policies after us
+        bindings = ("penstock-create", "penstock-update", "penstock-fence")
+        paths += [f"{ADMISSION}/validatingadmissionpolicybindings/{name}" for name in bindings]
+        paths += [f"{ADMISSION}/mutatingadmissionpolicies/penstock-gate"]
         of_ours = f"/namespaces/{self.namespace}"
         paths += [f"/api/v1{of_ours}/{kind}" for kind in ("secrets/penstock-webhook-tls", "services/penstock-webhook")]
         paths += [f"/api/v1{of_ours}/serviceaccounts/{name}" for name in ("penstock-controller", "penstock-webhook")]

@@ -48,18 +48,27 @@ def by_name(objects: Iterable[Json]) -> dict[str, Json]:
 REGISTRATIONS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
 
-def built(folder: Path, *components: str) -> dict[str, Json]:
+GATES = {"Policies": ("default",), "Webhook": ("default-webhook",), "Both": ("default-webhook", "policy")}
+"""Folders of config/ for each gate.mode."""
+
+NEED_SERVER = {"runtime-class", "pod-policies", "pod-template-policies", "scheduling-policies"}
+
+
+def built(folder: Path, gate: str, *components: str) -> dict[str, Json]:
     """What kustomize builds of everything and these components, without the Namespace, which is Helm's to make."""
+    folders = list(GATES[gate])
+    if gate == "Policies" and NEED_SERVER & set(components):
+        folders.append("server")
     kustomization = {
-        "resources": [os.path.relpath(ROOT / "config" / "default", folder)],
+        "resources": [os.path.relpath(ROOT / "config" / name, folder) for name in folders],
         "components": [os.path.relpath(ROOT / "config" / "components" / name, folder) for name in components],
     }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     return by_name(one for one in renderer.kustomize(folder) if one["kind"] != "Namespace")
 
 
-def rendered(**values: Any) -> dict[str, Json]:
-    return by_name(renderer.objects(renderer.helm(CHART, values)))
+def rendered(kubernetes: str = "v1.36.3", **values: Any) -> dict[str, Json]:
+    return by_name(renderer.objects(renderer.helm(CHART, values, kubernetes=kubernetes)))
 
 
 def without_what_helm_adds(objects: dict[str, Json]) -> dict[str, Json]:
@@ -74,19 +83,21 @@ def without_what_helm_adds(objects: dict[str, Json]) -> dict[str, Json]:
 
 
 @pytest.mark.parametrize(
-    "components",
+    ("gate", "components"),
     [
-        (),
-        *((*BESIDE.get(name, ()), name) for name in VALUES),
-        tuple(VALUES),
+        *((gate, components) for gate in GATES for components in ((), tuple(VALUES))),
+        *(("Policies", (*BESIDE.get(name, ()), name)) for name in VALUES),
     ],
-    ids=lambda components: "+".join(components) or "default",
+    ids=lambda part: part if isinstance(part, str) else "+".join(part) or "nothing",
 )
-def test_the_chart_is_what_kustomize_builds(tmp_path: Path, components: tuple[str, ...]) -> None:
+def test_the_chart_is_what_kustomize_builds(tmp_path: Path, gate: str, components: tuple[str, ...]) -> None:
     values = {key: value for name in components for key, value in VALUES[name].items()}
 
-    ours = without_what_helm_adds(rendered(**values))
-    theirs = built(tmp_path.resolve(), *components)
+    ours = without_what_helm_adds(rendered(gate={"mode": gate}, **values))
+    theirs = built(tmp_path.resolve(), gate, *components)
+    if not any(name.startswith("v1 Service ") for name in theirs):
+        # without a server the chart asks for no certificate
+        theirs = {name: one for name, one in theirs.items() if one["kind"] not in ("Certificate", "Issuer")}
 
     assert sorted(ours) == sorted(theirs)
     # Components add arguments in the order in which they are named, and an option's place says nothing.
@@ -137,6 +148,36 @@ def test_the_documented_certificate_of_ones_own_reaches_every_registration(
     assert {base64.b64decode(one) for one in trusted} == {(tmp_path / "ca.crt").read_bytes()}
 
 
+@pytest.mark.parametrize(
+    ("kubernetes", "mode"), [("v1.35.9-gke.100", "Webhook"), ("v1.36.0-rc.1", "Policies"), ("v1.37.2", "Policies")]
+)
+def test_from_kubernetes_1_36_the_gate_is_the_apiservers_unless_said_otherwise(kubernetes: str, mode: str) -> None:
+    assert sorted(rendered(kubernetes)) == sorted(rendered(kubernetes, gate={"mode": mode}))
+
+
+@pytest.mark.parametrize("feature", ["runtime-class", "pod-policies", "scheduling-policies"])
+def test_the_webhook_runs_for_the_features_that_need_it_and_else_for_the_gate_alone(feature: str) -> None:
+    server = {"apps/v1 Deployment penstock-system/penstock-webhook", "v1 Secret penstock-system/penstock-webhook-tls"}
+
+    assert not server & set(rendered(gate={"mode": "Policies"}))
+    assert server <= set(rendered(gate={"mode": "Policies"}, **VALUES[feature]))
+    assert server <= set(rendered(gate={"mode": "Webhook"}))
+
+
+def test_another_break_glass_group_reaches_every_rule(tmp_path: Path, documented: list[Json]) -> None:
+    objects = rendered(gate={"mode": "Both"}, breakGlassGroup="on-call")
+    assert "penstock:break-glass" not in json.dumps(list(objects.values()))
+
+    patches = next(one for one in documented if "patches" in one)
+    kustomization = {**documented[0], **patches}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    policies = [one for one in renderer.kustomize(tmp_path.resolve()) if one["kind"] == "ValidatingAdmissionPolicy"]
+
+    assert len(policies) > 4
+    assert "penstock:break-glass" not in json.dumps(policies)
+    assert json.dumps(policies).count("'on-call' in request.userInfo.groups") == len(policies) - 1
+
+
 def test_every_component_is_compared() -> None:
     assert set(VALUES) == {folder.name for folder in (ROOT / "config" / "components").iterdir() if folder.is_dir()}
 
@@ -168,6 +209,7 @@ def test_nothing_is_left_in_the_usual_namespace_when_the_release_has_another() -
 def test_values_go_where_they_belong() -> None:
     toleration = {"key": "infra", "operator": "Exists"}
     objects = rendered(
+        gate={"mode": "Both"},
         image={"repository": "registry.example.com/penstock", "tag": "1.2", "pullPolicy": "Always"},
         imagePullSecrets=[{"name": "registry"}],
         priorityClassName="",
@@ -235,7 +277,7 @@ def test_the_generated_certificate_is_for_the_service_and_trusted_by_every_regis
 
 def test_a_provided_certificate_is_trusted_and_no_other_made() -> None:
     pem = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"
-    objects = rendered(certificate={"source": "provided", "caBundle": pem})
+    objects = rendered(gate={"mode": "Webhook"}, certificate={"source": "provided", "caBundle": pem})
 
     assert not [one for one in objects.values() if one["kind"] == "Secret"]
     (one, two) = objects["admissionregistration.k8s.io/v1 MutatingWebhookConfiguration /penstock"]["webhooks"]

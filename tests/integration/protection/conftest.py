@@ -13,13 +13,16 @@ import pytest
 from controller.kube.client import Client
 from controller.kube.errors import NotFound
 from controller.sandbox import Sandbox
-from controller.sandbox.installation import Installation, installed
+from controller.sandbox.installation import Gate, Installation, installed
 from tests.integration.protection.people import Field, allow_editors
 from tests.integration.protection.table import LABELS_OF, Where
 from tests.support.eventually import eventually
 from tests.support.impersonation import Impersonation, impersonation
 
-MODES: dict[str, Callable[[Sandbox], AbstractAsyncContextManager[Installation]]] = {"webhook": installed}
+MODES: dict[str, Callable[[Sandbox], AbstractAsyncContextManager[Installation]]] = {
+    "webhook": installed,
+    "in-apiserver": partial(installed, gate=Gate.POLICIES),
+}
 
 
 class Protected:

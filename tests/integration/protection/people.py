@@ -69,20 +69,23 @@ class Field:
 
     async def ask(self, row: Row) -> Reply:
         """Make the pod that the row begins with, and its request, as a dry run."""
-        does = row.does
+        return await self.send(row.who, row.does)
+
+    async def send(self, who: Who, does: Create | Update | Bind) -> Reply:
+        """Make the pod that a request begins with, and the request, as a dry run."""
         match does:
             case Create():
                 pods = self._pods(does.where)
-                return await self._send(row.who, "POST", pods, a_pod("created", does.metadata, does.spec), does.where)
+                return await self._send(who, "POST", pods, a_pod("created", does.metadata, does.spec), does.where)
             case Update():
                 path = f"{self._pods()}/{await self.start(does.start)}"
                 path += f"/{does.subresource}" if does.subresource else ""
-                return await self._send(row.who, "PATCH", path, does.patch)
+                return await self._send(who, "PATCH", path, does.patch)
             case Bind():
                 name = await self.start(does.start)
                 pods = self._pods()
                 path = pods.replace("/pods", "/bindings") if does.is_legacy else f"{pods}/{name}/binding"
-                return await self._send(row.who, "POST", path, a_binding(name, does.metadata))
+                return await self._send(who, "POST", path, a_binding(name, does.metadata))
 
     async def start(self, start: Start) -> str:
         """Make a pod as the break-glass group; return its name."""

@@ -71,6 +71,7 @@ class Stale:
             self.cache,
             self.metrics,
             decode=self._decode,
+            identity="leader",
             on_released=self.released.append,
             on_room=lambda: None,
             workers=1,

@@ -1,7 +1,8 @@
 // Command render prints what Helm and kustomize make of our files, with their own libraries, for the tests.
 //
-//	render helm CHART NAMESPACE VALUES.yaml [KUBECONFIG]   JSON: text by template; `lookup` asks the cluster, if any
-//	render kustomize FOLDER                                YAML
+//	render helm CHART NAMESPACE VALUES.yaml VERSION [KUBECONFIG]   JSON: text by template, for this version of
+//	                                                              Kubernetes; `lookup` asks the cluster, if any
+//	render kustomize FOLDER                                        YAML
 package main
 
 import (
@@ -27,23 +28,23 @@ func main() {
 
 func run(args []string) error {
 	switch {
-	case len(args) == 4 && args[0] == "helm":
-		return helm(engine.Engine{Strict: true}, args[1], args[2], args[3])
 	case len(args) == 5 && args[0] == "helm":
-		config, err := clientcmd.BuildConfigFromFlags("", args[4])
+		return helm(engine.Engine{Strict: true}, args[1], args[2], args[3], args[4])
+	case len(args) == 6 && args[0] == "helm":
+		config, err := clientcmd.BuildConfigFromFlags("", args[5])
 		if err != nil {
 			return err
 		}
 		connected := engine.New(config)
 		connected.Strict = true
-		return helm(connected, args[1], args[2], args[3])
+		return helm(connected, args[1], args[2], args[3], args[4])
 	case len(args) == 2 && args[0] == "kustomize":
 		return kustomize(args[1])
 	}
-	return fmt.Errorf("usage: render helm CHART NAMESPACE VALUES.yaml [KUBECONFIG] | render kustomize FOLDER")
+	return fmt.Errorf("usage: render helm CHART NAMESPACE VALUES.yaml VERSION [KUBECONFIG] | render kustomize FOLDER")
 }
 
-func helm(with engine.Engine, path, namespace, valuesFile string) error {
+func helm(with engine.Engine, path, namespace, valuesFile, version string) error {
 	chart, err := loader.Load(path)
 	if err != nil {
 		return err
@@ -58,7 +59,13 @@ func helm(with engine.Engine, path, namespace, valuesFile string) error {
 		return err
 	}
 	release := common.ReleaseOptions{Name: "penstock", Namespace: namespace, Revision: 1, IsInstall: true}
-	values, err := util.ToRenderValues(chart, given, release, nil)
+	kubernetes, err := common.ParseKubeVersion(version)
+	if err != nil {
+		return err
+	}
+	capabilities := common.DefaultCapabilities.Copy()
+	capabilities.KubeVersion = *kubernetes
+	values, err := util.ToRenderValues(chart, given, release, capabilities)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,138 @@
+"""A controller that lost its Lease releases nothing more, where admission policies guard the gate."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from controller.core.keys import ADMITTED_BY
+from controller.kube.client import Client
+from controller.sandbox.programs import Program
+from tests.integration.protection.conftest import Protected
+from tests.integration.protection.people import Field
+from tests.integration.protection.table import OPENED, QUEUED_LABELS, Start, Update, Who
+from tests.support.eventually import eventually
+from tests.support.team import Team, is_gated
+
+pytestmark = [pytest.mark.integration, pytest.mark.parametrize("protected", ["in-apiserver"], indirect=True)]
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/penstock-system/leases/penstock-controller"
+
+
+@pytest.fixture
+async def team(protected: Protected, client: Client) -> AsyncIterator[Team]:
+    """A team with a namespace of its own."""
+    made = Team(client, protected.sandbox)
+    await made.open()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def another(protected: Protected, tmp_path: Path) -> Iterator[Callable[..., Program]]:
+    """Further controllers, by identity."""
+    started: list[Program] = []
+
+    def start(identity: str, *, lease_seconds: int) -> Program:
+        kubeconfig = protected.sandbox.folder / "kubeconfigs" / "penstock-system.penstock-controller"
+        arguments = ["--kubeconfig", str(kubeconfig), "--http-address", "127.0.0.1:0", "--identity", identity]
+        program = Program("controller", [*arguments, "--lease-seconds", str(lease_seconds)], tmp_path / identity)
+        started.append(program)
+        program.start()
+        return program
+
+    yield start
+    for program in started:
+        if program.is_running:
+            program.kill()
+
+
+async def stamped(field: Field, start: Start, identity: str, who: Who = Who.CONTROLLER) -> tuple[int, str]:
+    """Code and message for a pod that is released with the stamp of `identity`."""
+    patch = {**OPENED, "metadata": {"annotations": {ADMITTED_BY: identity}}}
+    reply = await field.send(who, Update(start, patch))
+    return reply.code, str(reply.body.get("message", ""))
+
+
+async def test_only_who_holds_the_lease_may_stamp(field: Field) -> None:
+    code, message = await stamped(field, Start.QUEUED, "former")
+    assert code == 403
+    assert f"leader-only: metadata.annotations[{ADMITTED_BY}]: 'former' does not hold the Lease" in message
+    assert "'sandbox' holds" in message
+
+    assert await stamped(field, Start.QUEUED, "sandbox") == (200, "")
+
+
+async def test_administrators_are_not_fenced(field: Field) -> None:
+    assert await stamped(field, Start.QUEUED, "jane", Who.BREAK_GLASS) == (200, "")
+
+
+async def test_the_next_leader_releases_under_its_own_name(
+    team: Team, protected: Protected, field: Field, another: Callable[..., Program]
+) -> None:
+    await team.ready()
+    second = another("second", lease_seconds=3)
+    await second.wait_ready()
+    first = protected.programs.controller
+    try:
+        assert await first.stop() == 0
+        await team.pod("one")
+        await team.until_bound("one")
+        assert (await team.get("one"))["metadata"]["annotations"][ADMITTED_BY] == "second"
+        code, _ = await stamped(field, Start.QUEUED, "sandbox")
+        assert code == 403
+        assert await second.stop() == 0
+    finally:
+        first.start()
+        await first.wait_ready()
+    await team.pod("two")
+    await team.until_bound("two")
+    assert (await team.get("two"))["metadata"]["annotations"][ADMITTED_BY] == "sandbox"
+
+
+async def test_a_leader_that_does_not_know_yet_that_it_lost_its_lease_releases_nothing(
+    team: Team, protected: Protected, client: Client, another: Callable[..., Program]
+) -> None:
+    await team.ready()
+    first = protected.programs.controller
+    assert await first.stop() == 0
+    try:
+        # it looks at its Lease again after 40 s
+        late = another("late", lease_seconds=300)
+        await late.wait_ready()
+        await team.pod("before")
+        await team.until_bound("before")
+        lease = orjson.loads(await client.get(LEASE))
+        lease["spec"]["holderIdentity"] = "its-successor"
+        await client.put(LEASE, lease)
+
+        await team.pod("after")
+
+        await team.until_waiting("after", "PatchRejected")
+        assert "leader-only" in late.log.read_text()
+        assert is_gated(await team.get("after"))
+        late.kill()
+    finally:
+        await client.delete(LEASE)
+        first.start()
+        await first.wait_ready()
+    await team.until_bound("after")
+
+
+async def test_without_a_lease_other_peoples_updates_pass(protected: Protected, client: Client, field: Field) -> None:
+    first = protected.programs.controller
+    assert await first.stop() == 0
+    try:
+        await client.delete(LEASE)
+
+        async def passes() -> bool:
+            reply = await field.send(Who.EDITOR, Update(Start.QUEUED, {"metadata": QUEUED_LABELS}))
+            return reply.code == 200
+
+        await eventually(passes, message="an update is refused while there is no Lease")
+    finally:
+        first.start()
+        await first.wait_ready()

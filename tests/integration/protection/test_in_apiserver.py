@@ -1,0 +1,61 @@
+"""The gate kept by admission policies alone: no webhook runs, unless something else needs it."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME
+from controller.kube.client import Client
+from controller.sandbox import Sandbox
+from controller.sandbox.installation import Gate, installed
+from tests.integration.protection.conftest import Protected
+from tests.integration.protection.people import Field
+from tests.integration.protection.table import Start, Update, Who
+from tests.support.team import Team
+
+pytestmark = pytest.mark.integration
+REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+BY_POLICIES = pytest.mark.parametrize("protected", ["in-apiserver"], indirect=True)
+
+
+@BY_POLICIES
+async def test_a_pod_of_the_default_queue_is_gated_and_released_without_a_webhook(
+    protected: Protected, client: Client
+) -> None:
+    assert not protected.programs.webhook.is_running
+    team = Team(client, protected.sandbox)
+    await team.open({DEFAULT_QUEUE: "main"})
+    try:
+        await team.ready()
+        created = await team.pod("one", queue=None)
+        assert created["spec"]["schedulingGates"] == [{"name": GATE}]
+        assert created["metadata"]["labels"][QUEUE_NAME] == "main"
+        await team.until_bound("one")
+    finally:
+        await team.close()
+
+
+@BY_POLICIES
+@pytest.mark.parametrize("value", ["two\nlines", "x" * 6000])
+async def test_a_refusal_says_its_rule_whatever_the_value_is(field: Field, value: str) -> None:
+    reply = await field.send(Who.EDITOR, Update(Start.QUEUED, {"metadata": {"annotations": {POLICIES: value}}}))
+
+    assert reply.code == 403
+    assert "denied request: keys-are-ours: a pod's queue is for life" in reply.body["message"]
+
+
+async def test_a_component_that_needs_the_webhook_starts_it_and_leaves_the_gate_to_the_policies() -> None:
+    async with (
+        Sandbox.start() as sandbox,
+        installed(
+            sandbox,
+            gate=Gate.POLICIES,
+            components=("runtime-class",),
+            webhook_arguments=("--runtime-classes",),
+        ) as programs,
+        sandbox.client() as client,
+    ):
+        assert programs.webhook.is_running
+        found = orjson.loads(await client.get(REGISTRATIONS))["items"]
+        assert [one["metadata"]["name"] for one in found] == ["penstock-runtime-class"]
