@@ -87,8 +87,8 @@ def read(body: bytes) -> Request:
     Raises BadReview when the body is not JSON, not a v1 AdmissionReview, or not about pods.
     """
     request = opened(body)
-    if resource_of(request) != ("", "pods"):
-        raise BadReview("request.resource is not core/v1 pods; correct the rules of the webhook configuration")
+    if resource_of(request) != ("", "pods") or request.get("subResource"):
+        raise BadReview("request.resource is not core/v1 pods alone; correct the rules of the webhook configuration")
     return request_of(request)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from webhook.review import BadReview, Request, opened, request_of, resource_of
+from webhook.review import BadReview, Request, Unreadable, opened, request_of, resource_of
 
 _T = TypeVar("_T")
 
@@ -80,4 +80,4 @@ def _converted(request: Mapping[str, Any], which: str, form: type[_T]) -> _T:
     try:
         return msgspec.convert(request.get(which), form)
     except msgspec.ValidationError as error:
-        raise BadReview(f"request.{which}: {error}") from None
+        raise Unreadable(request["uid"], f"request.{which}: {error}") from None
