@@ -5,7 +5,7 @@ What a status should say is worked out here from the cache and nothing else; the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
@@ -31,7 +31,7 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "reserved": cache.usage.counts[(name, Phase.RESERVED)],
         "running": cache.usage.counts[(name, Phase.RUNNING)],
         "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
-        "conditions": _conditions(entry, [_queue_is_active(cache, entry, queue)], now),
+        "conditions": _conditions(entry, [_queue_is_active(cache, entry, queue), *_over_quota(cache, queue)], now),
     }
 
 
@@ -107,6 +107,21 @@ def _flavors_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, A
         }
         for quota in queue.flavors
     ]
+
+
+def _over_quota(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Finding]:
+    """Usage is what the pods as they are take: a quota that was lowered, or a pod that grew, can pass it."""
+    if queue is None:
+        return
+    over = [
+        f"flavor {quota.flavor}: {format_amount(resource, used)} of {format_amount(resource, nominal)} {resource}"
+        for quota in queue.flavors
+        for resource, nominal in quota.nominal.items()
+        if (used := cache.usage.by_queue.get((queue.name, quota.flavor, resource), 0)) > nominal
+    ]
+    if over:
+        text = f"more is used than spec.flavors gives: {', '.join(over)}; nothing is taken back, nothing more admitted"
+        yield ("OverQuota", True, "UsageAboveQuota", text)
 
 
 def _queue_is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from controller.core.keys import (
     STAMPED_ANNOTATIONS,
     STAMPED_LABELS,
 )
-from controller.core.protection import Actor, Guarded
+from controller.core.protection import Actor, Guarded, Rule
 
 QUEUED = {QUEUE_NAME: "main"}
 MAIN = "spec.containers[main].resources.requests"
@@ -37,6 +38,11 @@ def carrying(part: str, key: str, value: str | None) -> Guarded:
 
 def asking(**requests: str) -> Guarded:
     return Guarded(labels=QUEUED, requests={MAIN: requests})
+
+
+def test_every_rule_is_in_the_docs() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "protection.md").read_text()
+    assert [rule for rule in Rule if f"| `{rule}` |" not in text] == []
 
 
 # -- gate-required -----------------------------------------------------------------------------------------------------

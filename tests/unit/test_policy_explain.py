@@ -15,7 +15,7 @@ from controller.cli.main import run
 from controller.cli.policy.changes import NOTHING, Change, changes, shown
 from controller.cli.policy.surroundings import NOT_ASKED
 from controller.cli.policy.trace import TITLES
-from controller.core.keys import FLAVOR, GATE, POLICIES, QUEUE_NAME
+from controller.core.keys import FLAVOR, GATE, POLICIES, QUEUE_NAME, QUEUEING
 from controller.kube.manifests import load_documents
 from tests.support.api_objects import Json, cluster_pod_policy, local_queue, node_terms, pod_policy, requirement
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
@@ -193,6 +193,14 @@ def test_a_refusal_names_the_policy_and_leaves_no_pod(tool: Tool) -> None:
     answer = tool.answer(a_pod(nodeSelector={"pool": "b"}), strict)
     assert (answer["refusedBy"], answer["directives"]) == ("Pod scheduling policies", {})
     assert answer["message"].startswith("ClusterPodSchedulingPolicy 'strict' refuses the pod: spec.nodeSelector[pool]")
+
+
+def test_a_pod_that_the_protection_of_the_gate_refuses_is_said_to_be(tool: Tool) -> None:
+    strict = a_namespace("default", **{QUEUEING: "Required"})
+    answer = tool.answer(a_pod(), strict)
+    assert answer["refusedBy"] == "Protection of the gate"
+    assert answer["message"].startswith(f"queue-required: metadata.labels[{QUEUE_NAME}]: ")
+    assert tool.answer(a_pod(labels={QUEUE_NAME: "main"}), strict)["result"] == "changed"
 
 
 def test_the_text_tells_the_whole_way_in_order(tool: Tool) -> None:

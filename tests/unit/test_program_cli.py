@@ -70,6 +70,13 @@ def test_a_default_class_that_no_class_can_be_called_is_wrong_usage() -> None:
         assert text in done.stderr
 
 
+@pytest.mark.parametrize("group", ["", " ", "system:masters"])
+def test_a_break_glass_group_that_somebody_has_every_day_is_wrong_usage(group: str) -> None:
+    done = run("webhook", "--tls-cert", "none", "--tls-key", "none", "--break-glass-group", group)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{group!r} cannot be the break-glass group; write a name of its own such as penstock:" in done.stderr
+
+
 def test_an_option_can_come_from_the_environment() -> None:
     done = run("controller", PENSTOCK_WORKERS="0")
     assert (done.returncode, "0 is not in the range" in done.stderr) == (2, True)

@@ -31,6 +31,7 @@ from tests.support.builders import (
     a_quota,
     a_released_pod,
     a_requirement,
+    a_shape,
     a_static_flavor,
 )
 from tests.support.fake_client import FakeClient
@@ -135,6 +136,20 @@ def test_queues_count_what_waits_is_reserved_and_runs() -> None:
     assert status["flavorsUsage"] == [{"name": "spot", "resources": [{"name": "cpu", "total": "2", "quota": "8"}]}]
     local = local_queue_status(cache, an_entry(MAIN), NOW)
     assert (local["pending"], local["reserved"], local["running"]) == (2, 1, 1)
+
+
+def test_a_queue_says_which_quotas_its_pods_as_they_are_now_exceed() -> None:
+    queue = a_cluster_queue("team-a", a_quota("spot", cpu="4", memory="1Gi"), a_quota("dear", cpu="1"))
+    pods = [a_released_pod("a", a_shape(cpu="4")), a_released_pod("b", a_shape(cpu="1"), flavor="dear")]
+    cache = a_cache(*pods, queues=[queue], flavors=[a_flavor("spot"), a_flavor("dear")])
+    assert [one["type"] for one in cluster_queue_status(cache, an_entry(), NOW)["conditions"]] == ["Active"]
+    cache.put_pod(a_released_pod("a", a_shape(cpu="6500m", memory="2Gi"), resource_version="3"))
+    condition = cluster_queue_status(cache, an_entry(), NOW)["conditions"][1]
+    assert (condition["type"], condition["status"], condition["reason"]) == ("OverQuota", "True", "UsageAboveQuota")
+    assert condition["message"] == (
+        "more is used than spec.flavors gives: flavor spot: 6500m of 4 cpu, flavor spot: 2Gi of 1Gi memory; "
+        "nothing is taken back, nothing more admitted"
+    )
 
 
 def test_a_flavor_sums_its_nodes_and_what_every_pod_on_them_takes() -> None:

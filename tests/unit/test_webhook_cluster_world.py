@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 
-from controller.core.keys import DEFAULT_QUEUE, DEFAULT_RUNTIME_CLASS
+from controller.core.keys import BREAK_GLASS, DEFAULT_QUEUE, DEFAULT_RUNTIME_CLASS
 from controller.kube.errors import Forbidden, NotFound, Unreachable
 from controller.kube.wire import Owned
 from tests.support.classes import a_class
@@ -93,6 +94,14 @@ async def test_a_namespace_that_nobody_finds_has_no_labels(error: Exception) -> 
     assert more.namespace_labels("new") == {}
 
 
+def test_trust_is_by_user_and_break_glass_by_group() -> None:
+    world = ClusterWorld(trusted_users=frozenset(("ours",)), break_glass_group="fire-brigade")
+    assert (world.trusts("ours"), world.trusts("fire-brigade"), world.trusts("")) == (True, False, False)
+    assert world.breaks_glass(("others", "fire-brigade"))
+    assert not world.breaks_glass(("ours", BREAK_GLASS))
+    assert ClusterWorld().breaks_glass((BREAK_GLASS,))
+
+
 @pytest.mark.parametrize(
     ("world", "request_"),
     [
@@ -100,6 +109,7 @@ async def test_a_namespace_that_nobody_finds_has_no_labels(error: Exception) -> 
         (a_cluster(), a_request(runtimeClassName="gvisor")),
         (a_cluster("gvisor"), a_request()),
         (ClusterWorld(), a_request("", runtimeClassName="absent")),
+        (a_cluster("fresh"), replace(a_request(), subresource="binding")),
     ],
 )
 async def test_nobody_is_asked_for_what_is_known_or_not_needed(world: ClusterWorld, request_: Request) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
 import pytest
@@ -71,6 +71,17 @@ def field(protected: Protected, client: Client, apiserver: Impersonation) -> Fie
     return Field(client, apiserver, protected.namespaces)
 
 
+@pytest.fixture
+async def namespace(client: Client) -> AsyncIterator[str]:
+    """A namespace for one test, which takes pods."""
+    name = f"test-{secrets.token_hex(4)}"
+    await client.post("/api/v1/namespaces", {"metadata": {"name": name}})
+    await eventually(partial(_takes_pods, client, name), message=f"namespace {name} has no account")
+    yield name
+    with suppress(NotFound):
+        await client.delete(f"/api/v1/namespaces/{name}")
+
+
 async def _prepare(sandbox: Sandbox, namespaces: dict[Where, str]) -> None:
     async with sandbox.client() as client, impersonation(sandbox) as apiserver:
         await allow_editors(client)
@@ -78,13 +89,12 @@ async def _prepare(sandbox: Sandbox, namespaces: dict[Where, str]) -> None:
             await client.post("/api/v1/namespaces", {"metadata": {"name": name, "labels": LABELS_OF[where]}})
         await Field(client, apiserver, namespaces).let_in_editors()
         for name in namespaces.values():
-            account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-            await eventually(partial(_exists, client, account), message=f"namespace {name} has no account")
+            await eventually(partial(_takes_pods, client, name), message=f"namespace {name} has no account")
 
 
-async def _exists(client: Client, path: str) -> bool:
+async def _takes_pods(client: Client, namespace: str) -> bool:
     try:
-        await client.get(path)
+        await client.get(f"/api/v1/namespaces/{namespace}/serviceaccounts/default")
     except NotFound:
         return False
     return True

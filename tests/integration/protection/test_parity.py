@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from controller.core.protection import Rule
 from tests.integration.protection.conftest import Protected
 from tests.integration.protection.people import Field, is_gated
 from tests.integration.protection.table import ROWS, Allowed, Refused, Row
@@ -41,6 +42,11 @@ def _is_allowed(reply: Reply, outcome: Allowed) -> None:
         assert key not in (metadata.get("annotations") or {})
     for key, value in outcome.labels.items():
         assert labels.get(key) == value
+
+
+def test_every_rule_has_a_row_that_it_refuses_and_one_that_passes() -> None:
+    for kind in (Refused, Allowed):
+        assert {row.rule for row in ROWS if isinstance(row.outcome, kind)} == set(Rule)
 
 
 def test_rows_are_told_apart_by_their_names() -> None:
