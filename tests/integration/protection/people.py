@@ -35,6 +35,8 @@ _IDENTITIES = {
     Who.SCHEDULER: Identity("system:kube-scheduler", _EVERYBODY),
 }
 EDITOR_ROLE = "table-editor"
+NOWHERE = {"nodeSelector": {"table": "nowhere"}}
+"""What is released must not fill the nodes of other tests."""
 
 
 async def allow_editors(client: Client) -> None:
@@ -91,7 +93,7 @@ class Field:
         """Make a pod as the break-glass group; return its name."""
         name = f"{start}-{secrets.token_hex(3)}"
         foreign: Json = {"schedulingGates": [{"name": "example.com/wait"}]}
-        pod = a_pod(name, {}, foreign) if start is Start.FOREIGN else a_pod(name, QUEUED_LABELS, GATED)
+        pod = a_pod(name, {}, foreign) if start is Start.FOREIGN else a_pod(name, QUEUED_LABELS, {**GATED, **NOWHERE})
         if start is Start.DELETING:
             pod["metadata"]["finalizers"] = ["example.com/kept"]
         await self._made("POST", self._pods(), pod)
