@@ -316,3 +316,14 @@ def test_the_notes_say_how_to_see_that_it_works_and_what_is_on() -> None:
     assert "kubectl -n elsewhere wait deployment --all" in off
     assert "Switched on: nothing but queues.\n" in off
     assert "  - RuntimeClasses (cluster's default: kata)\n  - pod scheduling policies\n" in on
+
+
+def test_the_break_glass_group_has_one_name_everywhere() -> None:
+    objects = rendered(breakGlassGroup="fire:brigade")
+
+    assert "penstock:break-glass" not in yaml.safe_dump_all(objects.values())
+    webhook = objects["apps/v1 Deployment penstock-system/penstock-webhook"]
+    assert options_of(webhook)["break_glass_group"] == "fire:brigade"
+    registered = objects["admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration /penstock"]
+    left_out = [one for entry in registered["webhooks"] for one in entry["matchConditions"] if "brigade" in str(one)]
+    assert len(left_out) == len(registered["webhooks"])

@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 
 from controller.core.protection import Rule
+from tests.integration.protection.binding_rows import BINDING
 from tests.integration.protection.conftest import Protected
+from tests.integration.protection.create_rows import CREATE
 from tests.integration.protection.people import Field, is_gated
-from tests.integration.protection.table import ROWS, Allowed, Refused, Row
+from tests.integration.protection.resize_rows import RESIZE
+from tests.integration.protection.table import Allowed, Refused, Row
+from tests.integration.protection.update_rows import UPDATE
 from tests.support.impersonation import Reply
 
 pytestmark = pytest.mark.integration
+
+ROWS = (*CREATE, *UPDATE, *RESIZE, *BINDING)
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=f"{row.rule}: {row.name}") for row in ROWS])
