@@ -34,7 +34,7 @@ def _faults(request: Request, world: World) -> Iterator[str]:
         yield from protection.queue_required(new, who, world.namespace_labels(request.namespace))
         yield from protection.stamps_are_ours(new, who)
         yield from protection.gate_needs_queue(new, who)
-    elif request.operation == "UPDATE" and request.old is not None and not _is_going(request.pod):
+    elif request.operation == "UPDATE" and request.old is not None:
         old = _guarded(request.old)
         yield from protection.gate_is_ours(old, new, who)
         yield from protection.keys_are_ours(old, new, who)
@@ -52,10 +52,6 @@ def _actor(request: Request, world: World) -> Actor:
     if is_mirror_pod(request):
         return Actor.MIRRORING_NODE
     return Actor.DAEMON_SET_CONTROLLER if is_daemon_set_pod(request) else Actor.ANYBODY
-
-
-def _is_going(pod: Mapping[str, Any]) -> bool:
-    return bool((pod.get("metadata") or {}).get("deletionTimestamp"))
 
 
 def _guarded(pod: Mapping[str, Any]) -> Guarded:

@@ -2,7 +2,8 @@
 
 One function a rule, from what a request would change and who asks, to what is wrong with it; no answer, no fault. Each
 text is `<rule>: <path>: <what>; <what to do>`. `config/policy` says the same in CEL, and one table of requests holds
-both to it (`tests/integration/protection`). Requests about pods that are being deleted are judged by nobody.
+both to it (`tests/integration/protection`). Pods that are being deleted are no exception: with a long grace period one
+runs on for as long as it likes, and taking a finalizer off touches nothing that is ours.
 """
 
 from __future__ import annotations

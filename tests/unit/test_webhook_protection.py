@@ -121,7 +121,7 @@ def test_where_a_queue_is_required_the_namespace_says() -> None:
                 (asking("1"), {**asking("1"), "resources": {"requests": {"cpu": "2"}}}),
             )
         ),
-        (a_pod(QUEUED), a_pod({"deletionTimestamp": "2026-01-01T00:00:00Z"}), "", []),
+        (a_pod(QUEUED), a_pod({"deletionTimestamp": "2026-01-01T00:00:00Z"}), "", ["keys-are-ours"]),
     ],
 )
 def test_an_update_is_held_to_the_rules_of_its_subresource(

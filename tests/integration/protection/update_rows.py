@@ -51,9 +51,21 @@ UPDATE = (
     ),
     Row(
         rule=Rule.GATE_IS_OURS,
-        name="nothing is kept from a pod that is being deleted",
-        does=Update(Start.DELETING, {**OPENED, "metadata": {"labels": {QUEUE_NAME: None}, "finalizers": None}}),
+        name="a pod that is being deleted can lose its finalizers",
+        does=Update(Start.DELETING, {"metadata": {"finalizers": None}}),
         outcome=ALLOWED,
+    ),
+    Row(
+        rule=Rule.GATE_IS_OURS,
+        name="a pod that is being deleted keeps its gate",
+        does=Update(Start.DELETING, OPENED),
+        outcome=Refused(IN_GATES),
+    ),
+    Row(
+        rule=Rule.KEYS_ARE_OURS,
+        name="a pod that is being deleted, and may run on for long, keeps its queue",
+        does=Update(Start.DELETING, our_labels(queue=None)),
+        outcome=Refused(IN_QUEUE_NAME),
     ),
     *(
         Row(
