@@ -34,7 +34,7 @@ def _faults(request: Request, world: World) -> Iterator[str]:
         yield from protection.queue_required(new, who, world.namespace_labels(request.namespace))
         yield from protection.stamps_are_ours(new, who)
         yield from protection.gate_needs_queue(new, who)
-    elif request.operation == "UPDATE" and request.old is not None and not _is_going(request.pod):
+    elif request.operation == "UPDATE" and request.old is not None and not _goes_without_having_run(request.pod):
         old = _guarded(request.old)
         yield from protection.gate_is_ours(old, new, who)
         yield from protection.keys_are_ours(old, new, who)
@@ -54,8 +54,10 @@ def _actor(request: Request, world: World) -> Actor:
     return Actor.DAEMON_SET_CONTROLLER if is_daemon_set_pod(request) else Actor.ANYBODY
 
 
-def _is_going(pod: Mapping[str, Any]) -> bool:
-    return bool((pod.get("metadata") or {}).get("deletionTimestamp"))
+def _goes_without_having_run(pod: Mapping[str, Any]) -> bool:
+    """One on a node runs, and is charged, for as long as its grace period lasts, which its owner chooses."""
+    is_going = bool((pod.get("metadata") or {}).get("deletionTimestamp"))
+    return is_going and not (pod.get("spec") or {}).get("nodeName")
 
 
 def _guarded(pod: Mapping[str, Any]) -> Guarded:

@@ -2,7 +2,7 @@
 
 One function a rule, from what a request would change and who asks, to what is wrong with it; no answer, no fault. Each
 text is `<rule>: <path>: <what>; <what to do>`. `config/policy` says the same in CEL, and one table of requests holds
-both to it (`tests/integration/protection/table.py`). Requests about pods that are being deleted are judged by nobody.
+both to it (`tests/integration/protection/table.py`). Pods that are deleted before they got a node are judged by nobody.
 """
 
 from __future__ import annotations

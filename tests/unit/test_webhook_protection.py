@@ -35,6 +35,8 @@ OWNED = {"ownerReferences": [{"kind": "DaemonSet", "controller": True}]}
 MIRROR = {"annotations": {"kubernetes.io/config.mirror": "x"}}
 QUEUED = {"labels": {QUEUE_NAME: "main"}}
 GATED = {"schedulingGates": [{"name": GATE}]}
+GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+ON_NODE = {"nodeName": "a"}
 RULES = [rule.value for rule in Rule]
 SAID = {"type": CONDITION, "status": "False"}
 
@@ -121,7 +123,9 @@ def test_where_a_queue_is_required_the_namespace_says() -> None:
                 (asking("1"), {**asking("1"), "resources": {"requests": {"cpu": "2"}}}),
             )
         ),
-        (a_pod(QUEUED), a_pod({"deletionTimestamp": "2026-01-01T00:00:00Z"}), "", []),
+        (a_pod(QUEUED), a_pod(GOING), "", []),
+        (a_pod(QUEUED, ON_NODE), a_pod(GOING, ON_NODE), "", ["keys-are-ours"]),
+        (a_pod({**QUEUED, **GOING}, ON_NODE), a_pod({**QUEUED, **GOING, "finalizers": []}, ON_NODE), "", []),
     ],
 )
 def test_an_update_is_held_to_the_rules_of_its_subresource(

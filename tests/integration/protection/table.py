@@ -63,6 +63,8 @@ class Start(StrEnum):
     """Admitted: our stamps instead of our gate."""
     DELETING = "deleting"
     """Queued, deleted, and kept by a finalizer."""
+    ENDING = "ending"
+    """Released, on a node, deleted with an hour of grace, and kept by a finalizer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ def _resources(requests: Json, limits: Json | None = None) -> Json:
     return {"spec": {"containers": [{"name": "main", "resources": resources}]}}
 
 
+_DEBUG = {"spec": {"ephemeralContainers": [{"name": "debug", "image": "none"}]}}
 _IN_GATES = ("spec.schedulingGates",)
 _IN_NODE = ("spec.nodeName",)
 _IN_QUEUE_NAME = (f"metadata.labels[{QUEUE_NAME}]",)
@@ -399,6 +402,34 @@ _UPDATE = (
                 f"metadata.annotations[{POLICIES}]",
             ),
         )
+    ),
+    *(
+        Row(
+            rule=Rule.KEYS_ARE_OURS,
+            name=f"of a pod that ends on its node {what}: it runs as long as its grace period",
+            does=Update(Start.ENDING, patch, subresource),
+            outcome=Refused((path,)),
+        )
+        for what, patch, subresource, path in (
+            ("the queue cannot be left", _labels(queue=None), "", *_IN_QUEUE_NAME),
+            ("the payer cannot be changed", _labels(cluster_queue="x"), "", f"metadata.labels[{CLUSTER_QUEUE}]"),
+            ("the queue cannot be left through its status", _labels(queue=None), "status", *_IN_QUEUE_NAME),
+        )
+    ),
+    Row(
+        rule=Rule.KEYS_ARE_OURS,
+        name="finalizers come off a pod that ends on its node",
+        does=Update(Start.ENDING, {"metadata": {"finalizers": None}}),
+        outcome=ALLOWED,
+    ),
+    *(
+        Row(
+            rule=Rule.KEYS_ARE_OURS,
+            name=f"ephemeral containers change no key of a {start} pod",
+            does=Update(start, {**_labels(queue=None, flavor="x"), **_DEBUG}, "ephemeralcontainers"),
+            outcome=Allowed(gated=start is Start.QUEUED, labels={QUEUE_NAME: "main"}),
+        )
+        for start in (Start.QUEUED, Start.RELEASED)
     ),
     Row(
         rule=Rule.KEYS_ARE_OURS,
