@@ -6,6 +6,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import aiohttp
@@ -60,7 +61,7 @@ class Impersonation:
         """One request as `identity`."""
         named = [("Impersonate-User", identity.user), *(("Impersonate-Group", group) for group in identity.groups)]
         headers = [("Content-Type", content_type), *named]
-        data, url = orjson.dumps(body), f"{self._url}{path}"
+        data, url = BytesIO(orjson.dumps(body)), f"{self._url}{path}"  # aiohttp wants large bodies as files
         async with self._session.request(method, url, data=data, headers=headers, params=params) as response:
             warnings = tuple(text.split('"', 1)[1] for text in response.headers.getall("Warning", []))
             return Reply(response.status, await response.json(), warnings)

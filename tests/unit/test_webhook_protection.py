@@ -35,6 +35,8 @@ OWNED = {"ownerReferences": [{"kind": "DaemonSet", "controller": True}]}
 MIRROR = {"annotations": {"kubernetes.io/config.mirror": "x"}}
 QUEUED = {"labels": {QUEUE_NAME: "main"}}
 GATED = {"schedulingGates": [{"name": GATE}]}
+GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+ON_NODE = {"nodeName": "a"}
 RULES = [rule.value for rule in Rule]
 SAID = {"type": CONDITION, "status": "False"}
 

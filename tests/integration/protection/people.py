@@ -42,7 +42,11 @@ NOWHERE = {"nodeSelector": {"table": "nowhere"}}
 async def allow_editors(client: Client) -> None:
     """Make the role of what an editor may do beyond ClusterRole `edit`, and let nodes create their static pods."""
     rules = [
-        {"apiGroups": [""], "resources": ["pods/status", "pods/resize"], "verbs": ["get", "update", "patch"]},
+        {
+            "apiGroups": [""],
+            "resources": ["pods/status", "pods/resize", "pods/ephemeralcontainers"],
+            "verbs": ["get", "update", "patch"],
+        },
         {"apiGroups": [""], "resources": ["pods/binding", "bindings"], "verbs": ["create"]},
     ]
     path = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
@@ -94,7 +98,7 @@ class Field:
         name = f"{start}-{secrets.token_hex(3)}"
         foreign: Json = {"schedulingGates": [{"name": "example.com/wait"}]}
         pod = a_pod(name, {}, foreign) if start is Start.FOREIGN else a_pod(name, QUEUED_LABELS, {**GATED, **NOWHERE})
-        if start is Start.DELETING:
+        if start in (Start.DELETING, Start.ENDING):
             pod["metadata"]["finalizers"] = ["example.com/kept"]
         await self._made("POST", self._pods(), pod)
         path = f"{self._pods()}/{name}"
@@ -106,6 +110,10 @@ class Field:
                 await self._made("PATCH", path, {"metadata": STAMPS, **OPENED})
             case Start.DELETING:
                 await self._made("DELETE", path, {"gracePeriodSeconds": 0})
+            case Start.ENDING:
+                await self._made("PATCH", path, {"metadata": STAMPS, **OPENED})
+                await self._made("POST", f"{path}/binding", a_binding(name, {}))
+                await self._made("DELETE", path, {"gracePeriodSeconds": 3600})
             case Start.FOREIGN:
                 pass
         return name

@@ -63,6 +63,8 @@ class Start(StrEnum):
     """Admitted: our stamps instead of our gate."""
     DELETING = "deleting"
     """Queued, deleted, and kept by a finalizer."""
+    ENDING = "ending"
+    """Released, on a node, deleted with an hour of grace, and kept by a finalizer."""
 
 
 @dataclass(frozen=True, slots=True)

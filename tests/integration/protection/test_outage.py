@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from controller.core.keys import QUEUE_NAME
 from controller.core.protection import Rule
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import NotFound
@@ -42,6 +43,7 @@ REPORT = {"status": {"conditions": [THEIRS]}}
 FORGERY = {"status": {"conditions": [OURS]}}
 GROWN = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "2"}}}]}}
 UNFINALIZED = {"metadata": {"finalizers": None}}
+UNQUEUED = {"metadata": {"labels": {QUEUE_NAME: None}}}
 UNGATED = {"spec": {"schedulingGates": None}}
 
 
@@ -62,6 +64,7 @@ UNHINDERED = (
     row("the controller admits", Who.CONTROLLER, Update(Start.QUEUED, OPENED)),
     row("the controller says why", Who.CONTROLLER, Update(Start.QUEUED, FORGERY, "status")),
     row("a pod that is being deleted loses its finalizers", Who.EDITOR, Update(Start.DELETING, UNFINALIZED)),
+    row("a pod that ends on its node loses its finalizers", Who.EDITOR, Update(Start.ENDING, UNFINALIZED)),
     row("the break-glass group opens the gate", Who.BREAK_GLASS, Update(Start.QUEUED, OPENED)),
     row("the break-glass group lets a pod grow", Who.BREAK_GLASS, Update(Start.RELEASED, GROWN, "resize")),
     row("a pod that brings queue and gate itself is as it should be", Who.EDITOR, Create(QUEUED_LABELS, GATED)),
@@ -74,6 +77,7 @@ HELD_BACK = (
     row("the gate is opened", Who.EDITOR, Update(Start.QUEUED, OPENED)),
     row("the gate is opened by an administrator", Who.ADMINISTRATOR, Update(Start.QUEUED, OPENED)),
     row("a condition of ours is forged", Who.EDITOR, Update(Start.QUEUED, FORGERY, "status")),
+    row("a pod that ends on its node leaves its queue", Who.EDITOR, Update(Start.ENDING, UNQUEUED)),
     row("a released pod grows", Who.EDITOR, Update(Start.RELEASED, GROWN, "resize")),
     row("a binding brings a queue", Who.EDITOR, Bind(Start.RELEASED, QUEUED_LABELS)),
 )

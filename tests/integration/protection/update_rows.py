@@ -21,6 +21,8 @@ from tests.integration.protection.table import (
     our_labels,
 )
 
+DEBUG = {"spec": {"ephemeralContainers": [{"name": "debug", "image": "none"}]}}
+
 UPDATE = (
     *(
         Row(rule=Rule.GATE_IS_OURS, name=f"{who} cannot open our gate", who=who, does=does, outcome=Refused(IN_GATES))
@@ -61,9 +63,37 @@ UPDATE = (
         does=Update(Start.DELETING, OPENED),
         outcome=Refused(IN_GATES),
     ),
+    *(
+        Row(
+            rule=Rule.KEYS_ARE_OURS,
+            name=f"of a pod that ends on its node {what}: it runs as long as its grace period",
+            does=Update(Start.ENDING, patch, subresource),
+            outcome=Refused((path,)),
+        )
+        for what, patch, subresource, path in (
+            ("the queue cannot be left", our_labels(queue=None), "", *IN_QUEUE_NAME),
+            ("the payer cannot be changed", our_labels(cluster_queue="x"), "", f"metadata.labels[{CLUSTER_QUEUE}]"),
+            ("the queue cannot be left through its status", our_labels(queue=None), "status", *IN_QUEUE_NAME),
+        )
+    ),
     Row(
         rule=Rule.KEYS_ARE_OURS,
-        name="a pod that is being deleted, and may run on for long, keeps its queue",
+        name="finalizers come off a pod that ends on its node",
+        does=Update(Start.ENDING, {"metadata": {"finalizers": None}}),
+        outcome=ALLOWED,
+    ),
+    *(
+        Row(
+            rule=Rule.KEYS_ARE_OURS,
+            name=f"ephemeral containers change no key of a {start} pod",
+            does=Update(start, {**our_labels(queue=None, flavor="x"), **DEBUG}, "ephemeralcontainers"),
+            outcome=Allowed(gated=start is Start.QUEUED, labels={QUEUE_NAME: "main"}),
+        )
+        for start in (Start.QUEUED, Start.RELEASED)
+    ),
+    Row(
+        rule=Rule.KEYS_ARE_OURS,
+        name="a pod that is being deleted keeps its queue",
         does=Update(Start.DELETING, our_labels(queue=None)),
         outcome=Refused(IN_QUEUE_NAME),
     ),
