@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import os
+import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -267,3 +270,46 @@ def test_an_interrupted_run_says_what_is_left(cluster: Cluster, capsys: pytest.C
     cluster.tally, cluster.interrupted = Tally(opened=1), True
     assert run(["release", "--all", "--yes"]) == 130
     assert capsys.readouterr().out == "Released 1 of 2 pods; 1 pod not tried.\n"
+
+
+class Slow(FakeClient):
+    """An apiserver that takes its time, as far as the event loop is concerned."""
+
+    async def __aenter__(self) -> FakeClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+    async def patch(self, path: str, body: object, **options: Any) -> bytes:
+        await asyncio.sleep(0)
+        answer = await super().patch(path, body, **options)
+        await asyncio.sleep(0)
+        return answer
+
+
+def test_ctrl_c_finishes_what_is_under_way_and_counts_exactly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pods = [gated(a_pod(f"pod-{number}")) for number in range(500)]
+
+    def interrupt() -> bytes:
+        os.kill(os.getpid(), signal.SIGINT)
+        return b"{}"
+
+    fake = Slow().will("PATCH", *[b"{}"] * 20, interrupt, *[b"{}"] * 479)
+
+    async def found(where: object) -> list[GatedPod]:
+        return pods
+
+    async def connected(where: object) -> FakeClient:
+        return fake
+
+    monkeypatch.setattr(release, "_find", found)
+    monkeypatch.setattr(release._Where, "connect", connected)
+    assert run(["release", "--all", "--yes"]) == 130
+    sent = len(fake.calls)
+    assert 20 < sent < 500
+    shown = capsys.readouterr()
+    assert shown.out == f"Released {sent} of 500 pods; {500 - sent} pods not tried.\n"
+    assert "interrupted" in shown.err
