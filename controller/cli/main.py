@@ -20,6 +20,7 @@ _COMMANDS = {
         "Convert objects of other projects, such as kupid, to ours.",
     ),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),
+    "release": ("controller.cli.release:release", "Take the gate off pods without admitting them, as to uninstall."),
     "runtimeclass": ("controller.cli.runtimeclass:runtimeclass", "See which nodes take the pods of a RuntimeClass."),
     "sandbox": ("controller.cli.sandbox:sandbox", "Run a real local control plane without Docker."),
 }

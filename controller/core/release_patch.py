@@ -56,11 +56,18 @@ def release_patch(pod: Pod, flavor: Flavor, admission: Admission, *, node: str |
     ]
 
 
-def _guards(pod: Pod) -> Operations:
-    version = ("generation", pod.generation) if pod.generation else ("resourceVersion", pod.resource_version)
+def sameness_tests(uid: str, generation: int, resource_version: str) -> Operations:
+    """Build the tests that it is this pod as it was read; of pods older than Kubernetes 1.33 generation is 0."""
+    version = ("generation", generation) if generation else ("resourceVersion", resource_version)
     return [
-        {"op": "test", "path": "/metadata/uid", "value": pod.uid},
+        {"op": "test", "path": "/metadata/uid", "value": uid},
         {"op": "test", "path": f"/metadata/{version[0]}", "value": version[1]},
+    ]
+
+
+def _guards(pod: Pod) -> Operations:
+    return [
+        *sameness_tests(pod.uid, pod.generation, pod.resource_version),
         # labels have no generation either: who is charged must still be who was asked
         {"op": "test", "path": f"/metadata/labels/{escape(QUEUE_NAME)}", "value": pod.queue},
     ]

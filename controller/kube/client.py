@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
@@ -36,6 +37,19 @@ _READ_BUFFER = 2**20
 _RELOAD_SECONDS = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class ActingAs:
+    """Somebody in whose name requests are made (impersonation); the apiserver asks whether we may."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """As Kubernetes reads them: a group is a header of its own."""
+        return [("Impersonate-User", self.user), *(("Impersonate-Group", group) for group in self.groups)]
+
+
 class Client:
     """One apiserver. Use as an async context manager; every method raises from `controller.kube.errors`."""
 
@@ -45,22 +59,25 @@ class Client:
         *,
         user_agent: str,
         reload: Callable[[], Awaitable[Configuration]] | None = None,
+        acting_as: ActingAs | None = None,
     ) -> None:
         """`reload` reads the settings anew when the apiserver refuses our token: kubeconfigs do not renew theirs."""
         self._configuration = configuration
         self._reload = reload
         self._reloaded_at = -_RELOAD_SECONDS
         self._user_agent = user_agent
+        self._acting_as = acting_as
         self.url = str(configuration.host).rstrip("/")
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         # TLS files are read once at start, before any request is served.
         connector = aiohttp.TCPConnector(limit=0, ssl=_tls(self._configuration), keepalive_timeout=60)
+        # identity: compressing costs the apiserver and us more than loopback or a pod network does
+        headers = [("User-Agent", self._user_agent), ("Accept", JSON), ("Accept-Encoding", "identity")]
         self._session = aiohttp.ClientSession(
             connector=connector,
-            # identity: compressing costs the apiserver and us more than loopback or a pod network does
-            headers={"User-Agent": self._user_agent, "Accept": JSON, "Accept-Encoding": "identity"},
+            headers=[*headers, *(self._acting_as.headers if self._acting_as else ())],
             read_bufsize=_READ_BUFFER,
             # not trust_env: aiohttp would ask the environment and netrc in a thread at every request
             proxy=self._configuration.proxy or _proxy_of_environment(self.url),

@@ -17,12 +17,14 @@ from controller.core.keys import (
     CLUSTER_QUEUE,
     CONDITION,
     FLAVOR,
+    GATE,
     POLICIES,
     QUEUE_NAME,
     SCHEDULING_POLICY_ENTRY,
 )
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
+from controller.core.opening import GatedPod
 from controller.core.pods import Outline, Pod, Said
 from controller.core.priority_classes import PriorityClass
 from controller.core.reasons import Reason
@@ -45,6 +47,7 @@ _CLAIMS = Hold(
 )
 
 _pod = Decoder(wire.PodObject)
+_gates = Decoder(wire.GatesObject)
 _node = Decoder(wire.NodeObject)
 _runtime_class = Decoder(wire.RuntimeClassObject)
 _priority_class = Decoder(wire.PriorityClassObject)
@@ -209,6 +212,26 @@ def decode_priority_class(raw: bytes | Raw) -> PriorityClass:
     except DecodeError as error:
         raise UnreadableObject(f"priorityclass: {error}") from error
     return PriorityClass(name=found.metadata.name, value=found.value, is_default=found.global_default)
+
+
+def decode_gated(raw: bytes | Raw) -> GatedPod | None:
+    """Return where our gate is on a pod; None where it is not. Raise UnreadableObject when the bytes are no pod."""
+    try:
+        pod = _gates.decode(raw)
+    except DecodeError as error:
+        raise UnreadableObject(f"pod: {error}") from error
+    names = [gate.name for gate in pod.spec.scheduling_gates or ()]
+    if GATE not in names:
+        return None
+    meta = pod.metadata
+    return GatedPod(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        generation=meta.generation,
+        resource_version=meta.resource_version,
+        index=names.index(GATE),
+    )
 
 
 def decode_metadata(raw: bytes | Raw) -> wire.Owned:

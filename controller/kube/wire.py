@@ -53,6 +53,19 @@ class PodSpec(Struct, rename="camel"):
     priority: int | None = None
 
 
+class GatesSpec(Struct, rename="camel"):
+    """core/v1 PodSpec, as far as whoever only opens gates reads it."""
+
+    scheduling_gates: list[Gate] | None = None
+
+
+class GatesObject(Struct):
+    """core/v1 Pod, likewise: nothing else about it, however odd, keeps a gate shut."""
+
+    metadata: Owned
+    spec: GatesSpec
+
+
 class Condition(Struct, rename="camel"):
     """core/v1 PodCondition and NodeCondition."""
 

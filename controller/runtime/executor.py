@@ -1,4 +1,4 @@
-"""Carry out admissions: one release patch each. The only place that changes a pod's spec.
+"""Carry out admissions: one release patch each. The only place where the controller changes a pod's spec.
 
 What the apiserver answers decides what the cache believes. Known success or refusal settles the assumption at once;
 no answer leaves the workload reserved until a read says what became of it, because the patch may still arrive.

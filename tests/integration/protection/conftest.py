@@ -18,6 +18,7 @@ from tests.integration.protection.people import Field, allow_editors
 from tests.integration.protection.table import LABELS_OF, Where
 from tests.support.eventually import eventually
 from tests.support.impersonation import Impersonation, impersonation
+from tests.support.team import Team
 
 MODES: dict[str, Callable[[Sandbox], AbstractAsyncContextManager[Installation]]] = {
     "webhook": installed,
@@ -80,6 +81,15 @@ async def namespace(client: Client) -> AsyncIterator[str]:
     yield name
     with suppress(NotFound):
         await client.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+async def team(protected: Protected, client: Client) -> AsyncIterator[Team]:
+    """A team with a namespace of its own."""
+    made = Team(client, protected.sandbox)
+    await made.open()
+    yield made
+    await made.close()
 
 
 async def _prepare(sandbox: Sandbox, namespaces: dict[Where, str]) -> None:

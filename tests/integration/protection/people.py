@@ -34,6 +34,8 @@ _IDENTITIES = {
     Who.DAEMON_SET_CONTROLLER: Identity.of_account("kube-system", "daemon-set-controller"),
     Who.SCHEDULER: Identity("system:kube-scheduler", _EVERYBODY),
 }
+ALL_OF = ("release", "--all", "--yes", "--namespace")
+AS_BREAK_GLASS = ("--as", "jane", "--as-group", "system:masters", "--as-group", BREAK_GLASS)
 EDITOR_ROLE = "table-editor"
 NOWHERE = {"nodeSelector": {"table": "nowhere"}}
 """What is released must not fill the nodes of other tests."""
@@ -79,16 +81,23 @@ class Field:
 
     async def send(self, who: Who, does: Create | Update | Bind) -> Reply:
         """Make the pod that a request begins with, and the request, as a dry run."""
+        return await self.about(await self.prepare(does), who, does)
+
+    async def prepare(self, does: Create | Update | Bind) -> str:
+        """Make the pod that a request begins with; return its name, which is empty where it begins with none."""
+        return "" if isinstance(does, Create) else await self.start(does.start)
+
+    async def about(self, name: str, who: Who, does: Create | Update | Bind) -> Reply:
+        """Make a request about the pod of this name, as a dry run."""
         match does:
             case Create():
                 pods = self._pods(does.where)
                 return await self._send(who, "POST", pods, a_pod("created", does.metadata, does.spec), does.where)
             case Update():
-                path = f"{self._pods()}/{await self.start(does.start)}"
+                path = f"{self._pods()}/{name}"
                 path += f"/{does.subresource}" if does.subresource else ""
                 return await self._send(who, "PATCH", path, does.patch)
             case Bind():
-                name = await self.start(does.start)
                 pods = self._pods()
                 path = pods.replace("/pods", "/bindings") if does.is_legacy else f"{pods}/{name}/binding"
                 return await self._send(who, "POST", path, a_binding(name, does.metadata))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import orjson
@@ -20,15 +20,6 @@ from tests.support.team import Team, is_gated
 pytestmark = [pytest.mark.integration, pytest.mark.parametrize("protected", ["in-apiserver"], indirect=True)]
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/penstock-system/leases/penstock-controller"
-
-
-@pytest.fixture
-async def team(protected: Protected, client: Client) -> AsyncIterator[Team]:
-    """A team with a namespace of its own."""
-    made = Team(client, protected.sandbox)
-    await made.open()
-    yield made
-    await made.close()
 
 
 @pytest.fixture

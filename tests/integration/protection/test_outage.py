@@ -1,11 +1,18 @@
-"""While the webhook hangs: nothing that is protected gets by, and whoever touches nothing of ours never waits."""
+"""While the webhook hangs: nothing that is protected gets by, and whoever touches nothing of ours never waits.
+
+The latter under every failure policy: as shipped (protection Fail, the rest Ignore), and Ignore or Fail for all.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
+import orjson
 import pytest
 
 from controller.core.keys import QUEUE_NAME
@@ -13,7 +20,7 @@ from controller.core.protection import Rule
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import NotFound
 from tests.integration.protection.conftest import Protected
-from tests.integration.protection.people import Field
+from tests.integration.protection.people import ALL_OF, AS_BREAK_GLASS, Field
 from tests.integration.protection.table import (
     ALLOWED,
     DAEMON,
@@ -32,8 +39,10 @@ from tests.integration.protection.table import (
     Where,
     Who,
 )
+from tests.support.command import penstock
 from tests.support.eventually import eventually
-from tests.support.impersonation import Impersonation
+from tests.support.impersonation import Impersonation, impersonation
+from tests.support.team import TEAM_LABEL, Team
 
 pytestmark = [pytest.mark.integration, pytest.mark.parametrize("protected", ["webhook"], indirect=True)]
 
@@ -45,6 +54,13 @@ GROWN = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cp
 UNFINALIZED = {"metadata": {"finalizers": None}}
 UNQUEUED = {"metadata": {"labels": {QUEUE_NAME: None}}}
 UNGATED = {"spec": {"schedulingGates": None}}
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+REGISTRATIONS = tuple(f"{ADMISSION}/{phase}webhookconfigurations/penstock" for phase in ("mutating", "validating"))
+REFUSES = {
+    "as shipped": f'{AWAY} "new-pods.penstock.dev"',
+    "Ignore": "created",
+    "Fail": f'{AWAY} "queued-pods.penstock.dev"',
+}
 
 
 def row(name: str, who: Who, does: Create | Update | Bind) -> Row:
@@ -53,6 +69,8 @@ def row(name: str, who: Who, does: Create | Update | Bind) -> Row:
 
 UNHINDERED = (
     row("a pod without a queue is created", Who.EDITOR, Create()),
+    row("labels of a pod without a queue change", Who.EDITOR, Update(Start.FOREIGN, EDIT)),
+    row("a node reports of a pod without a queue", Who.NODE, Update(Start.FOREIGN, REPORT, "status")),
     row("a pod of a daemon set is created", Who.DAEMON_SET_CONTROLLER, Create(DAEMON)),
     row("a static pod's image is created", Who.NODE, Create(MIRROR, ON_NODE)),
     row("a pod without a queue grows", Who.EDITOR, Update(Start.FOREIGN, GROWN, "resize")),
@@ -67,8 +85,8 @@ UNHINDERED = (
     row("a pod that ends on its node loses its finalizers", Who.EDITOR, Update(Start.ENDING, UNFINALIZED)),
     row("the break-glass group opens the gate", Who.BREAK_GLASS, Update(Start.QUEUED, OPENED)),
     row("the break-glass group lets a pod grow", Who.BREAK_GLASS, Update(Start.RELEASED, GROWN, "resize")),
-    row("a pod that brings queue and gate itself is as it should be", Who.EDITOR, Create(QUEUED_LABELS, GATED)),
 )
+BRINGS_ITS_GATE = row("a pod that brings queue and gate itself", Who.EDITOR, Create(QUEUED_LABELS, GATED))
 
 HELD_BACK = (
     row("a queued pod is created", Who.EDITOR, Create(QUEUED_LABELS)),
@@ -83,14 +101,76 @@ HELD_BACK = (
 )
 
 
-@pytest.fixture
-async def hanging(protected: Protected) -> AsyncIterator[None]:
-    """The webhook hangs: that is the worst way in which it can be away."""
-    protected.programs.webhook.send(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        protected.programs.webhook.send(signal.SIGCONT)
+class Outage:
+    """A webhook that hangs: that is the worst way in which it can be away."""
+
+    def __init__(self, protected: Protected) -> None:
+        self._webhook = protected.programs.webhook
+
+    def begin(self) -> None:
+        self._webhook.send(signal.SIGSTOP)
+
+    def end(self) -> None:
+        self._webhook.send(signal.SIGCONT)
+
+    @asynccontextmanager
+    async def over(self) -> AsyncIterator[None]:
+        """The webhook answers for as long as the block runs."""
+        self.end()
+        try:
+            yield
+        finally:
+            self.begin()
+
+
+AS_SHIPPED = "as shipped"
+POLICIES = (AS_SHIPPED, "Ignore", "Fail")
+SHIPPED = pytest.mark.parametrize("hanging", [AS_SHIPPED], indirect=True)
+
+
+@pytest.fixture(scope="module", params=POLICIES)
+def hanging(request: pytest.FixtureRequest, protected: Protected) -> Iterator[Outage]:
+    """An outage under the failure policy of the parameter."""
+    with asyncio.Runner() as runner:
+        shipped = runner.run(set_policies(protected, request.param))
+        outage = Outage(protected)
+        outage.begin()
+        try:
+            runner.run(in_effect(protected, request.param))
+            yield outage
+        finally:
+            outage.end()
+            runner.run(put_back(protected, shipped))
+
+
+async def set_policies(protected: Protected, policy: str) -> dict[str, Any]:
+    """Write the failure policy into all entries of our registrations; return these as they were, by path."""
+    shipped = {}
+    async with protected.sandbox.client() as client:
+        for path in REGISTRATIONS:
+            shipped[path] = orjson.loads(await client.get(path))["webhooks"]
+            if policy != AS_SHIPPED:
+                entries = [{**entry, "failurePolicy": policy} for entry in shipped[path]]
+                await client.patch(path, {"webhooks": entries}, content_type=MERGE_PATCH)
+    return shipped
+
+
+async def put_back(protected: Protected, shipped: dict[str, Any]) -> None:
+    async with protected.sandbox.client() as client:
+        for path, entries in shipped.items():
+            await client.patch(path, {"webhooks": entries}, content_type=MERGE_PATCH)
+
+
+async def in_effect(protected: Protected, policy: str) -> None:
+    """The apiserver heeds what was written a moment later; who refuses a queued pod tells which policy that is."""
+
+    async def heeded() -> bool:
+        async with protected.sandbox.client() as client, impersonation(protected.sandbox) as apiserver:
+            reply = await Field(client, apiserver, protected.namespaces).send(Who.EDITOR, Create(QUEUED_LABELS))
+        assert REFUSES[policy] in reply.body.get("message", "created"), reply.body
+        return True
+
+    await eventually(heeded, seconds=60, message=f"failurePolicy {policy} is not in effect")
 
 
 async def gone(client: Client, path: str) -> bool:
@@ -102,37 +182,85 @@ async def gone(client: Client, path: str) -> bool:
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in UNHINDERED])
-async def test_without_the_webhook(row: Row, hanging: None, field: Field) -> None:
-    reply = await field.ask(row)
+async def test_without_the_webhook(row: Row, hanging: Outage, field: Field) -> None:
+    async with hanging.over():
+        name = await field.prepare(row.does)
+    reply = await field.about(name, row.who, row.does)
     assert reply.code < 300, reply.body
 
 
+@pytest.mark.parametrize("hanging", [AS_SHIPPED, "Ignore"], indirect=True)
+async def test_a_pod_that_brings_queue_and_gate_itself_is_as_it_should_be(hanging: Outage, field: Field) -> None:
+    reply = await field.ask(BRINGS_ITS_GATE)
+    assert reply.code < 300, reply.body
+
+
+@SHIPPED
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in HELD_BACK])
-async def test_not_without_the_webhook(row: Row, hanging: None, field: Field) -> None:
+async def test_not_without_the_webhook(row: Row, hanging: Outage, field: Field) -> None:
     reply = await field.ask(row)
     assert reply.code >= 500, reply.body
     assert AWAY in reply.body["message"]
 
 
 async def test_a_namespace_with_gated_pods_can_be_deleted_without_the_webhook(
-    hanging: None, namespace: str, client: Client, apiserver: Impersonation
+    hanging: Outage, namespace: str, client: Client, apiserver: Impersonation
 ) -> None:
     field = Field(client, apiserver, {Where.PLAIN: namespace})
-    await field.start(Start.QUEUED)
-    kept = await field.start(Start.DELETING)
+    async with hanging.over():
+        await field.start(Start.QUEUED)
+        kept = await field.start(Start.DELETING)
     path = f"/api/v1/namespaces/{namespace}"
     await client.delete(path)
     await client.patch(f"{path}/pods/{kept}", UNFINALIZED, content_type=MERGE_PATCH)
     await eventually(partial(gone, client, path), seconds=60, message="the namespace is still there")
 
 
-async def test_queued_pods_get_in_again_when_the_webhook_is_back(
-    hanging: None, field: Field, protected: Protected
-) -> None:
-    protected.programs.webhook.send(signal.SIGCONT)
+async def test_a_pod_without_a_queue_lives_and_dies_without_the_webhook(hanging: Outage, team: Team) -> None:
+    await team.nodes("any")
+    await team.pod("foreign", queue=None, spec={"nodeSelector": {TEAM_LABEL: team.id}})
+    await team.client.patch(f"{team.pods_path}/foreign", EDIT, content_type=MERGE_PATCH)
+    await team.until_bound("foreign")
+    await team.client.delete(f"{team.pods_path}/foreign")
+    await eventually(partial(gone, team.client, f"{team.pods_path}/foreign"), message="the pod is still there")
 
+
+async def test_the_controller_goes_on_releasing_without_the_webhook(hanging: Outage, team: Team) -> None:
+    await team.ready(stopPolicy="Hold")
+    async with hanging.over():
+        await team.pod("one")
+        await team.until_waiting("one", "QueueStopped")
+    await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
+    await team.until_bound("one")
+
+
+async def test_the_break_glass_group_releases_all_without_the_webhook(
+    hanging: Outage, team: Team, protected: Protected
+) -> None:
+    await team.ready(stopPolicy="Hold")
+    async with hanging.over():
+        await team.pods(3)
+    done = await penstock(protected.sandbox, *ALL_OF, team.namespace, *AS_BREAK_GLASS)
+    assert (done.code, done.output, done.errors) == (0, "Released 3 of 3 pods.\n", "")
+
+
+@SHIPPED
+async def test_who_is_not_of_the_group_is_told_that_the_webhook_is_away(
+    hanging: Outage, team: Team, protected: Protected
+) -> None:
+    await team.ready(stopPolicy="Hold")
+    async with hanging.over():
+        await team.pod("one")
+    done = await penstock(protected.sandbox, *ALL_OF, team.namespace)
+    assert done.code == 1
+    assert done.errors.startswith(f"Error: {team.namespace}/one: not released: the webhook that protects the gate does")
+
+
+@SHIPPED
+async def test_queued_pods_get_in_again_when_the_webhook_is_back(hanging: Outage, field: Field) -> None:
     async def created() -> bool:
         reply = await field.ask(row("a queued pod is created", Who.EDITOR, Create(QUEUED_LABELS)))
         return reply.code < 300 and bool(reply.body["spec"].get("schedulingGates"))
 
-    await eventually(created, message="the webhook does not come back")
+    async with hanging.over():
+        await eventually(created, message="the webhook does not come back")
