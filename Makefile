@@ -59,8 +59,8 @@ oracle: sandbox ## Build what the tests ask for the apiserver's verdict on updat
 fuzz: oracle ## Hold may_change to the apiserver's validation (N=1000000 pairs, SEED=, FUZZ=--coverage)
 	@$(BIN)/python -m tests.differential.fuzz $(N) $(if $(SEED),--seed $(SEED)) $(FUZZ)
 
-mutants: oracle ## Break the rules on pods one at a time, to see the tests fail (minutes; ONLY=part of a name)
-	@$(BIN)/python -m tests.mutation $(ONLY)
+mutants: oracle ## Break the rules on pods one at a time, to see the tests fail (minutes; ONLY="part of a name", JOBS=)
+	@$(BIN)/python -m tests.mutation $(if $(ONLY),"$(ONLY)") $(if $(JOBS),--jobs $(JOBS))
 
 # After the sandbox, whose build has compiled half of it already, and fetched Go where there is none.
 render: sandbox ## Build what the tests read Helm and kustomize by (a minute, once)

@@ -6,11 +6,14 @@ neither expressions nor fields matches no node, as in Kubernetes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-_SHOWN_MOST = 8
+_SHOWN_MOST: Final = 8
+_INTEGER: Final = re.compile("([+-]?)0*([0-9]{1,19})")
 
 
 class Operator(StrEnum):
@@ -37,9 +40,9 @@ class Requirement:
         value = labels.get(self.key)
         match self.operator:
             case Operator.IN:
-                return value is not None and value in self.values
+                return value in self.values
             case Operator.NOT_IN:
-                return value is None or value not in self.values
+                return value not in self.values
             case Operator.EXISTS:
                 return value is not None
             case Operator.DOES_NOT_EXIST:
@@ -54,8 +57,13 @@ class Requirement:
         values = f" [{', '.join([*self.values[:_SHOWN_MOST], *more])}]" if self.values else ""
         return f"{self.key} {self.operator.value}{values}"
 
+    @property
+    def bound(self) -> int | None:
+        """What Gt or Lt compare with; None when that is no number, or not one, and nothing matches."""
+        return _integer(self.values[0]) if len(self.values) == 1 else None
+
     def _compares(self, value: str | None) -> bool:
-        have, bound = _integer(value), _integer(self.values[0] if len(self.values) == 1 else None)
+        have, bound = _integer(value), self.bound
         if have is None or bound is None:
             return False
         return have > bound if self.operator is Operator.GT else have < bound
@@ -126,19 +134,20 @@ def _range_is_open(requirements: list[Requirement]) -> bool:
 
     A label's value does not begin with a sign, so no number among labels is below 0.
     """
-    above = [_integer(r.values[0]) for r in requirements if r.operator is Operator.GT and r.values]
-    below = [_integer(r.values[0]) for r in requirements if r.operator is Operator.LT and r.values]
-    if None in above or None in below:
-        return False
-    lowest = max((low + 1 for low in above if low is not None), default=0)
-    return max(lowest, 0) < min((high for high in below if high is not None), default=2**63)
+    above, below = [-1], [2**63]
+    for requirement in requirements:
+        if requirement.operator in (Operator.GT, Operator.LT):
+            if requirement.bound is None:
+                return False
+            (above if requirement.operator is Operator.GT else below).append(requirement.bound)
+    return max(above) + 1 < min(below)
 
 
 def _integer(text: str | None) -> int | None:
     """Read a base-10 int64 as strconv.ParseInt does; None when it is none."""
-    try:
-        is_plain = text is not None and text.isascii() and text.strip() == text and "_" not in text
-        value = int(text) if text is not None and is_plain else 2**63
-    except ValueError:
+    match = _INTEGER.fullmatch(text or "")
+    if match is None:
         return None
+    # without the zeros in front: int() refuses to read thousands of digits
+    value = int(match[1] + match[2])
     return value if -(2**63) <= value < 2**63 else None

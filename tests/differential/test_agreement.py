@@ -12,6 +12,7 @@ from controller.core.pod_update import equality, may_change
 from controller.sandbox import binaries
 from tests.differential import oracle
 from tests.differential.agreement import disagreements, our_verdict, report
+from tests.differential.corpus import cases
 from tests.differential.oracle import Oracle, Unjudged
 from tests.differential.pairs import changed, pairs, stored_pod
 
@@ -25,6 +26,12 @@ def test_every_verdict_is_that_of_the_apiserver(kubernetes: Oracle) -> None:
     for _ in range(_PAIRS // _BATCH):
         for pair in disagreements(kubernetes, list(pairs(random, _BATCH))):
             raise AssertionError(f"seed {seed}\n{report(kubernetes, pair)}")
+
+
+def test_the_verdicts_that_stay_are_those_of_the_apiserver(kubernetes: Oracle) -> None:
+    known = cases()
+    verdicts = kubernetes.judge([(case.old, case.new) for case in known])
+    assert [case.name for case, verdict in zip(known, verdicts, strict=True) if case.verdict != verdict] == []
 
 
 @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])

@@ -1,5 +1,7 @@
 """Tries every mutant: on pairs of pods that the apiserver has judged, then by the unit and property tests.
 
+The first that tells it from the original ends the trial.
+
 Ends with code 1 when one survives that is not in `survivors.txt`, which says of each why no test can tell it from the
 original, or when one of these is killed or gone.
 """
@@ -26,14 +28,17 @@ from typing import Any
 
 import click
 import pytest
+from hypothesis import Phase, settings
 
+# nothing that is broken may be loaded here, since children load it broken; what they need beside it saves them time
+from tests.differential import oracle
 from tests.mutation.mutants import Mutant, mutants
 
 _ROOT = Path(__file__).parents[2]
 _SURVIVORS = Path(__file__).parent / "survivors.txt"
 _UPDATE = "controller/core/pod_update"
 _UPDATE_TESTS = (
-    *("tests/unit/test_core_pod_update.py", "tests/unit/test_pod_update_corpus.py"),
+    "tests/unit/test_core_pod_update.py",
     "tests/differential/test_agreement.py::test_our_table_of_fields_is_that_of_kubernetes",
 )
 _NARROWING_TESTS = (
@@ -47,7 +52,7 @@ _SECONDS = 300
 """Nothing here takes so long, unless the mutant never ends."""
 
 _judged: list[Any] = []
-"""Pairs of pods with the apiserver's verdict. Each child has them from its parent."""
+"""Pairs of pods with the apiserver's verdict, the corpus first. Each child has them from its parent."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +75,20 @@ def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("only", nargs="?", default="", help="try the mutants with this text in their name (ONLY=)")
-    only = parser.parse_args().only
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many at a time (JOBS=)")
+    arguments = parser.parse_args()
+    only: str = arguments.only
     known = _known()
     trials = [trial for trial in _trials() if only in trial.name]
-    # nothing of the product may be loaded here, since children load it broken; what tests need beside it may
-    importlib.import_module("hypothesis.strategies")
+    # to see that a test fails is enough: no smaller example is looked for, and none is kept for the next mutant
+    settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate), derandomize=True, database=None)
+    settings.load_profile("mutants")
     _judged.extend(_in_child(_judge_pairs))
     click.echo(f"{len(trials)} mutants, {len(_judged)} judged pairs")
     survivors = []
-    cores = os.cpu_count() or 1
     context = multiprocessing.get_context("fork")
-    with context.Pool(cores, maxtasksperchild=1) as pool:
-        for name, has_survived in pool.imap_unordered(_try, _unbroken()):
+    with context.Pool(arguments.jobs, maxtasksperchild=1) as pool:
+        for name, has_survived in pool.imap_unordered(_try, _unbroken(trials)):
             if not has_survived:
                 raise SystemExit(f"{name}: the tests fail, or cannot be run, even if nothing is broken")
         for number, (name, has_survived) in enumerate(pool.imap_unordered(_try, trials), 1):
@@ -115,9 +122,9 @@ def _trials() -> Iterator[Trial]:
             yield Trial(module, file, mutant, tests, asks_pairs)
 
 
-def _unbroken() -> Iterator[Trial]:
+def _unbroken(trials: Sequence[Trial]) -> Iterator[Trial]:
     """A module as it is, for each set of tests."""
-    by_tests = {trial.tests: trial for trial in _trials()}
+    by_tests = {trial.tests: trial for trial in trials}
     for trial in by_tests.values():
         yield replace(trial, mutant=Mutant("unbroken", ast.parse(trial.file.read_text(encoding="utf-8"))))
 
@@ -128,12 +135,13 @@ def _in_child(function: Any) -> Any:
 
 
 def _judge_pairs() -> list[Any]:
-    from tests.differential import oracle
+    from tests.differential.corpus import cases
     from tests.differential.pairs import pairs
 
+    known = [(case.old, case.new, case.verdict) for case in cases()]
     drawn = list(pairs(Random(1), _PAIRS))  # noqa: S311 - cases, not secrets
     with oracle.Oracle(oracle.ensure()) as kubernetes:
-        return [(*pair, verdict) for pair, verdict in zip(drawn, kubernetes.judge(drawn), strict=True)]
+        return known + [(*pair, verdict) for pair, verdict in zip(drawn, kubernetes.judge(drawn), strict=True)]
 
 
 def _try(trial: Trial) -> tuple[str, bool]:

@@ -110,7 +110,7 @@ def _changes(node: ast.AST) -> Iterator[Change]:
             yield _with_other_bound
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
             yield lambda _: ast.Constant(value + 1)
-        case ast.Attribute(value=ast.Name(id=name)) if name in _ENUMS:
+        case ast.Attribute(value=ast.Name(id=name), attr=entry) if entry != _ENUMS.get(name, entry):
             yield lambda _: ast.Attribute(ast.Name(name, ast.Load()), _ENUMS[name], ast.Load())
         case _:
             yield from _shorter(node)

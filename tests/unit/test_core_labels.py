@@ -40,6 +40,13 @@ from tests.support.builders import a_requirement, a_term
         ("k Lt 4", None, False),
         ("k Lt 4", "-99999999999999999999", False),
         ("k Lt 9223372036854775807", "9223372036854775806", True),
+        ("k Lt 9223372036854775808", "5", False),
+        ("k Gt -9223372036854775808", "5", True),
+        ("k Gt -9223372036854775809", "5", False),
+        ("k Gt 4", " 5", False),
+        ("k Gt 4", "+5", True),
+        ("k Gt 4", "0" * 5000 + "5", True),
+        ("k Gt 4", "9" * 5000, False),
     ],
 )
 def test_a_requirement_matches_as_in_kubernetes(requirement: str, value: str | None, *, matches: bool) -> None:
@@ -103,12 +110,28 @@ def test_a_label_selector_without_requirements_selects_everything() -> None:
         (("k Lt 4",), None),
         (("k Gt 4", "k DoesNotExist"), "k"),
         (("k Gt x",), "k"),
+        (("k Lt x",), "k"),
+        (("k Gt",), "k"),
+        (("k Lt 4,5",), "k"),
         (("z In a", "z In b", "b In a", "b In c"), "b"),
         (("a In 1", "b In 2"), None),
     ],
 )
 def test_the_first_key_that_nothing_can_meet_is_named(requirements: tuple[str, ...], key: str | None) -> None:
     assert key == contradictory_key(map(a_requirement, requirements))
+
+
+@pytest.mark.parametrize(
+    ("expressions", "fields", "text"),
+    [
+        (("k Exists",), ("metadata.name In n",), "k Exists and metadata.name In [n]"),
+        (("k In 1,2,3,4,5,6,7,8",), (), "k In [1, 2, 3, 4, 5, 6, 7, 8]"),
+        (("k In 1,2,3,4,5,6,7,8,9",), (), "k In [1, 2, 3, 4, 5, 6, 7, 8, 1 more]"),
+        ((), (), "no node"),
+    ],
+)
+def test_a_term_is_written_for_people(expressions: tuple[str, ...], fields: tuple[str, ...], text: str) -> None:
+    assert a_term(*expressions, fields=fields).text == text
 
 
 def test_long_lists_of_values_are_compared_in_no_time() -> None:

@@ -83,6 +83,17 @@ def test_a_term_that_matches_no_node_of_the_flavor_is_left_as_it_is() -> None:
     assert appended(pod, "gpu Exists", labels={"pool": "spot"}) == [[], ["gpu Exists"]]
 
 
+def test_a_term_whose_fields_match_no_node_is_left_as_it_is() -> None:
+    pod = constraints(terms=[a_term(fields=["metadata.name In n", "metadata.name NotIn n"]), a_term("zone In a")])
+    assert appended(pod, "gpu Exists") == [[], ["gpu Exists"]]
+
+
+@pytest.mark.parametrize("wanted", ["zone Gt 3", "zone Lt 3"])
+def test_a_term_for_nodes_without_a_label_is_given_the_bound_on_it(wanted: str) -> None:
+    pod = constraints(terms=[a_term("zone DoesNotExist"), a_term("b Exists")])
+    assert appended(pod, wanted) == [[wanted], [wanted]]
+
+
 def test_tolerations_are_given_once_and_only_when_they_are_missing() -> None:
     other = Toleration("a", "Exists")
     assert narrowed(constraints(tolerations=[ANY]), tolerations=[ANY, other, other]).tolerations == (other,)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from controller.core.names import DNS_LABEL_FORM, DNS_SUBDOMAIN_FORM
 from controller.core.pod_update import Cause, Rule, Violation, may_change
+from controller.core.pod_update.violation import shown
 from tests.support.pod_documents import a_pod_document
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 
@@ -118,6 +120,12 @@ def the_fault_of_metadata(old: Json, new: Json) -> Violation:
             "spec.containers: has 1 containers and would have 0; containers cannot be added or removed: make a new pod",
         ),
         (
+            {"containers": [{"name": "main", "image": "pause:3"}]},
+            {"containers": [{"name": "main"}]},
+            Rule.VALID,
+            'spec.containers[0].image: was "pause:3" and would be empty; name an image',
+        ),
+        (
             {"activeDeadlineSeconds": 5},
             {"activeDeadlineSeconds": 6},
             Rule.DEADLINE_SHRINKS,
@@ -206,6 +214,8 @@ def test_a_long_value_is_cut_in_messages() -> None:
     fault = the_fault({}, {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["h" * 500]}]})
     assert len(fault.text) < 250
     assert "h…" in fault.text
+    assert shown("h" * 118) == f'"{"h" * 118}"'
+    assert shown("h" * 119) == f'"{"h" * 119}…'
 
 
 def test_annotations_have_room_for_256_kib_together() -> None:
@@ -215,6 +225,20 @@ def test_annotations_have_room_for_256_kib_together() -> None:
     fault = the_fault_of_metadata({}, exceeds)
     assert (fault.path, fault.cause) == ("metadata.annotations", Cause.TOO_LONG)
     assert fault.text == "take 262145 bytes together; at most 262144 are kept"
+
+
+@pytest.mark.parametrize("stage", ["alpha", "beta"])
+@pytest.mark.parametrize("what", ["s", "-statuses"])
+def test_annotations_that_the_apiserver_drops_take_no_room(stage: str, what: str) -> None:
+    long = {"annotations": {f"pod.{stage}.kubernetes.io/init-container{what}": "x" * 256 * 1024}}
+    assert may_change(a_pod_document(), a_pod_document(metadata=long)) == ()
+
+
+@pytest.mark.parametrize(("field", "form"), [("name", DNS_SUBDOMAIN_FORM), ("namespace", DNS_LABEL_FORM)])
+def test_a_new_name_that_is_none_is_refused_for_that_too(field: str, form: str) -> None:
+    stays, valid = may_change(a_pod_document(), a_pod_document(metadata={field: "no name"}))
+    assert (stays.rule, valid.rule) == (Rule.IDENTITY_STAYS, Rule.VALID)
+    assert str(valid) == f'metadata.{field}: is "no name"; must be {form}'
 
 
 def test_neither_pod_is_changed_by_the_question() -> None:

@@ -24,14 +24,13 @@ from controller.core.pod_update.equality import Json
 from controller.core.pod_update.violation import Cause, Rule, Violation, invalid, shown
 
 _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
-_KEPT_WHERE_SET: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
 def violations(old: Json, new: Json, *, is_same_spec: bool) -> Iterator[Violation]:
     """Return what the apiserver would refuse in the metadata of an update."""
     before, after = old.get("metadata") or {}, new.get("metadata") or {}
     yield from _identity(before, after)
-    yield from _names(before, after)
+    yield from _names(after)
     if (after.get("labels") or {}) != (before.get("labels") or {}):
         yield from _labels(after.get("labels") or {})
     yield from pod_annotations.violations(old, new, is_same_spec=is_same_spec)
@@ -60,9 +59,9 @@ def _immutable(name: str, was: Any, now: Any) -> Iterator[Violation]:
         yield Violation(f"metadata.{name}", Cause.INVALID, Rule.IDENTITY_STAYS, text)
 
 
-def _names(old: Json, new: Json) -> Iterator[Violation]:
+def _names(new: Json) -> Iterator[Violation]:
     prefix = new.get("generateName") or ""
-    if prefix and prefix != old.get("generateName") and not is_dns_subdomain(_masked(prefix)):
+    if prefix and not is_dns_subdomain(_masked(prefix)):
         yield invalid("metadata.generateName", f"is {shown(prefix)}; must be the beginning of a pod's name")
     for name, holds, form in (
         ("name", is_dns_subdomain, DNS_SUBDOMAIN_FORM),

@@ -37,7 +37,7 @@ def violations(old: Json, new: Json, *, is_same_spec: bool) -> Iterator[Violatio
     if not is_same:
         yield from _names(after)
         yield from _fixed(before, after)
-    if after and not (is_same and is_same_spec):
+    if not (is_same and is_same_spec):
         yield from _profiles(after, new.get("spec") or {})
         yield from _others(before, after, old.get("spec") or {}, new.get("spec") or {})
 
@@ -61,7 +61,7 @@ def _names(annotations: Mapping[str, str]) -> Iterator[Violation]:
 
 def _fixed(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Violation]:
     """Mirrors `ValidatePodSpecificAnnotationUpdates`."""
-    for key in (*old, *(key for key in new if key not in old)):
+    for key in {**old, **new}:
         if old.get(key) != new.get(key) and (key == _MIRROR or key.startswith(_APPARMOR)):
             text = f"was {shown(old.get(key))} and would be {shown(new.get(key))}; it is set when the pod is created"
             yield Violation(f"{_PATH}[{key}]", Cause.FORBIDDEN, Rule.ANNOTATION_STAYS, text)
