@@ -11,6 +11,7 @@ from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME, STAM
 from tests.support.json_patch import patched
 from tests.support.worlds import EmptyWorld
 from webhook import steps
+from webhook.limits import ENTRIES_MOST
 from webhook.review import Answer, BadReview, Request, read, write
 from webhook.steps import mutate
 from webhook.world import World
@@ -313,3 +314,6 @@ def test_an_update_of_a_gated_pod_is_not_changed_and_told_what_is_illegal() -> N
     assert asked(subresource="status").warnings == ()
     free = {"metadata": {"name": "p"}, "spec": {"nodeSelector": {"zone": "a"}}}
     assert asked(old=free, pod={**free, "spec": {}}).warnings == ()
+    long = [{"topologyKey": f"zone-{number}", "maxSkew": 1} for number in range(ENTRIES_MOST + 1)]
+    for spec in ({"topologySpreadConstraints": long}, {"tolerations": [{"key": str(number)} for number in range(300)]}):
+        assert asked(pod={**new, "spec": {**new["spec"], **spec}}).warnings == ()
