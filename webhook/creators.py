@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from controller.core.protection import Actor
 from webhook.review import Request
+from webhook.world import World
 
 _MIRROR = "kubernetes.io/config.mirror"
 _NODES = "system:nodes"
@@ -26,3 +28,14 @@ def has_controller(request: Request) -> bool:
     """By the owner reference alone, which anybody can write: nothing may be granted for it."""
     owners = (request.pod.get("metadata") or {}).get("ownerReferences") or ()
     return any(owner.get("controller") for owner in owners)
+
+
+def actor(request: Request, world: World) -> Actor:
+    """Return who asks, as the rules that keep the gate ours tell people apart."""
+    if world.breaks_glass(request.groups):
+        return Actor.BREAK_GLASS
+    if world.trusts(request.user):
+        return Actor.CONTROLLER
+    if is_mirror_pod(request):
+        return Actor.MIRRORING_NODE
+    return Actor.DAEMON_SET_CONTROLLER if is_daemon_set_pod(request) else Actor.ANYBODY

@@ -12,8 +12,8 @@ from typing import Any
 from controller.core import protection
 from controller.core.demand import Quantities
 from controller.core.keys import CONDITION
-from controller.core.protection import Actor, Guarded
-from webhook.creators import is_daemon_set_pod, is_mirror_pod
+from controller.core.protection import Guarded
+from webhook.creators import actor
 from webhook.review import Answer, Request
 from webhook.subresource_review import BINDING, RESIZE, STATUS
 from webhook.world import World
@@ -26,7 +26,7 @@ def protection_check(request: Request, world: World) -> Answer:
 
 
 def _faults(request: Request, world: World) -> Iterator[str]:
-    who, new = _actor(request, world), _guarded(request.pod)
+    who, new = actor(request, world), _guarded(request.pod)
     if request.operation == "CREATE" and request.subresource == BINDING:
         yield from protection.binding_keys(new, who)
     elif request.operation == "CREATE" and not request.subresource:
@@ -42,16 +42,6 @@ def _faults(request: Request, world: World) -> Iterator[str]:
             yield from protection.condition_is_ours(old, new, who)
         if request.subresource == RESIZE:
             yield from protection.no_growth(old, new, who)
-
-
-def _actor(request: Request, world: World) -> Actor:
-    if world.breaks_glass(request.groups):
-        return Actor.BREAK_GLASS
-    if world.trusts(request.user):
-        return Actor.CONTROLLER
-    if is_mirror_pod(request):
-        return Actor.MIRRORING_NODE
-    return Actor.DAEMON_SET_CONTROLLER if is_daemon_set_pod(request) else Actor.ANYBODY
 
 
 def _guarded(pod: Mapping[str, Any]) -> Guarded:

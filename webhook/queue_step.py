@@ -12,7 +12,7 @@ from typing import Any
 from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
 from controller.core.pointers import escape
 from controller.core.protection import Actor, Guarded, gate_required
-from webhook.creators import is_daemon_set_pod, is_mirror_pod
+from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
 from webhook.patching import Operations
 from webhook.review import Answer, Request
 from webhook.world import World
@@ -29,7 +29,7 @@ def assign_queue(request: Request, world: World) -> Answer:
         return Answer()
     spec = request.pod.get("spec") or {}
     if spec.get("nodeName"):
-        return _bound_already(queue, named, str(spec["nodeName"]))
+        return _bound_already(queue, named, str(spec["nodeName"]), actor(request, world))
     operations: Operations = ()
     if named is None:
         operations += _label(queue, request)
@@ -39,12 +39,12 @@ def assign_queue(request: Request, world: World) -> Answer:
     return Answer(operations=operations, warnings=_warnings(request, world, queue), audit=(("queue", queue),))
 
 
-def _bound_already(queue: str, named: str | None, node: str) -> Answer:
+def _bound_already(queue: str, named: str | None, node: str, who: Actor) -> Answer:
     if named is None:
         text = f"spec.nodeName {node!r} is set, so the pod passes by the namespace's default queue {queue!r}"
         return Answer(warnings=(text,), audit=(("passed-by", queue),))
     pod = Guarded(labels={QUEUE_NAME: queue}, node=node)
-    return Answer(denial="; ".join(gate_required(pod, Actor.ANYBODY)))
+    return Answer(denial="; ".join(gate_required(pod, who)) or None)
 
 
 def _label(queue: str, request: Request) -> Operations:

@@ -13,9 +13,12 @@ def is_judged_update(request: Request, world: World) -> bool:
     """An update, of a pod that is there to stay, by somebody who is not trusted.
 
     Nothing may hold up a pod that is being deleted. Penstock's own controller is trusted: what its release patch adds
-    is the flavor's word, which the account of the pod needs no permission for.
+    is the flavor's word, which the account of the pod needs no permission for. The break-glass group has to be able to
+    do what it must while the webhook is away, so it is not asked when it is there either.
     """
-    if request.operation != "UPDATE" or request.old is None or world.trusts(request.user):
+    if request.operation != "UPDATE" or request.old is None:
+        return False
+    if world.trusts(request.user) or world.breaks_glass(request.groups):
         return False
     return not (request.pod.get("metadata") or {}).get("deletionTimestamp")
 

@@ -21,7 +21,7 @@ from controller.sandbox.errors import SandboxError
 _SECONDS = 30.0
 _POLL_SECONDS = 0.1
 _PODS = "/api/v1/namespaces/default/pods"
-_PROBED = ("penstock-create", "penstock-gate-queued-pods")
+_PROBED = ("penstock-create", "penstock-gate")
 """The policy that refuses the one probe, and the binding by which the other gets its gate."""
 
 

@@ -12,10 +12,12 @@ from controller.sandbox.installation import Gate, installed
 from tests.integration.protection.conftest import Protected
 from tests.integration.protection.people import Field
 from tests.integration.protection.table import Start, Update, Who
-from tests.support.team import Team
+from tests.support.eventually import eventually
+from tests.support.team import Json, Team
 
 pytestmark = pytest.mark.integration
-REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+REGISTRATIONS = f"{ADMISSION}/mutatingwebhookconfigurations"
 BY_POLICIES = pytest.mark.parametrize("protected", ["in-apiserver"], indirect=True)
 
 
@@ -43,6 +45,39 @@ async def test_a_refusal_says_its_rule_whatever_the_value_is(field: Field, value
 
     assert reply.code == 403
     assert "denied request: keys-are-ours: a pod's queue is for life" in reply.body["message"]
+
+
+@BY_POLICIES
+async def test_a_pod_that_is_given_its_queue_by_a_later_policy_is_gated_too(team: Team, client: Client) -> None:
+    # in the order of their names it comes after ours
+    name = f"zz-{team.id}"
+    change = f"JSONPatch{{op: 'add', path: '/metadata/labels', value: {{'{QUEUE_NAME}': 'main'}}}}"
+    expression = f"has(object.metadata.labels) ? [] : [{change}]"
+    here = {"matchLabels": {"kubernetes.io/metadata.name": team.namespace}}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    policy = {
+        "metadata": {"name": name},
+        "spec": {
+            "failurePolicy": "Fail",
+            "reinvocationPolicy": "Never",
+            "matchConstraints": {"namespaceSelector": here, "resourceRules": [rule]},
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}],
+        },
+    }
+    await client.post(f"{ADMISSION}/mutatingadmissionpolicies", policy)
+    binding = {"metadata": {"name": name}, "spec": {"policyName": name}}
+    await client.post(f"{ADMISSION}/mutatingadmissionpolicybindings", binding)
+
+    async def labelled_pod() -> Json:
+        created = await team.pod("probe", queue=None, params={"dryRun": "All"})
+        return created if (created["metadata"].get("labels") or {}).get(QUEUE_NAME) else {}
+
+    try:
+        created = await eventually(labelled_pod, message="the policy that gives the queue is not heeded")
+    finally:
+        await client.delete(f"{ADMISSION}/mutatingadmissionpolicybindings/{name}")
+        await client.delete(f"{ADMISSION}/mutatingadmissionpolicies/{name}")
+    assert created["spec"]["schedulingGates"] == [{"name": GATE}]
 
 
 async def test_a_component_that_needs_the_webhook_starts_it_and_leaves_the_gate_to_the_policies() -> None:
