@@ -37,6 +37,12 @@ RESIZE = (
     ),
     Row(
         rule=Rule.NO_GROWTH,
+        name="a request of nothing that was not there is no growth",
+        does=Update(Start.RELEASED, resources({"memory": "0"}), "resize"),
+        outcome=ALLOWED,
+    ),
+    Row(
+        rule=Rule.NO_GROWTH,
         name="a limit that was not there brings a request, which is growth",
         does=Update(Start.RELEASED, resources({}, {"memory": "1Mi"}), "resize"),
         outcome=Refused(("spec.containers[main].resources.requests.memory",)),

@@ -61,6 +61,10 @@ async def test_administrators_are_not_fenced(field: Field) -> None:
     assert await stamped(field, Start.QUEUED, "jane", Who.BREAK_GLASS) == (200, "")
 
 
+async def test_pods_that_name_no_queue_are_not_fenced(field: Field) -> None:
+    assert await stamped(field, Start.FOREIGN, "former") == (200, "")
+
+
 async def test_the_next_leader_releases_under_its_own_name(
     team: Team, protected: Protected, field: Field, another: Callable[..., Program]
 ) -> None:
