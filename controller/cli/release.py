@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import click
@@ -15,16 +15,17 @@ from controller.cli.main import EXIT_FAULT
 from controller.core.keys import BREAK_GLASS, GATE
 from controller.core.names import is_dns_label
 from controller.core.opening import GatedPod
-from controller.core.protection import Rule
 from controller.kube import config
 from controller.kube.client import ActingAs, Client
-from controller.kube.errors import ApiError, Forbidden, KubeError, one_line
-from controller.runtime.gate_opener import GateOpener, Tally, gated_pods
+from controller.kube.errors import KubeError, one_line
+from controller.runtime.gate_opener import GateOpener, Tally, gated_pods, is_protection, webhook_away
 from controller.telemetry.program import connection_options
 
-_PROTECTED = f"only Penstock and the break-glass group may open the gate: add --as NAME --as-group {BREAK_GLASS}"
-_AWAY = f"the webhook that protects the gate does not answer: add --as NAME --as-group {BREAK_GLASS}"
-_OUR_WEBHOOK = 'failed calling webhook "updates.penstock.dev"'
+_AS_BREAK_GLASS = f"add --as NAME --as-group {BREAK_GLASS}"
+_WITHOUT_WEBHOOK = "repair it, or delete its webhook configuration"
+# Those of `config` that are asked when a gate goes, but not when the break-glass group takes it off.
+_SPARE_BREAK_GLASS = frozenset({"updates.penstock.dev", "updates.queued-pods.penstock.dev"})
+_TOLD_PODS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +78,9 @@ def release(
     """
     if not everything:
         raise click.UsageError("say --all: every pod that has the gate is released, with -n those of one namespace")
-    if groups and not user:
-        raise click.UsageError("--as-group needs --as NAME too: Kubernetes takes groups only along with a user")
     if namespace is not None and not is_dns_label(namespace):  # an empty one would mean all
         raise click.UsageError(f"--namespace: {namespace!r} is no name of a namespace")
-    where = _Where(kubeconfig, context, ActingAs(user, groups) if user else None, namespace)
+    where = _Where(kubeconfig, context, _acting_as(user, groups), namespace)
     pods = asyncio.run(_find(where))
     if dry_run:
         for pod in pods:
@@ -94,6 +93,12 @@ def release(
         return EXIT_FAULT
     tally, interrupted = asyncio.run(_open(where, pods))
     return _told(tally, len(pods), interrupted)
+
+
+def _acting_as(user: str | None, groups: tuple[str, ...]) -> ActingAs | None:
+    if groups and not user:
+        raise click.UsageError("--as-group needs --as NAME too: Kubernetes takes groups only along with a user")
+    return ActingAs(user, groups) if user else None
 
 
 async def _find(where: _Where) -> list[GatedPod]:
@@ -134,8 +139,8 @@ async def _open(where: _Where, pods: Sequence[GatedPod]) -> tuple[Tally, bool]:
 
 
 def _told(tally: Tally, expected: int, interrupted: bool) -> int:
-    for pod, error in tally.refused:
-        click.echo(f"Error: {pod.key}: not released: {_reason(error)}", err=True)
+    for line in _refusals(tally):
+        click.echo(line, err=True)
     needless = f"; {_count(tally.needless)} had no gate any more" if tally.needless else ""
     left = f"; {_count(expected - tally.done)} not tried" if tally.done < expected else ""
     refused = f"; {_count(len(tally.refused))} could not be" if tally.refused else ""
@@ -145,12 +150,26 @@ def _told(tally: Tally, expected: int, interrupted: bool) -> int:
     return EXIT_FAULT if tally.refused else 0
 
 
+def _refusals(tally: Tally) -> Iterator[str]:
+    """One line a pod for the first few of each reason, then how many more; the pod's name makes no other reason."""
+    alike: dict[str, list[str]] = {}
+    for pod, error in tally.refused:
+        reason = _reason(error)
+        line = f"Error: {pod.key}: not released: {reason}"
+        alike.setdefault(reason.replace(f'"{pod.name}"', '""'), []).append(line)
+    for lines in alike.values():
+        yield from lines[:_TOLD_PODS]
+        if len(lines) > _TOLD_PODS:
+            yield f"and {len(lines) - _TOLD_PODS} more, for the same reason"
+
+
 def _reason(error: KubeError) -> str:
-    """One line; for what protects the gate, how to do it."""
-    if isinstance(error, Forbidden) and f"{Rule.GATE_IS_OURS}: " in error.message:
-        return _PROTECTED
-    if isinstance(error, ApiError) and _OUR_WEBHOOK in error.message:
-        return _AWAY
+    """One line; for what is ours, how to do it."""
+    if is_protection(error):
+        return f"only Penstock and the break-glass group may open the gate: {_AS_BREAK_GLASS}"
+    if webhook := webhook_away(error):
+        how = _AS_BREAK_GLASS if webhook in _SPARE_BREAK_GLASS else _WITHOUT_WEBHOOK
+        return f"the webhook {webhook} does not answer: {how}"
     return one_line(error)
 
 

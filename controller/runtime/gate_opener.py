@@ -1,28 +1,42 @@
 """Take our gate off many pods, for whoever runs `penstock release`. The controller's own releases are `executor`'s.
 
 One patch a pod, each guarded by what was read: a pod that was edited meanwhile is read again, one that is gone, or open
-by now, needs nothing. A refusal is a value; the next pod may fare better.
+by now, needs nothing. A refusal is a value; the next pod may fare better, unless the refusal holds for all.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
 from controller.core.opening import GatedPod, opening_patch
+from controller.core.protection import Rule
 from controller.kube.client import JSON_PATCH, Client
 from controller.kube.decode import decode_gated
-from controller.kube.errors import ApiError, Conflict, Invalid, KubeError, NotFound, TooManyRequests, Unreachable
+from controller.kube.errors import (
+    ApiError,
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+    TooManyRequests,
+    Unreachable,
+)
 from controller.kube.listing import list_all
 
 _WORKERS: Final = 8
 _ATTEMPTS: Final = 5
 _PAUSE_SECONDS: Final = 0.3
+_LONGEST_PAUSE_SECONDS: Final = 30.0
 _ANSWER_SECONDS: Final = 12.0
 _WEBHOOK_AWAY: Final = "failed calling webhook"
+_OUR_WEBHOOK_AWAY: Final = re.compile(_WEBHOOK_AWAY + r' "([^"]+\.penstock\.dev)"')
 
 
 @dataclass(slots=True)
@@ -51,15 +65,15 @@ class GateOpener:
     def __init__(self, client: Client, *, on_progress: Callable[[Tally], None]) -> None:
         self._client = client
         self._on_progress = on_progress
-        self._stopping = False
+        self._stopping = asyncio.Event()
         self.tally = Tally()
 
     def stop(self) -> None:
-        """Begin with no further pod."""
-        self._stopping = True
+        """Begin with no further pod, and wait no longer for a better time."""
+        self._stopping.set()
 
     async def open(self, pods: Iterable[GatedPod]) -> Tally:
-        """Open the gate of each; an apiserver that stays away ends it early."""
+        """Open the gate of each; an apiserver that stays away, or a refusal that holds for all, ends it early."""
         left = iter(pods)
         async with asyncio.TaskGroup() as group:
             for number in range(_WORKERS):
@@ -67,7 +81,7 @@ class GateOpener:
         return self.tally
 
     async def _work(self, left: Iterator[GatedPod]) -> None:
-        while not self._stopping:
+        while not self._stopping.is_set():
             pod = next(left, None)
             if pod is None:
                 return
@@ -78,7 +92,7 @@ class GateOpener:
                     self.tally.needless += 1
             except KubeError as error:
                 self.tally.refused.append((pod, error))
-                if isinstance(error, Unreachable):
+                if _holds_for_all(error):
                     self.stop()
             self._on_progress(self.tally)
 
@@ -104,15 +118,17 @@ class GateOpener:
                     return False
                 if now == pod and isinstance(error, Invalid):
                     raise  # no test of ours failed: the apiserver itself refuses
+                if self._stopping.is_set() and not isinstance(error, (Conflict, Invalid)):
+                    raise  # the wait that another try needs was cut short
                 pod = now
         raise AssertionError("the last attempt returns or raises")
 
     async def _again(self, pod: GatedPod, error: KubeError, attempt: int) -> GatedPod | None:
         """Wait where that helps, and read the pod anew; None when there is nothing left to open."""
         if isinstance(error, TooManyRequests):
-            await asyncio.sleep(max(error.retry_after_seconds, _PAUSE_SECONDS))
+            await self._pause(min(max(error.retry_after_seconds, _PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS))
         elif not isinstance(error, (Conflict, Invalid)):
-            await asyncio.sleep(_PAUSE_SECONDS * attempt)
+            await self._pause(_PAUSE_SECONDS * attempt)
         try:
             now = decode_gated(await self._client.get(_path(pod), seconds=_ANSWER_SECONDS))
         except NotFound:
@@ -120,6 +136,26 @@ class GateOpener:
         except (Unreachable, TooManyRequests):
             return pod
         return now if now is not None and now.uid == pod.uid else None
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+
+def is_protection(error: KubeError) -> bool:
+    """Whether it is our protection of the gate that refuses."""
+    return isinstance(error, Forbidden) and f"{Rule.GATE_IS_OURS}: " in error.message
+
+
+def webhook_away(error: KubeError) -> str | None:
+    """Return the name of our webhook that the apiserver could not ask, if that is what stands in the way."""
+    found = _OUR_WEBHOOK_AWAY.search(error.message) if isinstance(error, ApiError) else None
+    return found[1] if found else None
+
+
+def _holds_for_all(error: KubeError) -> bool:
+    """Whether the next pod would meet the same. Rights (403) are not of the kind: they differ by namespace."""
+    return isinstance(error, Unreachable) or is_protection(error) or webhook_away(error) is not None
 
 
 def _may_pass(error: KubeError) -> bool:
