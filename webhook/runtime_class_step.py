@@ -90,12 +90,12 @@ def assign_runtime_class(request: Request, world: World) -> Answer:
         return Answer(denial=_missing(choice, classes))
     spec = request.pod["spec"]
     tolerations = _tolerations(spec)
-    if found.tolerations:
+    if found.tolerations is not None:
         limits.check_tolerations(tolerations)
     lacking = additions(spec.get("nodeSelector") or {}, tolerations, spec.get("overhead") or {}, found)
     if isinstance(lacking, Conflict):
         return Answer(denial=_contradiction(lacking, choice))
-    if not choice.set_by and is_tolerant(_tolerations(spec), found):
+    if not choice.set_by and is_tolerant(tolerations, found):
         # merged before, by us or the apiserver: again would take away what a policy, which comes after, has covered
         lacking = replace(lacking, tolerations=())
     operations = (*_name(choice), *_patch(spec, lacking))

@@ -22,9 +22,6 @@ from controller.runtime.gate_opener import GateOpener, Tally, gated_pods, is_pro
 from controller.telemetry.program import connection_options
 
 _AS_BREAK_GLASS = f"add --as NAME --as-group {BREAK_GLASS}"
-_WITHOUT_WEBHOOK = "repair it, or delete its webhook configuration"
-# Those of `config` that are asked when a gate goes, but not when the break-glass group takes it off.
-_SPARE_BREAK_GLASS = frozenset({"updates.penstock.dev", "updates.queued-pods.penstock.dev"})
 _TOLD_PODS = 5
 
 
@@ -168,8 +165,7 @@ def _reason(error: KubeError) -> str:
     if is_protection(error):
         return f"only Penstock and the break-glass group may open the gate: {_AS_BREAK_GLASS}"
     if webhook := webhook_away(error):
-        how = _AS_BREAK_GLASS if webhook in _SPARE_BREAK_GLASS else _WITHOUT_WEBHOOK
-        return f"the webhook {webhook} does not answer: {how}"
+        return f"the webhook {webhook} does not answer: {_AS_BREAK_GLASS}"  # which none of ours is asked about
     return one_line(error)
 
 

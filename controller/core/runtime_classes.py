@@ -1,8 +1,7 @@
 """RuntimeClasses: what a class adds to a pod, and where the two contradict each other.
 
 Mirrors `setOverhead`, `setScheduling` and `validateOverhead` of k8s.io/kubernetes/plugin/pkg/admission/runtimeclass,
-so that the apiserver, which does the same before and after our webhook, finds nothing left to change, but for
-tolerations of a pod that others cover: those it removes even where the pod has all of its class.
+so that the apiserver, which does the same before and after our webhook, finds nothing left to change.
 Which class a pod gets is not here (`webhook.runtime_class_step`).
 """
 
@@ -69,9 +68,7 @@ def additions(
                 demanded_by="scheduling.nodeSelector",
                 remedy=f"remove {key} from the pod's nodeSelector, or set it to {value!r}",
             )
-    # policies come after the class, and what they give may cover the pod's own: to merge again would take that away
-    is_covered = all(any(own.includes(one) for own in tolerations) for one in wanted.tolerations or ())
-    merged = tolerations if is_covered else merge_tolerations(tolerations, wanted.tolerations or ())
+    merged = tolerations if wanted.tolerations is None else merge_tolerations(tolerations, wanted.tolerations)
     return Additions(
         node_selector={key: value for key, value in wanted.node_selector.items() if key not in selector},
         tolerations=() if merged == tolerations else merged,

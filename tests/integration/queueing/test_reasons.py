@@ -73,7 +73,8 @@ async def test_a_pod_that_fits_nowhere_keeps_waiting_and_says_why(team: Team) ->
         "beyond": ("NeverFits", f"flavor {spot}: needs 101 cpu, more than the whole quota (100)"),
         "elsewhere": (
             "NeverFits",
-            f"flavor {spot}: none of its 1 ready nodes matches the pod's node selector, affinity and tolerations",
+            f"flavor {spot}: the pod's own node selector or affinity contradicts it on shape "
+            "(the pod: shape=other; the flavor: shape=spot)",
         ),
         "uncovered": (
             "NeverFits",
