@@ -253,7 +253,8 @@ async def test_who_is_not_of_the_group_is_told_that_the_webhook_is_away(
         await team.pod("one")
     done = await penstock(protected.sandbox, *ALL_OF, team.namespace)
     assert done.code == 1
-    assert done.errors.startswith(f"Error: {team.namespace}/one: not released: the webhook that protects the gate does")
+    said = f"Error: {team.namespace}/one: not released: the webhook updates.penstock.dev does not"
+    assert done.errors.startswith(said)
 
 
 @SHIPPED
