@@ -71,6 +71,8 @@ def read(spec: Mapping[str, Any]) -> Directives | None:
 
 def _pod_terms(affinity: Mapping[str, Any]) -> dict[PodTermList, tuple[Mapping[str, Any], ...]]:
     lists: dict[PodTermList, tuple[Mapping[str, Any], ...]] = {}
+    if not affinity:
+        return lists
     for which, part in POD_TERM_LISTS:
         terms = msgspec.convert({"lists": affinity.get(which) or {}}, _PodTerms).lists.get(part)
         if terms:
@@ -98,7 +100,7 @@ def patch(spec: Mapping[str, Any], before: Directives, after: Directives) -> Ope
         {"weight": one.weight, "preference": term_document(one.term)} for one in _new(before.preferred, after.preferred)
     ]
     patch.extend((*_NODE_AFFINITY, PREFERRED), preferred)
-    for place in POD_TERM_LISTS:
+    for place in () if after.pod_terms == before.pod_terms else POD_TERM_LISTS:
         terms = _new(before.pod_terms.get(place, ()), after.pod_terms.get(place, ()))
         # plain text: an enum is no key for the encoder
         patch.extend(("affinity", place[0].value, place[1]), [dict(term) for term in terms])
@@ -132,7 +134,7 @@ class _Patch:
         self._do(path, value)
 
     def extend(self, path: tuple[str, ...], values: Sequence[Any]) -> None:
-        """Add to the end of the list at `path`, which need not be there."""
+        """Add to the end of the list at `path`, which need not be there: once a list."""
         if not values:
             return
         found: Any = self._spec
@@ -141,10 +143,10 @@ class _Patch:
         if not found:
             self.put(path, list(values))
             return
-        for value in values:
-            self._do((*path, "-"), value)
+        end = "/".join(("/spec", *path, "-"))
+        self.operations += tuple({"op": "add", "path": end, "value": value} for value in values)
 
     def _do(self, path: tuple[str, ...], value: Any) -> None:
-        operation = {"op": "add", "path": "/".join(("", "spec", *map(escape, path))), "value": value}
+        operation = {"op": "add", "path": "/".join(("/spec", *map(escape, path))), "value": value}
         self.operations = (*self.operations, operation)
         self._spec = changed(self._spec, path, operation)

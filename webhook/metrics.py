@@ -42,7 +42,7 @@ class WebhookMetrics:
             ["policy", "result"],
             registry=self.registry,
         )
-        self._counted: dict[str, set[str]] = {}
+        self._counted: dict[str, dict[str, Counter]] = {}
         self.seconds = Histogram(
             "penstock_webhook_review_seconds",
             "Time from a review's body to its answer, by endpoint.",
@@ -77,10 +77,15 @@ class WebhookMetrics:
 
     def count_policy(self, policy: str, result: str) -> None:
         """Count what became of a policy, by itself or, beyond a thousand of them, with the others."""
-        name = policy if policy in self._counted or len(self._counted) < _COUNTED_MOST else _OTHERS
-        if name != _OTHERS:
-            self._counted.setdefault(name, set()).add(result)
-        self.policies.labels(name, result).inc()
+        counters = self._counted.get(policy)
+        if counters is None and len(self._counted) >= _COUNTED_MOST:
+            self.policies.labels(_OTHERS, result).inc()
+            return
+        if counters is None:
+            counters = self._counted[policy] = {}
+        if result not in counters:
+            counters[result] = self.policies.labels(policy, result)
+        counters[result].inc()
 
     def forget_policies(self, existing: Container[str]) -> None:
         """End the counters of policies that are gone."""

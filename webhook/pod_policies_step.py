@@ -19,14 +19,14 @@ from controller.core.policy_merge import for_fixed_template, merge
 from webhook import directives
 from webhook.creators import has_controller, is_mirror_pod
 from webhook.noted import entries, with_entries
-from webhook.review import Answer, Request
+from webhook.review import NOTHING, Answer, Request
 from webhook.world import World
 
 
 def apply_pod_policies(request: Request, world: World) -> Answer:
     """Give the pod what its policies want, or refuse it, or only tell."""
     if is_mirror_pod(request):
-        return Answer()
+        return NOTHING
     policies = world.pod_policies(request.namespace)
     if not has_controller(request):
         return merge_policies(request, world, policies)
@@ -53,11 +53,11 @@ def merge_policies(
     becomes node affinity.
     """
     if not policies and not entries(request.pod, scheduling=False):
-        return Answer()
+        return NOTHING
     spec: Mapping[str, Any] = request.pod.get("spec") or {}
     pod = directives.read(spec)
     if pod is None:
-        return Answer()
+        return NOTHING
     outcome = Outcome(pod, noun=noun)
     if policies:
         chosen = _selected(request, world, policies)

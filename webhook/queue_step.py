@@ -14,19 +14,19 @@ from controller.core.pointers import escape
 from controller.core.protection import Actor, Guarded, gate_required
 from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
 from webhook.patching import Operations
-from webhook.review import Answer, Request
+from webhook.review import NOTHING, Answer, Request
 from webhook.world import World
 
 
 def assign_queue(request: Request, world: World) -> Answer:
     """Add our gate, and the queue label where the namespace's default applies."""
     if is_mirror_pod(request) or is_daemon_set_pod(request):
-        return Answer()
+        return NOTHING
     labels: Mapping[str, str] = _metadata(request).get("labels") or {}
     named = labels.get(QUEUE_NAME)
     queue = named if named is not None else world.namespace_labels(request.namespace).get(DEFAULT_QUEUE)
     if queue is None:
-        return Answer()
+        return NOTHING
     spec = request.pod.get("spec") or {}
     if spec.get("nodeName"):
         return _bound_already(queue, named, str(spec["nodeName"]), actor(request, world))

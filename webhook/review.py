@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from controller.core.directives import Directives
 from controller.core.pod_policies import Outcome
 
 _API_VERSION = "admission.k8s.io/v1"
@@ -55,6 +56,8 @@ class Request:
     groups: tuple[str, ...]
     pod: Mapping[str, Any]
     old: Mapping[str, Any] | None = None
+    directives: Directives | None = None
+    """Of the pod, where a step before has read or made them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,10 @@ class Answer:
             denial=self.denial or more.denial,
             counted=(*self.counted, *more.counted),
         )
+
+
+NOTHING = Answer()
+"""Of a step that has nothing to do with the pod, as most have with most."""
 
 
 def read(body: bytes) -> Request:

@@ -25,7 +25,7 @@ from webhook import limits, scheduling_pods
 from webhook.creators import is_daemon_set_pod, is_mirror_pod
 from webhook.noted import entries, scheduling_entry, with_entries
 from webhook.patching import Operations
-from webhook.review import Answer, Request
+from webhook.review import NOTHING, Answer, Request
 from webhook.world import RuntimeClasses, World
 
 _FLAG = "--default-runtime-class"
@@ -84,7 +84,7 @@ def assign_runtime_class(request: Request, world: World) -> Answer:
     """Set the class where the pod names none, and add the class's selector, tolerations and overhead."""
     choice, classes = choose(request, world), world.runtime_classes
     if choice is None or classes is None:
-        return Answer()
+        return NOTHING
     found = classes.get(choice.name)
     if found is None:
         return Answer(denial=_missing(choice, classes))
@@ -100,14 +100,14 @@ def assign_runtime_class(request: Request, world: World) -> Answer:
         lacking = replace(lacking, tolerations=())
     operations = (*_name(choice), *_patch(spec, lacking))
     if not operations:
-        return Answer()
+        return NOTHING
     return Answer(operations=operations, audit=(("runtime-class", choice.name),)) + _by_policy(request, choice)
 
 
 def _by_policy(request: Request, choice: Choice) -> Answer:
     """What there is to say of a SchedulingPolicy that gave the class; its own step sees a class that is there."""
     if not choice.policy:
-        return Answer()
+        return NOTHING
     entry = scheduling_entry(choice.policy)
     right = sorted({entry, *entries(request.pod, scheduling=True)})
     operations, _ = with_entries(request.pod, right, scheduling=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from controller.core.scheduling_policies.levels import Levels
 from controller.core.scheduling_policies.pod import Exempt, Pod
-from webhook import directives
+from webhook import directives, limits
 from webhook.creators import is_daemon_set_pod
 from webhook.review import Request
 from webhook.world import World
@@ -29,7 +29,11 @@ def levels(request: Request, world: World) -> Levels:
 def read(request: Request, pod: Mapping[str, Any], world: World) -> Pod | None:
     """Read the pod; None when it is not of the form that a pod has."""
     spec = pod.get("spec") or {}
-    said = directives.read(spec)
+    said = request.directives if pod is request.pod else None
+    if said is None:
+        said = directives.read(spec)
+    else:
+        limits.check(said)
     if said is None:
         return None
     runtime_class = spec.get("runtimeClassName") or ""

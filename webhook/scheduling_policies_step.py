@@ -16,7 +16,7 @@ from webhook import directives, scheduling_pods
 from webhook.creators import is_mirror_pod
 from webhook.noted import entries, scheduling_entry, with_entries
 from webhook.patching import Operations
-from webhook.review import Answer, Request
+from webhook.review import NOTHING, Answer, Request
 from webhook.world import World
 
 
@@ -24,10 +24,10 @@ def apply_scheduling_policies(request: Request, world: World) -> Answer:
     """Complete the pod, and keep its annotation of policies true."""
     at = scheduling_pods.levels(request, world)
     if not at and not entries(request.pod, scheduling=True):
-        return Answer()
+        return NOTHING
     pod = scheduling_pods.read(request, request.pod, world)
     if pod is None or is_mirror_pod(request):
-        return Answer()
+        return NOTHING
     outcome = completed(pod, at)
     spec = request.pod.get("spec") or {}
     annotation, stripped = with_entries(request.pod, _right(request.pod, outcome, at), scheduling=True)

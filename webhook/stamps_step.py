@@ -9,21 +9,21 @@ from typing import Any
 
 from controller.core.keys import POLICIES, STAMPED_ANNOTATIONS, STAMPED_LABELS
 from controller.core.pointers import escape
-from webhook.review import Answer, Request
+from webhook.review import NOTHING, Answer, Request
 from webhook.world import World
+
+_STAMPS = (
+    ("labels", tuple(STAMPED_LABELS)),
+    ("annotations", tuple(key for key in STAMPED_ANNOTATIONS if key != POLICIES)),
+)
 
 
 def strip_stamps(request: Request, _: World) -> Answer:
     """Remove our stamped labels and annotations from a pod that is being created, with a warning that names them."""
     metadata = request.pod.get("metadata") or {}
-    found = [
-        (kind, key)
-        for kind, keys in (("labels", STAMPED_LABELS), ("annotations", STAMPED_ANNOTATIONS))
-        for key in keys
-        if key in (metadata.get(kind) or {}) and key != POLICIES
-    ]
+    found = [(kind, key) for kind, keys in _STAMPS if (written := metadata.get(kind)) for key in keys if key in written]
     if not found:
-        return Answer()
+        return NOTHING
     operations: tuple[dict[str, Any], ...] = tuple(
         {"op": "remove", "path": f"/metadata/{kind}/{escape(key)}"} for kind, key in found
     )

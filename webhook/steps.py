@@ -13,7 +13,7 @@ from webhook.limits import limited
 from webhook.patching import applied
 from webhook.pod_policies_step import apply_pod_policies
 from webhook.queue_step import assign_queue
-from webhook.review import Answer, Request
+from webhook.review import NOTHING, Answer, Request
 from webhook.runtime_class_step import assign_runtime_class
 from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.stamps_step import strip_stamps
@@ -34,18 +34,25 @@ CHAIN: tuple[Step, ...] = (
 
 def stages(request: Request, world: World) -> Iterator[tuple[Step, Request, Answer]]:
     """Each step with the pod that it saw, and its answer. The first denial is the last."""
+    before = NOTHING
     for step in CHAIN:
+        if before is not NOTHING:
+            request = _after(before, request)
         answer = limited(step, request, world)
         yield step, request, answer
         if answer.denial is not None:
             return
-        if answer.operations:
-            request = replace(request, pod=applied(request.pod, answer.operations))
+        before = answer
+
+
+def _after(answer: Answer, request: Request) -> Request:
+    pod = applied(request.pod, answer.operations) if answer.operations else request.pod
+    return replace(request, pod=pod, directives=None if answer.outcome is None else answer.outcome.pod)
 
 
 def mutate(request: Request, world: World) -> Answer:
     """Send a pod that is being created through the chain; an update of one passes unchanged, with advice."""
-    total = Answer()
+    total = NOTHING
     if request.operation == "UPDATE":
         return advise(request)
     if request.operation != "CREATE" or request.subresource:
@@ -53,5 +60,6 @@ def mutate(request: Request, world: World) -> Answer:
     for _, _, answer in stages(request, world):
         if answer.denial is not None:
             return answer
-        total += answer
+        if answer is not NOTHING:
+            total = answer if total is NOTHING else total + answer
     return total

@@ -7,7 +7,7 @@ apiserver writes it, compared as it stands.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
@@ -59,3 +59,10 @@ class Directives:
     required: tuple[Term, ...] | None = None
     preferred: tuple[Preferred, ...] = ()
     pod_terms: Mapping[PodTermList, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+
+    def but(self, **changes: Any) -> Directives:
+        """Return these with changes. `dataclasses.replace` takes twice as long, and a review needs several."""
+        return Directives(**{name: changes.get(name, getattr(self, name)) for name in _DIRECTIVES})
+
+
+_DIRECTIVES: Final = tuple(one.name for one in fields(Directives))

@@ -110,7 +110,7 @@ def contradictory_key(requirements: Iterable[Requirement]) -> str | None:
     by_key: dict[str, list[Requirement]] = {}
     for requirement in requirements:
         by_key.setdefault(requirement.key, []).append(requirement)
-    return next((key for key in sorted(by_key) if not _satisfiable(by_key[key])), None)
+    return min((key for key, of_one in by_key.items() if not _satisfiable(of_one)), default=None)
 
 
 def _satisfiable(requirements: list[Requirement]) -> bool:

@@ -40,9 +40,8 @@ class Beside:
 
     def contradicts(self, term: Term) -> str | None:
         """Return the key on which the term can never hold beside this, else None."""
-        return contradictory_key((*self.expressions, *term.expressions)) or contradictory_key(
-            (*self.fields, *term.fields)
-        )
+        key = contradictory_key((*self.expressions, *term.expressions))
+        return key if key or not (self.fields or term.fields) else contradictory_key((*self.fields, *term.fields))
 
 
 def named(node: str) -> Requirement:

@@ -6,7 +6,7 @@ Merging is idempotent: on its own result it changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from controller.core.directives import DEFAULT_SCHEDULER, POD_TERM_LISTS, Directives
 from controller.core.labels import Term
@@ -76,7 +76,7 @@ def for_fixed_template(policy: Directives, pod: Directives) -> Directives:
         for place, of in policy.pod_terms.items()
     }
     scheduler = policy.scheduler_name if pod.scheduler_name or policy.scheduler_name == DEFAULT_SCHEDULER else ""
-    return replace(policy, scheduler_name=scheduler, pod_terms={place: of for place, of in terms.items() if of})
+    return policy.but(scheduler_name=scheduler, pod_terms={place: of for place, of in terms.items() if of})
 
 
 def _node_selector(done: Merge, policy: Directives) -> None:
@@ -91,7 +91,7 @@ def _node_selector(done: Merge, policy: Directives) -> None:
         selector = (*done.pod.node_selector, (key, value))
         if can_hold(done.pod, Beside.of(selector, done.pod.node_name)):
             own[key] = value
-            done.pod = replace(done.pod, node_selector=tuple(sorted(selector)))
+            done.pod = done.pod.but(node_selector=tuple(sorted(selector)))
             done.note("nodeSelector", changed=True)
         else:
             done.conflict("nodeSelector", f"{_TERMS} rule out {key}={value}")
@@ -116,7 +116,7 @@ def _node_name(done: Merge, name: str, *, is_held: bool) -> None:
     elif not can_hold(done.pod, Beside.of(done.pod.node_selector, name)):
         done.conflict("nodeName", f"{_TERMS} rule out node {name!r}")
     else:
-        done.pod = replace(done.pod, node_name=name)
+        done.pod = done.pod.but(node_name=name)
         done.note("nodeName", changed=True)
 
 
@@ -127,7 +127,8 @@ def _scheduler_name(done: Merge, name: str) -> None:
     if own and own != name:
         done.conflict("schedulerName", f"spec.schedulerName is {own!r}, not {name!r}")
         return
-    done.pod = replace(done.pod, scheduler_name=name)
+    if not own:
+        done.pod = done.pod.but(scheduler_name=name)
     done.note("schedulerName", changed=not own and name != DEFAULT_SCHEDULER)
 
 
@@ -147,7 +148,7 @@ def _tolerations(done: Merge, policy: Directives) -> None:
             own[_without_seconds(wanted)] = wanted
             added.append(wanted)
     if added:
-        done.pod = replace(done.pod, tolerations=(*done.pod.tolerations, *added))
+        done.pod = done.pod.but(tolerations=(*done.pod.tolerations, *added))
 
 
 def _without_seconds(toleration: Toleration) -> tuple[str, str, str, str]:
@@ -171,7 +172,7 @@ def _require(done: Merge, name: str, terms: tuple[Term, ...], otherwise: str) ->
     if narrowed is None:
         done.conflict(name, f"{_TERMS}, spec.nodeSelector or spec.nodeName: {otherwise}")
     elif narrowed != own:
-        done.pod = replace(done.pod, required=narrowed)
+        done.pod = done.pod.but(required=narrowed)
         done.note(name, changed=True)
     elif any(not term.is_empty for term in narrowed):
         done.note(name, changed=False)
@@ -181,7 +182,7 @@ def _preferred(done: Merge, policy: Directives) -> None:
     for wanted in policy.preferred:
         is_new = wanted not in done.pod.preferred
         if is_new:
-            done.pod = replace(done.pod, preferred=(*done.pod.preferred, wanted))
+            done.pod = done.pod.but(preferred=(*done.pod.preferred, wanted))
         done.note("nodeAffinity", changed=is_new)
 
 
@@ -191,5 +192,5 @@ def _pod_terms(done: Merge, policy: Directives) -> None:
             own = done.pod.pod_terms.get(place, ())
             is_new = wanted not in own
             if is_new:
-                done.pod = replace(done.pod, pod_terms={**done.pod.pod_terms, place: (*own, wanted)})
+                done.pod = done.pod.but(pod_terms={**done.pod.pod_terms, place: (*own, wanted)})
             done.note(place[0].value, changed=is_new)

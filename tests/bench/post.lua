@@ -11,7 +11,7 @@ end
 
 function done(summary, latency)
   local errors = summary.errors
-  print(string.format("RESULT %d %d %.3f %.3f %d", summary.requests, summary.duration,
+  print(string.format("RESULT %d %.3f %.3f %d", summary.requests,
     latency:percentile(50) / 1000, latency:percentile(99) / 1000,
     errors.connect + errors.read + errors.write + errors.status + errors.timeout))
 end

@@ -1,7 +1,8 @@
 """`make bench-webhook`: reviews per second a core and p99 of the real webhook, over TLS with keep-alive, under wrk.
 
 Reviews are sent past the apiserver, whose own cost would hide the webhook's. The figure is reviews per second of CPU
-time of the webhook's process, so that what else the machine does counts little.
+time of the webhook's process, so that what else the machine does counts little; beside it what a handler that does
+nothing reaches in the same run, for machines differ, and one machine differs from hour to hour.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 import orjson
@@ -53,6 +56,30 @@ CASES = (
 )
 
 
+BARE = Case("a bare aiohttp handler", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is measured: a server on loopback, its process, and the file of reviews for it, one a line."""
+
+    port: int
+    process: psutil.Process
+    reviews: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Reviews per second of CPU time, and how long they took, in milliseconds."""
+
+    per_core: float
+    p50: float
+    p99: float
+
+
+_Load = Callable[[Target], Awaitable[Measured]]
+
+
 @click.command(context_settings={"show_default": True})
 @click.option("--seconds", type=click.IntRange(1, 600), default=10, help="How long each load lasts.")
 @click.option("--connections", type=click.IntRange(1, 1000), default=16, help="Connections at once.")
@@ -62,39 +89,67 @@ def main(seconds: int, connections: int) -> None:
         raise click.ClickException("wrk is not there; on Debian and Ubuntu: apt install wrk")
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
     click.echo(f"{os.cpu_count()} cores, load {load}, {connections} connections, {seconds} s each\n")
-    click.echo(f"{'load':<32} {'reviews/s a core':>17} {'asked for':>10} {'reviews/s':>10} {'p50 ms':>8} {'p99 ms':>8}")
+    click.echo(f"{'load':<32} {'reviews/s a core':>17} {'asked for':>10} {'of bare':>8} {'p50 ms':>8} {'p99 ms':>8}")
+    asyncio.run(_compare(partial(_load, seconds, connections)))
+
+
+async def _compare(load: _Load) -> None:
+    """The machine first, with what does nothing, then each case in proportion to that."""
+    async with _bare() as target:
+        bare = await load(target)
+    _tell(BARE, bare, bare.per_core)
     for case in CASES:
-        asyncio.run(_measure(case, seconds, connections))
+        async with _webhook(case) as target:
+            _tell(case, await load(target), bare.per_core)
 
 
-async def _measure(case: Case, seconds: int, connections: int) -> None:
-    async with _webhook(case) as (url, process, reviews):
-        before = process.cpu_times()
-        wrk = await asyncio.create_subprocess_exec(
-            *("wrk", "--threads", "1", "--connections", str(connections), "--duration", f"{seconds}s"),
-            *("--latency", "--script", str(_SCRIPT), url),
-            env={**os.environ, "REVIEWS": str(reviews)},
-            stdout=asyncio.subprocess.PIPE,
-        )
-        output, _ = await wrk.communicate()
-        after = process.cpu_times()
+def _tell(case: Case, measured: Measured, bare: float) -> None:
+    bar = f"{case.bar:,}" if case.bar else "-"
+    click.echo(
+        f"{case.name:<32} {measured.per_core:>17,.0f} {bar:>10} {measured.per_core / bare:>8.2f} "
+        f"{measured.p50:>8.2f} {measured.p99:>8.2f}"
+    )
+
+
+async def _load(seconds: int, connections: int, target: Target) -> Measured:
+    before = target.process.cpu_times()
+    wrk = await asyncio.create_subprocess_exec(
+        *("wrk", "--threads", "1", "--connections", str(connections), "--duration", f"{seconds}s"),
+        *("--latency", "--script", str(_SCRIPT), f"https://127.0.0.1:{target.port}/mutate/pods"),
+        env={**os.environ, "REVIEWS": str(target.reviews)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    output, _ = await wrk.communicate()
+    after = target.process.cpu_times()
     spent = after.user + after.system - before.user - before.system
     result = next((line.split()[1:] for line in output.decode().splitlines() if line.startswith("RESULT")), None)
     if wrk.returncode or result is None:
         raise click.ClickException(f"wrk failed with {wrk.returncode}:\n{output.decode()}")
-    requests, microseconds, errors = int(result[0]), int(result[1]), int(result[4])
-    click.echo(
-        f"{case.name:<32} {requests / spent:>17,.0f} {case.bar:>10,} {requests / microseconds * 1e6:>10,.0f} "
-        f"{float(result[2]):>8.2f} {float(result[3]):>8.2f}"
-    )
+    requests, errors = int(result[0]), int(result[3])
     if errors:
         raise click.ClickException(
             f"{errors} of {requests} reviews were not answered with 200: the figure is worth nothing"
         )
+    return Measured(requests / spent, float(result[1]), float(result[2]))
 
 
 @asynccontextmanager
-async def _webhook(case: Case) -> AsyncIterator[tuple[str, psutil.Process, Path]]:
+async def _bare() -> AsyncIterator[Target]:
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.bench.bare", stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        with TemporaryDirectory() as folder:
+            reviews = _write_reviews(Path(folder), ["team"] * _REVIEWS)
+            assert program.stdout is not None
+            yield Target(int(await program.stdout.readline()), psutil.Process(program.pid), reviews)
+    finally:
+        program.terminate()
+        await program.wait()
+
+
+@asynccontextmanager
+async def _webhook(case: Case) -> AsyncIterator[Target]:
     async with Sandbox.start() as sandbox:
         async with sandbox.client() as client:
             if case.components:
@@ -109,14 +164,19 @@ async def _webhook(case: Case) -> AsyncIterator[tuple[str, psutil.Process, Path]
             async with sandbox.client() as client:
                 if case.components:
                     await apply(client, policies())
-            reviews = sandbox.folder / "reviews"
             spread = [names[n * len(names) // _REVIEWS]["metadata"]["name"] for n in range(_REVIEWS)]
-            reviews.write_bytes(b"\n".join(review(name, n) for n, name in enumerate(spread)) + b"\n")
+            reviews = _write_reviews(sandbox.folder, spread)
             port = programs.webhook.port("reviews")
             if port is None:
                 raise SandboxError(f"the webhook has not said where it answers:\n{programs.webhook.tail()}")
             await asyncio.sleep(2)  # the last policies are still on their way
-            yield f"https://127.0.0.1:{port}/mutate/pods", psutil.Process(programs.webhook.pid), reviews
+            yield Target(port, psutil.Process(programs.webhook.pid), reviews)
+
+
+def _write_reviews(folder: Path, namespaces: Sequence[str]) -> Path:
+    file = folder / "reviews"
+    file.write_bytes(b"\n".join(review(namespace, n) for n, namespace in enumerate(namespaces)) + b"\n")
+    return file
 
 
 async def _is_settled(client: Client, namespaces: int) -> bool:

@@ -70,7 +70,7 @@ class _Work:
 
     def give(self, addition: Addition, **directives: Any) -> None:
         """Change directives, and remember it."""
-        self.pod = replace(self.pod, directives=replace(self.pod.directives, **directives))
+        self.pod = replace(self.pod, directives=self.pod.directives.but(**directives))
         self.additions.append(addition)
 
 
