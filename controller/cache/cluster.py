@@ -19,6 +19,7 @@ from controller.core.keys import GATE
 from controller.core.nodes import Node, NodeIndex
 from controller.core.pods import Phase, Pod
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
+from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Hold, QueueKey, Workload, WorkloadClass, order_key
@@ -58,6 +59,7 @@ class ClusterCache:
         self._blocked: dict[WorkloadClass, Wait] = {}
         self._freed: set[str] = set()
         self._index: NodeIndex | None = None
+        self._tree: QuotaTree | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -68,6 +70,14 @@ class ClusterCache:
             self._index = NodeIndex(dict(self.nodes), dict(self.flavors))
         return self._index
 
+    @property
+    def tree(self) -> QuotaTree:
+        """The quota tree, with what is used in it counted anew after a cluster queue changed."""
+        if self._tree is None:
+            self._tree = QuotaTree(dict(self.cluster_queues), dict(self.faulty_queues))
+            self.usage.plant(self._tree)
+        return self._tree
+
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         if self._unstamped_moved:
@@ -76,12 +86,13 @@ class ClusterCache:
                 self._refresh(uid)
         return Snapshot(
             cluster_queues=self.cluster_queues,
+            tree=self.tree,
             local_queues=self.local_queues,
             flavors=self.flavors,
             namespaces=self.namespaces,
             nodes=self.index,
             runs=self.backlog.runs,
-            usage=self.usage.by_queue,
+            usage=self.usage.in_tree.sums,
             flavor_usage=self.usage.by_flavor,
             node_used=self.usage.by_node,
             faulty_queues=self.faulty_queues,
@@ -272,9 +283,15 @@ class ClusterCache:
                     self._reopen(queue.name)
 
     def _reopen(self, cluster_queue: str) -> None:
-        for key in self.queues_of(cluster_queue):
-            for kind in self.backlog.classes(key):
-                self._blocked.pop(kind, None)
+        """Let all that may use what this queue gave back be looked at again: whoever is in its tree."""
+        if not self._blocked:
+            return
+        tree = self.tree
+        together = set(tree.below(tree.path(cluster_queue)[-1]))
+        for key, local in self.local_queues.items():
+            if local.cluster_queue in together:
+                for kind in self.backlog.classes(key):
+                    self._blocked.pop(kind, None)
 
     # -- everything else -------------------------------------------------------------------------------------------
 
@@ -302,6 +319,7 @@ class ClusterCache:
         """Take in a cluster queue, forget it, or note why it cannot be used as written."""
         _set(self.cluster_queues, name, queue)
         _set(self.faulty_queues, name, fault)
+        self._tree = None
         self._rules_changed()
 
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from controller.core.amounts import Requests
 from controller.core.pods import Phase
-from controller.core.snapshot import UsageKey
+from controller.core.quota_tree import QuotaTree
+from controller.core.tree_usage import TreeUsage, UsageKey
 from controller.core.workloads import QueueKey
 
 _K = TypeVar("_K")
@@ -50,7 +51,15 @@ class Usage:
         self.by_node: dict[str, dict[str, int]] = {}
         self.counts: Counter[tuple[str, Phase]] = Counter()
         self.local_counts: Counter[tuple[QueueKey, Phase]] = Counter()
+        self.in_tree = TreeUsage(QuotaTree({}))
+        """What is used at every queue of the tree, as it was planted last."""
         self._charges: dict[str, Charge] = {}
+
+    def plant(self, tree: QuotaTree) -> None:
+        """Count anew along this tree."""
+        self.in_tree = TreeUsage(tree)
+        for (queue, flavor, resource), amount in self.by_queue.items():
+            self.in_tree.add(queue, flavor, resource, amount)
 
     def charge_of(self, uid: str) -> Charge | None:
         """Return what the pod is charged with."""
@@ -74,6 +83,7 @@ class Usage:
             if charge.cluster_queue:
                 _shift(self.by_queue, (charge.cluster_queue, charge.flavor, resource), sign * amount)
                 _shift(self.by_flavor, (charge.flavor, resource), sign * amount)
+                self.in_tree.add(charge.cluster_queue, charge.flavor, resource, sign * amount)
             if charge.node is not None:
                 _shift(self.by_node.setdefault(charge.node, {}), resource, sign * amount)
         if charge.node is not None and not self.by_node.get(charge.node, True):

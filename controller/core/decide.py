@@ -1,5 +1,8 @@
 """The one decision: who is admitted now, onto what, and why the others wait. Pure: same snapshot, same plan.
 
+Each cluster queue has one head, the first of its classes' heads. Of all queues' heads that one goes next which borrows
+least, and of those that borrow alike the first in the order of workloads; then its queue's next head takes part.
+
 Within one decision quota and room only shrink, so what was blocked once stays blocked: each class of workloads has to
 fail only once, whatever its length. Cost follows classes and admissions, not waiting pods.
 """
@@ -9,15 +12,22 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from controller.core.decisions import Admit, Plan, Wait
+from controller.core.doors import door
 from controller.core.ledger import Ledger
 from controller.core.placement import Placement, place
-from controller.core.queues import ClusterQueue, QueueingStrategy, StopPolicy
-from controller.core.reasons import Reason
+from controller.core.queues import ClusterQueue, QueueingStrategy
+from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
 
 _Head = tuple[OrderKey, int, WorkloadClass]
-"""Heap entry: place in the order, index in its run, class. Orders are total, so the class is never compared."""
+"""Of a class: place in the order, index in its run, class. Orders are total, so the class is never compared."""
+
+_Line = tuple[ClusterQueue, list[_Head]]
+"""A cluster queue and the heap of its classes' heads."""
+
+_Turn = tuple[int, OrderKey, str]
+"""Of a line: how far its head borrows at least, the head's place in the order, the cluster queue's name."""
 
 
 def decide(snapshot: Snapshot, *, limit: int) -> Plan:
@@ -33,43 +43,44 @@ class _Decision:
         self._limit = limit
         self._ledger = Ledger(snapshot)
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
+        self._lines: dict[str, _Line] = {}
+        self._turns: list[_Turn] = []
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
-        self._blocked_by: set[str] = set()
 
     def run(self) -> Plan:
-        heads: list[_Head] = []
         for kind, run in self._snapshot.runs.items():
-            if self._is_open(kind):
-                heads.append((run[0].order, 0, kind))
-        heapify(heads)
-        while heads:
+            queue = self._enter(kind)
+            if queue is not None:
+                self._lines.setdefault(queue.name, (queue, []))[1].append((run[0].order, 0, kind))
+        for _, heads in self._lines.values():
+            heapify(heads)
+        self._turns = [(0, heads[0][0], name) for name, (_, heads) in self._lines.items()]
+        heapify(self._turns)
+        while self._turns:
             if len(self._admits) >= self._limit:
                 return self._plan(is_complete=False)
-            _, index, kind = heappop(heads)
-            run = self._snapshot.runs[kind]
-            if self._try(run[index]) and index + 1 < len(run):
-                heappush(heads, (run[index + 1].order, index + 1, kind))
+            self._take(heappop(self._turns))
         return self._plan(is_complete=True)
 
     def _plan(self, *, is_complete: bool) -> Plan:
         return Plan(tuple(self._admits), self._waits, is_complete)
 
-    def _is_open(self, kind: WorkloadClass) -> bool:
-        """Say whether the class has to be looked at; one that cannot pass its queue's door waits at once."""
-        door = self._door(kind.queue)
-        is_strict = not isinstance(door, Wait) and door.strategy is QueueingStrategy.STRICT_FIFO
-        if kind.hold is not None:
+    def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
+        """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
+        entrance = self._door(kind.queue)
+        is_strict = not isinstance(entrance, Wait) and entrance.strategy is QueueingStrategy.STRICT_FIFO
+        # a refused release is tried again within a minute, and keeps its place in a strict queue until then
+        if kind.hold is not None and not (is_strict and kind.hold.reason is Reason.PATCH_REJECTED):
             self._waits[kind] = Wait(kind.hold.reason, kind.hold.text)
-            # a refused release is tried again within a minute, and keeps its place in a strict queue until then
-            return is_strict and kind.hold.reason is Reason.PATCH_REJECTED
-        if isinstance(door, Wait):
-            self._waits[kind] = door
-            return False
-        if is_strict:
-            return True
+            return None
+        if isinstance(entrance, Wait):
+            self._waits[kind] = entrance
+            return None
         blocked = self._blocked(kind)
-        return blocked is None or (bool(self._snapshot.freed) and _waits_for_room(blocked))
+        if is_strict or blocked is None or (self._snapshot.freed and _waits_for_room(blocked)):
+            return entrance
+        return None
 
     def _blocked(self, kind: WorkloadClass) -> Wait | None:
         """Return the arithmetic that blocked the class earlier; a class that was never placed has none."""
@@ -77,72 +88,55 @@ class _Decision:
         return wait if wait is not None and wait.blockers else None
 
     def _door(self, key: QueueKey) -> ClusterQueue | Wait:
-        door = self._doors.get(key)
-        if door is None:
-            door = self._doors[key] = _resolve(self._snapshot, key)
-        return door
+        found = self._doors.get(key)
+        if found is None:
+            found = self._doors[key] = door(self._snapshot, key)
+        return found
 
-    def _try(self, workload: Workload) -> bool:
-        """Admit the workload, or let its whole class wait; say which (True: admitted)."""
-        kind = workload.kind
-        queue = self._door(kind.queue)
-        if isinstance(queue, Wait):
-            self._waits[kind] = queue
-            return False
-        if queue.name in self._blocked_by:
-            if kind.hold is None:
-                self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
-            return False
-        if kind.hold is not None:
-            self._blocked_by.add(queue.name)
-            return False
+    def _take(self, turn: _Turn) -> None:
+        """Let the head of a line be admitted, take its turn later because it borrows, or wait with all of its class."""
+        borrowing, _, name = turn
+        queue, heads = self._lines[name]
+        order, index, kind = heads[0]
+        run = self._snapshot.runs[kind]
         strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         only_freed = not strict and self._blocked(kind) is not None
-        found = place(self._snapshot, self._ledger, queue, kind.shape, only_freed=only_freed)
+        found = self._find(queue, kind, only_freed=only_freed)
         if isinstance(found, Placement):
-            self._ledger.spend(queue.name, found.flavor, kind.shape, found.node)
-            self._admits.append(Admit(workload, queue.name, found.flavor.name, found.node))
-            return True
-        if not only_freed:
-            self._waits[kind] = found
-        if strict:
-            self._blocked_by.add(queue.name)
-        return False
+            if found.borrowing > borrowing:
+                heappush(self._turns, (found.borrowing, order, name))
+                return
+            self._admit(run[index], queue, found)
+            heappop(heads)
+            if index + 1 < len(run):
+                heappush(heads, (run[index + 1].order, index + 1, kind))
+        else:
+            if not only_freed:
+                self._waits[kind] = found
+            heappop(heads)
+            if strict:
+                self._close(queue, heads)
+                return
+        if heads:
+            heappush(self._turns, (0, heads[0][0], name))
+
+    def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placement | Wait:
+        if kind.hold is not None:
+            return Wait(kind.hold.reason, kind.hold.text)
+        return place(self._snapshot, self._ledger, queue, kind.shape, only_freed=only_freed)
+
+    def _admit(self, workload: Workload, queue: ClusterQueue, found: Placement) -> None:
+        self._ledger.spend(queue.name, found.flavor, workload.kind.shape, found.node)
+        self._admits.append(Admit(workload, queue.name, found.flavor.name, found.node))
+
+    def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
+        """The head of a strict queue waits: so does everything behind it."""
+        for _, _, kind in heads:
+            if kind.hold is None:
+                self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
+            else:
+                self._waits[kind] = Wait(kind.hold.reason, kind.hold.text)
 
 
 def _waits_for_room(wait: Wait) -> bool:
-    return any(blocker.reason is not Reason.QUOTA_EXCEEDED for blocker in wait.blockers)
-
-
-def _resolve(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:
-    """Follow a local queue to its cluster queue; a Wait says why its workloads are not looked at."""
-    namespace, name = key
-    local = snapshot.local_queues.get(key)
-    if local is None:
-        text = f"LocalQueue {name} does not exist in namespace {namespace}" if name else "the pod names no queue"
-        return Wait(Reason.QUEUE_NOT_FOUND, text)
-    queue = snapshot.cluster_queues.get(local.cluster_queue)
-    if queue is None:
-        fault = snapshot.faulty_queues.get(local.cluster_queue)
-        if fault is not None:
-            return Wait(Reason.QUEUE_INVALID, fault)
-        return Wait(Reason.QUEUE_NOT_FOUND, f"ClusterQueue {local.cluster_queue} of LocalQueue {name} does not exist")
-    if local.stop is not StopPolicy.NONE:
-        return Wait(Reason.QUEUE_STOPPED, f"LocalQueue {name} has stopPolicy {local.stop}")
-    return _enter(snapshot, queue, namespace)
-
-
-def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQueue | Wait:
-    if queue.stop is not StopPolicy.NONE:
-        return Wait(Reason.QUEUE_STOPPED, f"ClusterQueue {queue.name} has stopPolicy {queue.stop}")
-    labels = snapshot.namespaces.get(namespace)
-    if labels is None:
-        return Wait(Reason.PENDING, f"namespace {namespace} is not known yet")
-    if queue.namespaces is None or not queue.namespaces.matches(labels):
-        text = f"the namespaceSelector of ClusterQueue {queue.name} does not select namespace {namespace}"
-        return Wait(Reason.NAMESPACE_NOT_SELECTED, text)
-    missing = [quota.flavor for quota in queue.flavors if quota.flavor not in snapshot.flavors]
-    if missing:
-        text = f"ClusterQueue {queue.name} names ResourceFlavor {missing[0]}, which does not exist or is invalid"
-        return Wait(Reason.QUEUE_INVALID, text)
-    return queue
+    return any(blocker.reason not in QUOTA_REASONS for blocker in wait.blockers)

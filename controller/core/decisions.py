@@ -13,7 +13,8 @@ from controller.core.workloads import Workload, WorkloadClass
 class Blocker:
     """Why one flavor did not take the workload. `need` and `free` are amounts of `resource`, in its unit.
 
-    `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding.
+    `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding. `at` is the cluster
+    queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors.
     """
 
     flavor: str
@@ -22,6 +23,7 @@ class Blocker:
     need: int = 0
     free: int = 0
     detail: str = ""
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,9 @@ from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuo
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
+from controller.core.tree_usage import TreeUsage
+
+_MORE_THAN_ALL = "more than the whole quota"
 
 
 class Ledger:
@@ -18,7 +21,7 @@ class Ledger:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._spent: dict[tuple[str, str, str], int] = {}
+        self.usage = TreeUsage(snapshot.tree, snapshot.usage)
         self._spent_of_flavor: dict[tuple[str, str], int] = {}
         self._free: dict[str, dict[str, int]] = {}
         self._candidates: dict[tuple[str, Shape, bool], list[str]] = {}
@@ -29,23 +32,45 @@ class Ledger:
         A resource without a quota is not given at all, `pods` apart: pods are only counted where a quota says so.
         """
         for resource, need in shape.requests:
-            nominal = quota.nominal.get(resource)
-            if nominal is None:
+            column = (quota.flavor, resource)
+            cell = self._snapshot.tree.cell(queue.name, column) if resource in quota.nominal else None
+            if cell is None:
                 if resource == PODS:
                     continue
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, 0, "the queue has no quota for it")
-            if need > nominal:
-                detail = "more than the whole quota"
-                return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, nominal, detail)
-            free = nominal - self.used(queue.name, quota.flavor, resource)
-            if need > free:
-                return Blocker(quota.flavor, Reason.QUOTA_EXCEEDED, resource, need, free)
+            if need > cell.potential:
+                detail = "more than its quota and all that it may borrow" if queue.parent else _MORE_THAN_ALL
+                return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, cell.potential, detail, queue.name)
+            room = self.usage.room(queue.name, column)
+            if need > room.amount:
+                reason = Reason.QUOTA_EXCEEDED if room.at == queue.name else Reason.PARENT_QUEUE_LIMIT
+                return Blocker(quota.flavor, reason, resource, need, room.amount, at=room.at)
         return None
 
-    def used(self, queue: str, flavor: str, resource: str) -> int:
-        """Amount charged to the queue, this decision's admissions included."""
-        key = (queue, flavor, resource)
-        return self._snapshot.usage.get(key, 0) + self._spent.get(key, 0)
+    def limit_blocker(self, queue: ClusterQueue, shape: Shape) -> Blocker | None:
+        """Return the first limit on all flavors, from the queue upwards, that does not allow one more, else None."""
+        for name in self._snapshot.tree.path(queue.name):
+            limits = self._snapshot.tree.limits(name)
+            for resource, need in shape.requests if limits else ():
+                most = limits.get(resource)
+                if most is None:
+                    continue
+                if need > most:
+                    return Blocker("", Reason.NEVER_FITS, resource, need, most, f"more than the limit of {name}", name)
+                free = most - self.usage.used(name, "", resource)
+                if need > free:
+                    return Blocker("", Reason.QUEUE_LIMIT, resource, need, free, at=name)
+        return None
+
+    def borrowing_level(self, queue: ClusterQueue, flavor: str, shape: Shape) -> int:
+        """Return how far up the tree one more of this shape would have to borrow: 0, it stays within its own quota."""
+        if not queue.parent:
+            return 0
+        return max(
+            self.usage.borrowing_level(queue.name, (flavor, resource), need)
+            for resource, need in shape.requests
+            if self._snapshot.tree.cell(queue.name, (flavor, resource)) is not None
+        )
 
     def static_blocker(self, flavor: Flavor, shape: Shape) -> Blocker | None:
         """Return the first resource (by name) of which a Static flavor has too little left, over all queues."""
@@ -99,8 +124,7 @@ class Ledger:
         """Take one of this shape from the queue's quota and from the room it was promised."""
         free = self.free(node) if node is not None else {}
         for resource, need in shape.requests:
-            key = (queue, flavor.name, resource)
-            self._spent[key] = self._spent.get(key, 0) + need
+            self.usage.add(queue, flavor.name, resource, need)
             if flavor.mode is CapacityMode.STATIC:
                 total = (flavor.name, resource)
                 self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need

@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.core.amounts import PODS
 from controller.core.decisions import Blocker, Wait
 from controller.core.ledger import Ledger
 from controller.core.narrowing import Conflict, narrow
-from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota
+from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
 
-_MILDEST_FIRST = (Reason.NO_CAPACITY, Reason.QUOTA_EXCEEDED, Reason.NEVER_FITS)
+_MILDEST_FIRST = (Reason.NO_CAPACITY, Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.NEVER_FITS)
 """Of several flavors' findings the one that got furthest names the wait: it is what will let the workload in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A flavor with quota and room, and the node where room was found (None for a sum)."""
+    """A flavor with quota and room, and the node where room was found (None for a sum).
+
+    `borrowing` is how far up the tree it has to borrow, 0: not at all.
+    """
 
     flavor: Flavor
     node: str | None
+    borrowing: int = 0
 
 
 def place(
     snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, shape: Shape, *, only_freed: bool
 ) -> Placement | Wait:
-    """Try the queue's flavors in order; the first with quota and room wins.
+    """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least.
+
+    The placement's `borrowing` is the least that any flavor would need: within one decision that never falls, while
+    that of the first flavor would, when the flavor fills up.
 
     `only_freed` looks for room on the nodes in `snapshot.freed` alone, the others being known to have none; a Wait it
     returns carries no arithmetic, since the earlier one stands.
     """
-    blockers = []
+    limit = ledger.limit_blocker(queue, shape)
+    if limit is not None:
+        return Wait(limit.reason, blockers=(limit,))
+    blockers: list[Blocker] = []
+    placements: list[Placement] = []
     for quota in queue.flavors:
         found = _try(snapshot, ledger, queue, quota, shape, only_freed=only_freed)
-        if isinstance(found, Placement):
-            return found
-        blockers.append(found)
+        if isinstance(found, Blocker):
+            blockers.append(found)
+            continue
+        placements.append(found)
+        if not found.borrowing:
+            break
+    if placements:
+        least = min(placements, key=lambda one: one.borrowing)
+        first = least if queue.when_can_borrow is WhenCanBorrow.TRY_NEXT_FLAVOR else placements[0]
+        return replace(first, borrowing=least.borrowing)
     reason = min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
     return Wait(reason, blockers=tuple(blockers))
 
@@ -52,7 +70,13 @@ def _try(
     if isinstance(held, Conflict):
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, shape)
-    return blocker or _find_room(snapshot, ledger, flavor, shape, only_freed=only_freed)
+    if blocker is not None:
+        return blocker
+    found = _find_room(snapshot, ledger, flavor, shape, only_freed=only_freed)
+    if isinstance(found, Blocker):
+        return found
+    borrowing = ledger.borrowing_level(queue, flavor.name, shape)
+    return replace(found, borrowing=borrowing) if borrowing else found
 
 
 def _find_room(

@@ -24,6 +24,15 @@ class QueueingStrategy(StrEnum):
     STRICT_FIFO = "StrictFIFO"
 
 
+class WhenCanBorrow(StrEnum):
+    """What a workload does that could have a flavor by borrowing."""
+
+    MAY_STOP_SEARCH = "MayStopSearch"
+    """It borrows: the order of flavors comes first."""
+    TRY_NEXT_FLAVOR = "TryNextFlavor"
+    """It takes a later flavor rather, where it borrows less."""
+
+
 class StopPolicy(StrEnum):
     """Whether a queue admits."""
 
@@ -51,18 +60,31 @@ class Flavor:
 
 @dataclass(frozen=True, slots=True)
 class FlavorQuota:
-    """What a cluster queue may use of one flavor: amount by resource. A resource not listed is not given at all."""
+    """What a cluster queue may use of one flavor: amount by resource. A resource not listed is not given at all.
+
+    `borrowing` is the most beyond nominal that it may take from the tree, `lending` the most of its own that it gives
+    to the tree; a resource that is not in them has no such limit.
+    """
 
     flavor: str
     nominal: Mapping[str, int]
+    borrowing: Mapping[str, int] = field(default_factory=dict)
+    lending: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterQueue:
-    """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference."""
+    """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
+
+    `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
+    and all those below it.
+    """
 
     name: str
-    flavors: tuple[FlavorQuota, ...]
+    flavors: tuple[FlavorQuota, ...] = ()
+    parent: str = ""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    when_can_borrow: WhenCanBorrow = WhenCanBorrow.MAY_STOP_SEARCH
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE

@@ -10,6 +10,10 @@ class Reason(StrEnum):
 
     QUOTA_EXCEEDED = "QuotaExceeded"
     """The cluster queue's quota is used up for now."""
+    PARENT_QUEUE_LIMIT = "ParentQueueLimit"
+    """The queue has used its own quota, and there is nothing left to borrow for now."""
+    QUEUE_LIMIT = "QueueLimit"
+    """A limit on all flavors together, of the cluster queue or of one above it, is reached for now."""
     NO_CAPACITY = "NoCapacity"
     """There is quota, but no node of a flavor has room now."""
     NEVER_FITS = "NeverFits"
@@ -34,3 +38,7 @@ class Reason(StrEnum):
     """The apiserver or its admission refused the release patch; it is tried again."""
     PENDING = "Pending"
     """Not yet looked at."""
+
+
+QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT})
+"""What ends when admitted workloads of the tree do, wherever they ran."""

@@ -11,22 +11,23 @@ from dataclasses import dataclass, field
 from controller.core.decisions import Wait
 from controller.core.nodes import NodeIndex
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
+from controller.core.quota_tree import QuotaTree
+from controller.core.tree_usage import UsageKey
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
-
-UsageKey = tuple[str, str, str]
-"""(cluster queue, flavor, resource)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """What `decide` reads.
 
-    `usage` and `flavor_usage` are amounts charged by admitted workloads; `node_used` is what every pod bound to or
+    `usage` and `flavor_usage` are amounts charged by admitted workloads, the former at every queue of the tree as
+    `core.tree_usage` keeps them; `node_used` is what every pod bound to or
     reserved on a node takes. `blocked` holds the classes that an earlier decision found blocked and that nothing has
     opened since, except that the nodes in `freed` have more room now.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
+    tree: QuotaTree
     local_queues: Mapping[QueueKey, LocalQueue]
     flavors: Mapping[str, Flavor]
     namespaces: Mapping[str, Mapping[str, str]]

@@ -15,14 +15,19 @@ def describe(wait: Wait) -> str:
 
 
 def _describe_blocker(blocker: Blocker) -> str:
+    flavor = f"flavor {blocker.flavor}: " if blocker.flavor else ""
     if blocker.resource is None:
-        return f"flavor {blocker.flavor}: {blocker.detail}"
+        return f"{flavor}{blocker.detail}"
     need = format_amount(blocker.resource, blocker.need)
     free = format_amount(blocker.resource, max(0, blocker.free))
-    subject = f"flavor {blocker.flavor}: needs {need} {blocker.resource}"
+    subject = f"{flavor}needs {need} {blocker.resource}"
     match blocker.reason:
         case Reason.QUOTA_EXCEEDED:
             return f"{subject}, {free} of its quota is free"
+        case Reason.PARENT_QUEUE_LIMIT:
+            return f"{subject}, {free} is free of its quota and what it may borrow (limited at {blocker.at})"
+        case Reason.QUEUE_LIMIT:
+            return f"{subject}, {free} of the limit of {blocker.at} is free"
         case Reason.NO_CAPACITY:
             return f"{subject}, {free} {blocker.detail or 'of its capacity is free'}"
         case _:

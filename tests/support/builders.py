@@ -23,9 +23,11 @@ from controller.core.queues import (
     QueueingStrategy,
     StopPolicy,
 )
+from controller.core.quota_tree import QuotaTree
 from controller.core.shapes import Constraints, Shape
 from controller.core.snapshot import Snapshot
 from controller.core.taints import Taint, Toleration
+from controller.core.tree_usage import TreeUsage, UsageKey
 from controller.core.workloads import QueueKey, Workload, WorkloadClass, order_key
 
 GPU = "nvidia.com/gpu"
@@ -172,6 +174,7 @@ def a_snapshot(
     flavors: Iterable[Flavor] | None = None,
     queues: Iterable[ClusterQueue] | None = None,
     locals_: Iterable[LocalQueue] | None = None,
+    usage: Mapping[UsageKey, int] | None = None,
     **fields: Any,
 ) -> Snapshot:
     """One node, one flavor, one cluster queue and one local queue, unless others are given; `pods` wait."""
@@ -181,8 +184,15 @@ def a_snapshot(
     by_name = {flavor.name: flavor for flavor in ([a_flavor()] if flavors is None else flavors)}
     known = {node.name: node for node in ([a_node()] if nodes is None else nodes)}
     doors = [a_local_queue()] if locals_ is None else locals_
+    by_queue = {queue.name: queue for queue in ([a_cluster_queue()] if queues is None else queues)}
+    tree = QuotaTree(by_queue)
+    used = TreeUsage(tree)
+    for (queue, flavor, resource), amount in (usage or {}).items():
+        used.add(queue, flavor, resource, amount)
     return Snapshot(
-        cluster_queues={queue.name: queue for queue in ([a_cluster_queue()] if queues is None else queues)},
+        cluster_queues=by_queue,
+        tree=tree,
+        usage=used.sums,
         local_queues={(door.namespace, door.name): door for door in doors},
         flavors=by_name,
         nodes=NodeIndex(known, by_name),

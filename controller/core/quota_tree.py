@@ -1,0 +1,137 @@
+"""The quota tree: what each queue may use of its own, what it lends, and what it may borrow. Static numbers.
+
+The arithmetic is Kueue's (pkg/cache/scheduler/resource_node.go), with its names: a queue's subtree quota is what it and
+those below it own together; the part that its lendingLimit keeps back is its local quota. A queue without a parent is a
+tree of its own. Python's integers are exact at any size, so nothing saturates. Usage is not here: `core.tree_usage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from controller.core.queues import ClusterQueue
+
+Column = tuple[str, str]
+"""(flavor, resource)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One column of one queue. `potential` is what it could use at most, if nobody used anything.
+
+    `local` is the part of `subtree` that no other queue ever gets; `borrowing_limit` None: no limit.
+    """
+
+    subtree: int
+    local: int
+    borrowing_limit: int | None
+    potential: int
+
+
+class QuotaTree:
+    """All cluster queues and who is whose parent. Replaced as a whole when one of them changes.
+
+    `faults` says of each queue in a broken part of the tree why that part cannot be used; such a queue stands alone.
+    """
+
+    def __init__(self, queues: Mapping[str, ClusterQueue], invalid: Mapping[str, str] | None = None) -> None:
+        """`invalid` are queues that exist and cannot be used as written, with the reason."""
+        self._queues = queues
+        self._invalid = invalid or {}
+        self.faults: dict[str, str] = {}
+        self._paths: dict[str, tuple[str, ...]] = {}
+        self._children: dict[str, list[str]] = {}
+        self._heights: dict[str, int] = {}
+        self._cells: dict[str, dict[Column, Cell]] = {}
+        for name in sorted(queues):
+            self._find_path(name)
+        for name in sorted(self._paths):
+            if len(self._paths[name]) > 1:
+                self._children.setdefault(self._paths[name][1], []).append(name)
+        by_depth = sorted(self._paths, key=lambda name: len(self._paths[name]))
+        own: dict[str, dict[Column, tuple[int, int]]] = {}
+        for name in reversed(by_depth):
+            own[name] = self._sum(queues[name], [own[child] for child in self.children(name)])
+            self._heights[name] = max((self._heights[child] + 1 for child in self.children(name)), default=0)
+        for name in by_depth:
+            self._cells[name] = self._complete(queues[name], own[name])
+
+    def _find_path(self, name: str) -> None:
+        path = [name]
+        while parent := self._queues[path[-1]].parent:
+            fault = self._fault(path, parent)
+            if fault is not None:
+                self.faults[name] = fault
+                break
+            path.append(parent)
+        self._paths[name] = (name,) if name in self.faults else tuple(path)
+
+    def _fault(self, path: list[str], parent: str) -> str | None:
+        whose = "spec.parent" if len(path) == 1 else f"spec.parent of ClusterQueue {path[-1]}"
+        if parent in path:
+            return f"{whose}: {' → '.join([*path[path.index(parent) :], parent])} is a circle; make one of them a root"
+        if parent in self._queues:
+            return None
+        if parent in self._invalid:
+            return f"{whose}: ClusterQueue {parent} cannot be used as written: {self._invalid[parent]}"
+        return f"{whose}: ClusterQueue {parent} does not exist; create it, or name another"
+
+    def _sum(
+        self, queue: ClusterQueue, children: Iterable[Mapping[Column, tuple[int, int]]]
+    ) -> dict[Column, tuple[int, int]]:
+        """Return subtree quota and local quota by column, from the queue's own and its children's."""
+        subtree = {(quota.flavor, name): amount for quota in queue.flavors for name, amount in quota.nominal.items()}
+        for child in children:
+            for column, (whole, local) in child.items():
+                subtree[column] = subtree.get(column, 0) + whole - local
+        lending = {(quota.flavor, name): limit for quota in queue.flavors for name, limit in quota.lending.items()}
+        return {
+            column: (whole, max(0, whole - lending[column]) if column in lending else 0)
+            for column, whole in subtree.items()
+        }
+
+    def _complete(self, queue: ClusterQueue, own: Mapping[Column, tuple[int, int]]) -> dict[Column, Cell]:
+        borrowing = {(quota.flavor, name): limit for quota in queue.flavors for name, limit in quota.borrowing.items()}
+        above = self._cells.get(self._paths[queue.name][1]) if len(self._paths[queue.name]) > 1 else None
+        cells: dict[Column, Cell] = {}
+        for column, (subtree, local) in own.items():
+            potential, limit = subtree, borrowing.get(column)
+            if above is not None:
+                offered = above[column].potential
+                potential = local + (offered if limit is None else min(offered, subtree - local + limit))
+            cells[column] = Cell(subtree, local, limit, potential)
+        return cells
+
+    def path(self, name: str) -> tuple[str, ...]:
+        """Return the queue and those above it, the root last; the queue alone where its part of the tree is broken."""
+        return self._paths.get(name, (name,))
+
+    def children(self, name: str) -> list[str]:
+        """Return the queues directly below, by name."""
+        return self._children.get(name, [])
+
+    def height(self, name: str) -> int:
+        """Return how many levels of queues are below: 0 for one that takes pods."""
+        return self._heights.get(name, 0)
+
+    def cell(self, name: str, column: Column) -> Cell | None:
+        """Return the numbers of a column; None where neither the queue nor one below it has such a quota."""
+        cells = self._cells.get(name)
+        return None if cells is None else cells.get(column)
+
+    def limits(self, name: str) -> Mapping[str, int]:
+        """Return the most of each resource, of whichever flavor, that the queue and those below it may use."""
+        queue = self._queues.get(name)
+        return {} if queue is None else queue.limits
+
+    def columns(self, name: str) -> Iterable[Column]:
+        """Return the columns of which the queue or one below it has a quota."""
+        return self._cells.get(name, {})
+
+    def below(self, name: str) -> list[str]:
+        """Return the queue and all those below it."""
+        found = [name]
+        for one in found:
+            found += self.children(one)
+        return found
