@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field, StrictStr
+from pydantic import ConfigDict, Field, StrictStr, model_validator
 
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
 from controller.api.nodes import LabelSelector
-from controller.api.rules import SchemaKeys, unique_names
+from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
 from controller.api.values import ObjectName, Quantity, ReportedQuantity, ResourceName
+
+FLAVORS_REPORTED: Final = 64
+"""In the status of a queue: one with queues below it reports their flavors too."""
+
+_ONLY_WITH_PARENT = "goes only with spec.parent: without one there is nobody to borrow from or lend to"
+_NEEDS_PARENT = tuple(
+    Rule(
+        f"has(self.parent) || !has(self.flavors) || self.flavors.all(f, f.resources.all(r, !has(r.{field})))",
+        f"{field} {_ONLY_WITH_PARENT}",
+        field_path=".flavors",
+    )
+    for field in ("borrowingLimit", "lendingLimit")
+)
 
 _BY_NAME = SchemaKeys(x_kubernetes_list_type="map", x_kubernetes_list_map_keys=["name"])
 
@@ -20,8 +33,25 @@ class ResourceQuota(Model):
     name: Annotated[ResourceName, Field(description="The resource, such as cpu, memory, pods or nvidia.com/gpu.")]
     nominal_quota: Annotated[
         Quantity,
-        Field(description="The most that admitted pods may ask for together. Zero admits none that asks for it."),
+        Field(
+            description="What the queue owns: the most that admitted pods may ask for together without borrowing. "
+            "Zero: only what can be borrowed from the tree."
+        ),
     ]
+    borrowing_limit: Annotated[
+        Quantity | None,
+        Field(
+            description="The most beyond nominalQuota that may be borrowed through the parent. Left out: no limit. "
+            "Only with a parent."
+        ),
+    ] = None
+    lending_limit: Annotated[
+        Quantity | None,
+        Field(
+            description="The most of nominalQuota, and of what queues below lend, that others may borrow while it is "
+            "free. Left out: all of it. Only with a parent."
+        ),
+    ] = None
 
 
 class FlavorQuotas(Model):
@@ -36,9 +66,42 @@ class FlavorQuotas(Model):
     ]
 
 
+class Limit(Model):
+    """The most of one resource, whichever flavor it is of."""
+
+    name: Annotated[ResourceName, Field(description="The resource, such as pods.")]
+    max: Annotated[
+        Quantity,
+        Field(
+            description="The most that admitted pods of the queue, and of all queues below it, may ask for together."
+        ),
+    ]
+
+
+class FlavorFungibility(Model):
+    """What a workload does that one flavor could take at a cost and a later one perhaps without."""
+
+    when_can_borrow: Annotated[
+        Literal["MayStopSearch", "TryNextFlavor"],
+        Field(
+            description="MayStopSearch (default): it borrows, since the order of flavors comes first. TryNextFlavor: "
+            "it takes the first flavor of those for which it borrows least."
+        ),
+    ] = "MayStopSearch"
+
+
 class ClusterQueueSpec(Model):
     """Who may use how much."""
 
+    model_config = ConfigDict(json_schema_extra=rules(*_NEEDS_PARENT))
+
+    parent: Annotated[
+        ObjectName | None,
+        Field(
+            description="The ClusterQueue above. Queues below one parent borrow from each other, and from it, what is "
+            "free. A queue that is a parent takes no pods itself. Left out: the queue is the root of a tree."
+        ),
+    ] = None
     namespace_selector: Annotated[
         LabelSelector | None,
         Field(
@@ -58,24 +121,57 @@ class ClusterQueueSpec(Model):
         tuple[FlavorQuotas, ...],
         Field(
             description="The flavors that the queue may use, in order of preference: the first with quota and room "
-            "is taken.",
-            min_length=1,
+            "is taken. Of a parent: what it owns beside the queues below it. A queue that takes pods has at least one.",
             max_length=16,
         ),
         unique_names("flavor"),
         _BY_NAME,
-    ]
+    ] = ()
+    limits: Annotated[
+        tuple[Limit, ...],
+        Field(
+            description="Limits on resources, beside the quotas of flavors. What is not listed has none.", max_length=64
+        ),
+        unique_names("resource"),
+        _BY_NAME,
+    ] = ()
+    flavor_fungibility: Annotated[
+        FlavorFungibility, Field(description="When a workload takes a later flavor than it could have.")
+    ] = FlavorFungibility()
     stop_policy: Annotated[
-        StopPolicy, Field(description="None (default): the queue admits. Hold: it admits nothing; what runs goes on.")
+        StopPolicy,
+        Field(
+            description="None (default): the queue admits. Hold: neither it nor those below it admit anything; what "
+            "runs goes on."
+        ),
     ] = "None"
+
+    @model_validator(mode="after")
+    def _limits_of_the_tree_need_a_parent(self) -> Self:
+        if self.parent is None:
+            refuse(
+                [
+                    Fault(("flavors", at, "resources", index, field), value, _ONLY_WITH_PARENT)
+                    for at, flavor in enumerate(self.flavors)
+                    for index, one in enumerate(flavor.resources)
+                    for field, value in (("borrowingLimit", one.borrowing_limit), ("lendingLimit", one.lending_limit))
+                    if value is not None
+                ]
+            )
+        return self
 
 
 class ResourceUsage(Status):
     """Usage of one resource in one flavor."""
 
     name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
-    total: Annotated[ReportedQuantity, Field(description="What admitted pods ask for.")]
-    quota: Annotated[ReportedQuantity, Field(description="What they may ask for.")]
+    total: Annotated[
+        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
+    ]
+    quota: Annotated[
+        ReportedQuantity, Field(description="What they may ask for without borrowing, what queues below own with it.")
+    ]
+    borrowed: Annotated[ReportedQuantity, Field(description="What of the total is borrowed through the parent.")] = "0"
 
 
 class FlavorUsage(Status):
@@ -87,6 +183,16 @@ class FlavorUsage(Status):
     ] = ()
 
 
+class LimitUsage(Status):
+    """Usage of a resource that is limited over all flavors."""
+
+    name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
+    total: Annotated[
+        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
+    ]
+    max: Annotated[ReportedQuantity, Field(description="What they may ask for.")]
+
+
 class ClusterQueueStatus(Status):
     """What the queue holds now."""
 
@@ -94,7 +200,10 @@ class ClusterQueueStatus(Status):
     reserved: Annotated[Count, Field(description="Workloads that are admitted and not yet on nodes.")] = 0
     running: Annotated[Count, Field(description="Workloads that are on nodes.")] = 0
     flavors_usage: Annotated[
-        tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=16), _BY_NAME
+        tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=FLAVORS_REPORTED), _BY_NAME
+    ] = ()
+    limits_usage: Annotated[
+        tuple[LimitUsage, ...], Field(description="Usage of what spec.limits names.", max_length=64), _BY_NAME
     ] = ()
     conditions: Conditions = ()
 
@@ -108,6 +217,7 @@ class ClusterQueue(Resource):
         short_name="pcq",
         namespaced=False,
         columns=(
+            Column("Parent", ".spec.parent", "string", "The queue above, through which it borrows"),
             Column("Strategy", ".spec.queueingStrategy", "string", "What a workload that does not fit does to others"),
             Column("Stop", ".spec.stopPolicy", "string", "Whether the queue is held", priority=1),
             Column("Pending", ".status.pending", "integer", "Workloads that wait"),

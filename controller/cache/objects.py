@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
+from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
@@ -16,6 +19,7 @@ from controller.core.queues import (
     LocalQueue,
     QueueingStrategy,
     StopPolicy,
+    WhenCanBorrow,
 )
 from controller.core.taints import Toleration
 
@@ -40,13 +44,26 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
     spec = written.spec
     return ClusterQueue(
         name=written.metadata.name,
-        flavors=tuple(
-            FlavorQuota(f.name, {r.name: supply_amount(r.name, r.nominal_quota) for r in f.resources})
-            for f in spec.flavors
-        ),
+        flavors=tuple(_flavor_quota(one) for one in spec.flavors),
+        parent=spec.parent or "",
+        limits={limit.name: supply_amount(limit.name, limit.max) for limit in spec.limits},
+        when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
+    )
+
+
+def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
+    def amounts(of: Callable[[ResourceQuota], str | int | None]) -> dict[str, int]:
+        given = ((one.name, of(one)) for one in written.resources)
+        return {name: supply_amount(name, value) for name, value in given if value is not None}
+
+    return FlavorQuota(
+        written.name,
+        amounts(lambda one: one.nominal_quota),
+        borrowing=amounts(lambda one: one.borrowing_limit),
+        lending=amounts(lambda one: one.lending_limit),
     )
 
 

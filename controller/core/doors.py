@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
+
 from controller.core.decisions import Wait
 from controller.core.queues import ClusterQueue, StopPolicy
+from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import QueueKey
@@ -22,7 +25,8 @@ def door(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:
     if queue is None:
         fault = snapshot.faulty_queues.get(local.cluster_queue)
         if fault is not None:
-            return Wait(Reason.QUEUE_INVALID, fault)
+            text = f"ClusterQueue {local.cluster_queue} cannot be used as written: {fault}"
+            return Wait(Reason.QUEUE_INVALID, text)
         return Wait(Reason.QUEUE_NOT_FOUND, f"ClusterQueue {local.cluster_queue} of LocalQueue {name} does not exist")
     if local.stop is not StopPolicy.NONE:
         return Wait(Reason.QUEUE_STOPPED, f"LocalQueue {name} has stopPolicy {local.stop}")
@@ -30,7 +34,7 @@ def door(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:
 
 
 def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQueue | Wait:
-    fault = tree_fault(snapshot, queue)
+    fault = tree_fault(snapshot.tree, queue.name, snapshot.flavors) or _takes_no_pods(snapshot, queue)
     if fault is not None:
         return Wait(Reason.QUEUE_INVALID, fault)
     for name in snapshot.tree.path(queue.name):
@@ -46,19 +50,26 @@ def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQu
     return queue
 
 
-def tree_fault(snapshot: Snapshot, queue: ClusterQueue) -> str | None:
-    """Say why the queue's part of the tree admits nothing, or why the queue itself takes no pods; None: it does."""
-    fault = snapshot.tree.faults.get(queue.name)
+def tree_fault(tree: QuotaTree, name: str, flavors: Container[str]) -> str | None:
+    """Say why the part of the tree in which the queue is cannot be used; None: it can."""
+    fault = tree.faults.get(name)
     if fault is not None:
-        return f"ClusterQueue {queue.name}: {fault}"
+        return f"ClusterQueue {name}: {fault}"
+    for one in tree.path(name):
+        for flavor in tree.flavors(one):
+            if flavor not in flavors:
+                return f"ClusterQueue {one} names ResourceFlavor {flavor}, which does not exist or is invalid"
+    return None
+
+
+def _takes_no_pods(snapshot: Snapshot, queue: ClusterQueue) -> str | None:
     children = snapshot.tree.children(queue.name)
     if children:
-        some = f"{', '.join(children[:_NAMED_MOST])}{', …' if len(children) > _NAMED_MOST else ''}"
-        return f"ClusterQueue {queue.name} has children ({some}) and takes no pods itself; lead to one of those"
-    for name in snapshot.tree.path(queue.name):
-        for quota in snapshot.cluster_queues[name].flavors:
-            if quota.flavor not in snapshot.flavors:
-                return f"ClusterQueue {name} names ResourceFlavor {quota.flavor}, which does not exist or is invalid"
-    if not queue.flavors:
-        return f"ClusterQueue {queue.name} has no flavors: nothing can be given"
-    return None
+        return f"ClusterQueue {queue.name} takes no pods itself: use one of the queues below it ({listed(children)})"
+    return None if queue.flavors else f"ClusterQueue {queue.name} has no flavors, so it can give nothing"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write the first few of them."""
+    more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
+    return f"{', '.join(names[:_NAMED_MOST])}{more}"

@@ -125,6 +125,11 @@ class QuotaTree:
         queue = self._queues.get(name)
         return {} if queue is None else queue.limits
 
+    def flavors(self, name: str) -> list[str]:
+        """Return the flavors that the queue itself names."""
+        queue = self._queues.get(name)
+        return [] if queue is None else [quota.flavor for quota in queue.flavors]
+
     def columns(self, name: str) -> Iterable[Column]:
         """Return the columns of which the queue or one below it has a quota."""
         return self._cells.get(name, {})

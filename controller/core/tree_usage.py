@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from controller.core.amounts import PODS
 from controller.core.quota_tree import Column, QuotaTree
 
 UsageKey = tuple[str, str, str]
@@ -38,7 +39,11 @@ class TreeUsage:
         return self._base.get(key, 0) + self.sums.get(key, 0)
 
     def add(self, queue: str, flavor: str, resource: str, amount: int) -> None:
-        """Charge an amount to a queue and those above it, or, where it is negative, take it back."""
+        """Charge an amount to a queue and those above it, or, where it is negative, take it back.
+
+        Pods of a queue that has no quota for `pods` are not those above it's either.
+        """
+        is_counted = resource != PODS or self._tree.cell(queue, (flavor, resource)) is not None
         part = amount
         for name in self._tree.path(queue):
             if resource in self._tree.limits(name):
@@ -48,7 +53,7 @@ class TreeUsage:
             before = self.used(name, flavor, resource)
             if part:
                 self._shift((name, flavor, resource), part)
-            part = max(0, before + part - local) - max(0, before - local)
+            part = max(0, before + part - local) - max(0, before - local) if is_counted else 0
 
     def _shift(self, key: UsageKey, amount: int) -> None:
         total = self.sums.get(key, 0) + amount

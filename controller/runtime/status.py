@@ -5,34 +5,25 @@ What a status should say is worked out here from the cache and nothing else; the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
+from controller.core.decisions import Wait
+from controller.core.doors import door
 from controller.core.pod_policies import Mode, Policy, Target
 from controller.core.pods import Phase
-from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue, StopPolicy
+from controller.core.queues import CapacityMode, Flavor, LocalQueue, StopPolicy
+from controller.core.reasons import Reason
 from controller.kube.clock import rfc3339
+
+_CLOSED = {Reason.QUEUE_STOPPED: "ClusterQueueStopped", Reason.NAMESPACE_NOT_SELECTED: "NamespaceNotSelected"}
 
 Status = dict[str, Any]
 Finding = tuple[str, bool, str, str]
 """(condition type, whether it holds, reason, message)."""
-
-
-def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
-    """Return what a ClusterQueue's status should be."""
-    name = entry.key[1]
-    queue = cache.cluster_queues.get(name)
-    pending = sum(cache.backlog.count(key) for key in cache.queues_of(name))
-    return {
-        "pending": pending,
-        "reserved": cache.usage.counts[(name, Phase.RESERVED)],
-        "running": cache.usage.counts[(name, Phase.RUNNING)],
-        "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
-        "conditions": _conditions(entry, [_queue_is_active(cache, entry, queue), *_over_quota(cache, queue)], now),
-    }
 
 
 def local_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
@@ -42,7 +33,7 @@ def local_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
         "pending": cache.backlog.count(entry.key),
         "reserved": cache.usage.local_counts[(entry.key, Phase.RESERVED)],
         "running": cache.usage.local_counts[(entry.key, Phase.RUNNING)],
-        "conditions": _conditions(entry, [_door_is_open(cache, entry, local)], now),
+        "conditions": conditions(entry, [_door_is_open(cache, entry, local)], now),
     }
 
 
@@ -53,7 +44,7 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     if flavor is None:
         finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
         nothing: Status = {"nodes": 0, "allocatable": {}, "used": {}, "free": {}}
-        return {**nothing, "conditions": _conditions(entry, [finding], now)}
+        return {**nothing, "conditions": conditions(entry, [finding], now)}
     if flavor.mode is CapacityMode.STATIC:
         members: Iterable[str] = ()
         total = dict(flavor.static)
@@ -69,7 +60,7 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
         "allocatable": _quantities(total),
         "used": _quantities(used),
         "free": _quantities(free),
-        "conditions": _conditions(entry, _flavor_findings(cache, flavor), now),
+        "conditions": conditions(entry, _flavor_findings(cache, flavor), now),
     }
 
 
@@ -77,7 +68,7 @@ def policy_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     """Return what a pod scheduling policy's status should be, of either kind."""
     return {
         "pods": cache.policies.count(entry.key),
-        "conditions": _conditions(entry, [_policy_is_active(cache, entry)], now),
+        "conditions": conditions(entry, [_policy_is_active(cache, entry)], now),
     }
 
 
@@ -89,71 +80,17 @@ def scheduling_policy_status(cache: ClusterCache, entry: Entry, now: float) -> S
         finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
     else:
         finding = ("Active", True, "Ready", _SCHEDULING_POLICY_DOES[mode])
-    return {"pods": cache.policies.count_scheduling(name), "conditions": _conditions(entry, [finding], now)}
-
-
-def _flavors_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": quota.flavor,
-            "resources": [
-                {
-                    "name": resource,
-                    "total": format_amount(resource, cache.usage.by_queue.get((queue.name, quota.flavor, resource), 0)),
-                    "quota": format_amount(resource, nominal),
-                }
-                for resource, nominal in quota.nominal.items()
-            ],
-        }
-        for quota in queue.flavors
-    ]
-
-
-def _over_quota(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Finding]:
-    """Usage is what the pods as they are take: a quota that was lowered, or a pod that grew, can pass it."""
-    if queue is None:
-        return
-    over = [
-        f"flavor {quota.flavor}: {format_amount(resource, used)} of {format_amount(resource, nominal)} {resource}"
-        for quota in queue.flavors
-        for resource, nominal in quota.nominal.items()
-        if (used := cache.usage.by_queue.get((queue.name, quota.flavor, resource), 0)) > nominal
-    ]
-    if over:
-        text = f"more is used than spec.flavors gives: {', '.join(over)}; nothing is taken back, nothing more admitted"
-        yield ("OverQuota", True, "UsageAboveQuota", text)
-
-
-def _queue_is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) -> Finding:
-    if queue is None:
-        return ("Active", False, "Invalid", entry.fault or "the object cannot be read")
-    missing = [quota.flavor for quota in queue.flavors if quota.flavor not in cache.flavors]
-    if missing:
-        text = f"spec.flavors names {', '.join(missing)}, which does not exist or is invalid"
-        return ("Active", False, "FlavorNotFound", text)
-    if queue.stop is not StopPolicy.NONE:
-        return ("Active", False, "Stopped", f"spec.stopPolicy is {queue.stop}: nothing is admitted")
-    if queue.namespaces is None:
-        text = "spec.namespaceSelector is not set, so no namespace may use this queue; {} selects all"
-        return ("Active", False, "NoNamespaceSelected", text)
-    return ("Active", True, "Ready", "Can admit workloads")
+    return {"pods": cache.policies.count_scheduling(name), "conditions": conditions(entry, [finding], now)}
 
 
 def _door_is_open(cache: ClusterCache, entry: Entry, local: LocalQueue | None) -> Finding:
     if local is None:
         return ("Active", False, "Invalid", entry.fault or "the object cannot be read")
-    queue = cache.cluster_queues.get(local.cluster_queue)
-    if queue is None:
-        fault = cache.faulty_queues.get(local.cluster_queue)
-        why = "does not exist" if fault is None else f"is invalid: {fault}"
-        return ("Active", False, "ClusterQueueNotUsable", f"ClusterQueue {local.cluster_queue} {why}")
     if local.stop is not StopPolicy.NONE:
         return ("Active", False, "Stopped", f"spec.stopPolicy is {local.stop}: nothing is admitted")
-    if queue.namespaces is None or not queue.namespaces.matches(cache.namespaces.get(local.namespace, {})):
-        text = f"the namespaceSelector of ClusterQueue {queue.name} does not select namespace {local.namespace}"
-        return ("Active", False, "NamespaceNotSelected", text)
-    if queue.stop is not StopPolicy.NONE:
-        return ("Active", False, "ClusterQueueStopped", f"ClusterQueue {queue.name} has stopPolicy {queue.stop}")
+    entrance = door(cache.snapshot(), entry.key)
+    if isinstance(entrance, Wait):
+        return ("Active", False, _CLOSED.get(entrance.reason, "ClusterQueueNotUsable"), entrance.text)
     return ("Active", True, "Ready", "Can submit workloads")
 
 
@@ -202,7 +139,7 @@ def _unset_selector(policy: Policy) -> str | None:
     return "namespaceSelector" if not policy.namespace and policy.namespaces is None else None
 
 
-def _conditions(entry: Entry, findings: list[Finding], now: float) -> list[dict[str, Any]]:
+def conditions(entry: Entry, findings: Sequence[Finding], now: float) -> list[dict[str, Any]]:
     """Build the conditions; one whose status stays keeps its time."""
     standing = {c.get("type"): c for c in entry.status.get("conditions") or () if isinstance(c, dict)}
     conditions = []

@@ -19,7 +19,7 @@ from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue
 from controller.core.reasons import Reason
 from tests.support.builders import UNLIMITED, a_cache, a_cluster_queue, a_foreign_pod, a_node, a_quota, a_shape, decided
-from tests.support.strategies import DOORS, FLAVORS, cluster_queues, nodes, shapes, waiting_pods
+from tests.support.strategies import DOORS, FLAVORS, cluster_queues, nodes, parent_queues, shapes, waiting_pods
 
 NODE_NAMES = st.sampled_from(("node-0", "node-1", "node-2"))
 QUEUE_NAMES = st.sampled_from(("team-a", "team-b"))
@@ -48,7 +48,8 @@ def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
         return draw(cluster_queues(name))
     names = draw(st.sampled_from((("spot",), ("spot", "steady"), ("steady", "spot"))))
     given = {"memory": "64Gi"}
-    return a_cluster_queue(name, *(a_quota(one, cpu=draw(st.sampled_from(("2", "4", "64"))), **given) for one in names))
+    quotas = (a_quota(one, cpu=draw(st.sampled_from(("2", "4", "64"))), **given) for one in names)
+    return a_cluster_queue(name, *quotas, parent=draw(st.sampled_from(("", "org"))))
 
 
 class ClusterMachine(RuleBasedStateMachine):
@@ -69,7 +70,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.cache = a_cache(
             nodes=[data.draw(tight_nodes(name)) for name in ("node-0", "node-1")],
             flavors=FLAVORS,
-            queues=[data.draw(tight_queues(name)) for name in ("team-a", "team-b")],
+            queues=[data.draw(parent_queues()), *(data.draw(tight_queues(name)) for name in ("team-a", "team-b"))],
             locals_=DOORS,
         )
         self.is_eager = is_eager

@@ -6,12 +6,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller.core.amounts import PODS
 from controller.core.decide import decide
 from controller.core.decisions import Plan
 from controller.core.nodes import NodeIndex
 from controller.core.pods import Pod
-from controller.core.queues import CapacityMode, QueueingStrategy
+from controller.core.queues import CapacityMode, ClusterQueue, QueueingStrategy
 from controller.core.snapshot import Snapshot
+from controller.core.tree_usage import TreeUsage
 from tests.support.builders import UNLIMITED, a_snapshot, a_workload
 from tests.support.strategies import DOORS, worlds
 
@@ -19,22 +21,30 @@ THOROUGH = settings(deadline=None, max_examples=200)
 World = tuple[Snapshot, list[Pod]]
 
 
+def leaves(world: Snapshot) -> list[ClusterQueue]:
+    return [queue for queue in world.cluster_queues.values() if not world.tree.children(queue.name)]
+
+
 def applied(world: Snapshot, plan: Plan, pods: list[Pod]) -> Snapshot:
     """The world in which the plan's workloads are admitted."""
     left = {pod.uid: pod for pod in pods}
-    usage, of_flavor = dict(world.usage), dict(world.flavor_usage)
+    usage, of_flavor = TreeUsage(world.tree), dict(world.flavor_usage)
+    for queue in leaves(world):
+        for quota in queue.flavors:
+            for resource in {*quota.nominal, PODS}:
+                usage.add(queue.name, quota.flavor, resource, world.usage.get((queue.name, quota.flavor, resource), 0))
     on_node = {node: dict(sums) for node, sums in world.node_used.items()}
     for admit in plan.admits:
         del left[admit.workload.uid]
         for resource, amount in admit.workload.kind.shape.requests:
-            charged, total = (admit.cluster_queue, admit.flavor, resource), (admit.flavor, resource)
-            usage[charged] = usage.get(charged, 0) + amount
+            total = (admit.flavor, resource)
+            usage.add(admit.cluster_queue, admit.flavor, resource, amount)
             of_flavor[total] = of_flavor.get(total, 0) + amount
             if admit.node is not None:
                 taken = on_node.setdefault(admit.node, {})
                 taken[resource] = taken.get(resource, 0) + amount
     fresh = a_snapshot(*left.values(), locals_=DOORS)
-    return replace(world, runs=fresh.runs, usage=usage, flavor_usage=of_flavor, node_used=on_node)
+    return replace(world, runs=fresh.runs, usage=usage.sums, flavor_usage=of_flavor, node_used=on_node)
 
 
 @THOROUGH
@@ -44,9 +54,14 @@ def test_nothing_is_given_twice(made: World, limit: int) -> None:
     plan = decide(world, limit=limit)
     after = applied(world, plan, pods)
     for queue in world.cluster_queues.values():
-        for quota in queue.flavors:
-            for resource, nominal in quota.nominal.items():
-                assert after.usage.get((queue.name, quota.flavor, resource), 0) <= nominal
+        for column in world.tree.columns(queue.name):
+            cell = world.tree.cell(queue.name, column)
+            assert cell is not None
+            borrowed = after.usage.get((queue.name, *column), 0) - cell.subtree
+            most = 0 if not queue.parent else cell.borrowing_limit
+            assert most is None or borrowed <= most
+        for resource, most in queue.limits.items():
+            assert after.usage.get((queue.name, "", resource), 0) <= most
     for flavor in world.flavors.values():
         for resource, capacity in flavor.static.items():
             assert after.flavor_usage.get((flavor.name, resource), 0) <= capacity

@@ -151,6 +151,18 @@ def a_quota(flavor: str = "spot", **nominal: str | int) -> FlavorQuota:
     return FlavorQuota(flavor, {resource: supply_amount(resource, text) for resource, text in given.items()})
 
 
+def a_tree_quota(
+    flavor: str = "spot", cpu: int = 8, *, borrow: int | None = None, lend: int | None = None
+) -> FlavorQuota:
+    """A quota of cpu, in thousandths, with the limits of a queue that has a parent."""
+    return FlavorQuota(
+        flavor,
+        {"cpu": cpu},
+        borrowing={} if borrow is None else {"cpu": borrow},
+        lending={} if lend is None else {"cpu": lend},
+    )
+
+
 def a_cluster_queue(name: str = "team-a", *quotas: FlavorQuota, **fields: Any) -> ClusterQueue:
     """A best-effort queue that every namespace may use, with 8 cpu of `spot` unless other quotas are given."""
     return ClusterQueue(name=name, flavors=quotas or (a_quota(),), **{"namespaces": EVERY_NAMESPACE, **fields})

@@ -256,10 +256,34 @@ FAULTY: tuple[Faulty, ...] = (
         'spec.flavors[0].resources[1].nominalQuota in body must be of type integer,string: "boolean"',
     ),
     Faulty(
-        "no flavors",
-        cluster_queue(flavors=[]),
-        "spec.flavors: []: must not be empty",
-        "spec.flavors: Invalid value: 0: spec.flavors in body should have at least 1 items",
+        "a borrowing limit without a parent",
+        cluster_queue(
+            flavors=[{"name": "spot", "resources": [{"name": "cpu", "nominalQuota": 1, "borrowingLimit": 1}]}]
+        ),
+        "spec.flavors[0].resources[0].borrowingLimit: 1: goes only with spec.parent: without one there is nobody to "
+        "borrow from or lend to",
+        "borrowingLimit goes only with spec.parent: without one there is nobody to borrow from or lend to",
+    ),
+    Faulty(
+        "a lending limit without a parent",
+        cluster_queue(
+            flavors=[{"name": "spot", "resources": [{"name": "cpu", "nominalQuota": 1, "lendingLimit": "0"}]}]
+        ),
+        'spec.flavors[0].resources[0].lendingLimit: "0": goes only with spec.parent: without one there is nobody to '
+        "borrow from or lend to",
+        "lendingLimit goes only with spec.parent: without one there is nobody to borrow from or lend to",
+    ),
+    Faulty(
+        "a limit named twice",
+        cluster_queue(limits=[{"name": "pods", "max": 1}, {"name": "pods", "max": 2}]),
+        'spec.limits[1].name: "pods": names a resource a second time; name each once',
+        'spec.limits[1]: Duplicate value: {"name":"pods"}',
+    ),
+    Faulty(
+        "a negative limit",
+        cluster_queue(limits=[{"name": "pods", "max": -1}]),
+        "spec.limits[0].max: -1: must not be negative",
+        "spec.limits[0].max: Invalid value: must not be negative",
     ),
     Faulty(
         "a flavor named twice",

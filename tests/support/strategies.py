@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from controller.core.keys import GATE
 from controller.core.labels import Operator, Requirement
 from controller.core.nodes import Node
 from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
+from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
 from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
 from controller.core.taints import Toleration
@@ -184,10 +185,31 @@ def quotas(flavor: str) -> st.SearchStrategy[FlavorQuota]:
 
 
 @st.composite
-def cluster_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
+def cluster_queues(draw: st.DrawFn, name: str, *, parents: tuple[str, ...] = ("", "org")) -> ClusterQueue:
     flavors = draw(st.permutations(("spot", "steady", "licence")))[: draw(st.integers(1, 3))]
-    strategy = draw(st.sampled_from((STRICT, a_cluster_queue().strategy)))
-    return a_cluster_queue(name, *(draw(quotas(flavor)) for flavor in flavors), strategy=strategy)
+    given, parent = [draw(quotas(flavor)) for flavor in flavors], draw(st.sampled_from(parents))
+    if parent:
+        given = [replace(quota, borrowing=draw(_some(quota)), lending=draw(_some(quota))) for quota in given]
+    return a_cluster_queue(
+        name,
+        *given,
+        parent=parent,
+        strategy=draw(st.sampled_from((STRICT, a_cluster_queue().strategy))),
+        limits=draw(st.sampled_from(({}, {}, {"pods": 2}))),
+        when_can_borrow=draw(st.sampled_from(WhenCanBorrow)),
+    )
+
+
+def _some(quota: FlavorQuota) -> st.SearchStrategy[dict[str, int]]:
+    """A limit on some of the resources."""
+    return st.dictionaries(st.sampled_from(sorted(quota.nominal)), st.sampled_from((0, 1_000, 4_000)), max_size=2)
+
+
+@st.composite
+def parent_queues(draw: st.DrawFn) -> ClusterQueue:
+    """The parent `org`, which may own something and limit its children."""
+    owned = tuple(draw(quotas("spot")) for _ in range(draw(st.integers(0, 1))))
+    return ClusterQueue(name="org", flavors=owned, limits=draw(st.sampled_from(({}, {}, {"pods": 3}))))
 
 
 @st.composite
@@ -207,13 +229,13 @@ DOORS = (a_local_queue("main", "team-a"), a_local_queue("side", "team-a"), a_loc
 
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Snapshot, list[Pod]]:
-    """A snapshot with two cluster queues behind three doors, and the pods that wait in it."""
+    """A snapshot with two cluster queues, related or not, behind three doors, and the pods that wait in it."""
     count = draw(st.integers(0, 12))
     pods = [draw(waiting_pods(f"p{number}")) for number in range(count)]
     return a_snapshot(
         *pods,
         nodes=[draw(nodes(f"node-{number}")) for number in range(draw(st.integers(0, 4)))],
         flavors=FLAVORS,
-        queues=[draw(cluster_queues("team-a")), draw(cluster_queues("team-b"))],
+        queues=[draw(parent_queues()), draw(cluster_queues("team-a")), draw(cluster_queues("team-b"))],
         locals_=DOORS,
     ), pods

@@ -133,7 +133,7 @@ def test_a_local_queue_is_taken_in_as_the_decision_reads_it() -> None:
 
 def test_a_faulty_object_is_kept_with_its_fault_and_put_right_later() -> None:
     kept = Kept()
-    kept.queues.upsert(a_read_queue(flavors=[]))
+    kept.queues.upsert(a_read_queue(flavors=None))
     assert kept.cache.cluster_queues == {}
     assert "spec.flavors" in kept.cache.faulty_queues["team-a"]
     assert kept.written.cluster_queues[("", "team-a")].fault == kept.cache.faulty_queues["team-a"]

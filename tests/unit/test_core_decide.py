@@ -123,7 +123,7 @@ def test_nothing_waiting_is_decided_completely_even_with_no_room() -> None:
             a_pod(),
             {"queues": [], "faulty_queues": {"team-a": "spec.flavors: bad"}},
             "QueueInvalid",
-            "spec.flavors: bad",
+            "ClusterQueue team-a cannot be used as written: spec.flavors: bad",
         ),
         (a_pod(), {"locals_": [a_local_queue(stop=HOLD)]}, "QueueStopped", "LocalQueue main has stopPolicy Hold"),
         (

@@ -9,8 +9,8 @@ from controller.core.directives import Directives
 from controller.core.labels import LabelSelector
 from controller.core.pod_policies import Mode, Policy, Target
 from controller.kube.errors import Forbidden, NotFound
+from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (
-    cluster_queue_status,
     flavor_status,
     local_queue_status,
     policy_status,
@@ -88,12 +88,17 @@ def test_a_cluster_queue_says_whether_it_admits(queue: Any, fault: str | None, e
     [
         (a_local_queue(), a_cluster_queue(), {}, ("True", "Ready", "Can submit workloads")),
         (None, a_cluster_queue(), {}, ("False", "Invalid", "the object cannot be read")),
-        (a_local_queue(), None, {}, ("False", "ClusterQueueNotUsable", "ClusterQueue team-a does not exist")),
+        (
+            a_local_queue(),
+            None,
+            {},
+            ("False", "ClusterQueueNotUsable", "ClusterQueue team-a of LocalQueue main does not exist"),
+        ),
         (
             a_local_queue(),
             None,
             {"team-a": "bad"},
-            ("False", "ClusterQueueNotUsable", "ClusterQueue team-a is invalid: bad"),
+            ("False", "ClusterQueueNotUsable", "ClusterQueue team-a cannot be used as written: bad"),
         ),
         (
             a_local_queue(stop=HOLD),
@@ -128,12 +133,15 @@ def test_a_local_queue_says_whether_it_leads_anywhere(
     assert active(local_queue_status(cache, an_entry(MAIN), NOW)) == expected
 
 
+USED = {"name": "cpu", "total": "2", "quota": "8", "borrowed": "0"}
+
+
 def test_queues_count_what_waits_is_reserved_and_runs() -> None:
     pods = [a_pod("q1"), a_pod("q2"), a_released_pod("r"), a_released_pod("n", node="node-1")]
     cache = a_cache(*pods, a_pod("side", queue="side"), locals_=[a_local_queue(), a_local_queue("side")])
     status = cluster_queue_status(cache, an_entry(), NOW)
     assert (status["pending"], status["reserved"], status["running"]) == (3, 1, 1)
-    assert status["flavorsUsage"] == [{"name": "spot", "resources": [{"name": "cpu", "total": "2", "quota": "8"}]}]
+    assert status["flavorsUsage"] == [{"name": "spot", "resources": [USED]}]
     local = local_queue_status(cache, an_entry(MAIN), NOW)
     assert (local["pending"], local["reserved"], local["running"]) == (2, 1, 1)
 
@@ -147,7 +155,7 @@ def test_a_queue_says_which_quotas_its_pods_as_they_are_now_exceed() -> None:
     condition = cluster_queue_status(cache, an_entry(), NOW)["conditions"][1]
     assert (condition["type"], condition["status"], condition["reason"]) == ("OverQuota", "True", "UsageAboveQuota")
     assert condition["message"] == (
-        "more is used than spec.flavors gives: flavor spot: 6500m of 4 cpu, flavor spot: 2Gi of 1Gi memory; "
+        "more is used than the queue may use: flavor spot: 6500m of 4 cpu, flavor spot: 2Gi of 1Gi memory; "
         "nothing is taken back, nothing more admitted"
     )
 

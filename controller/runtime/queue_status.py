@@ -1,0 +1,120 @@
+"""Status of a ClusterQueue: what it and the queues below it hold, use and borrow, and whether it can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from controller.api.cluster_queue import FLAVORS_REPORTED
+from controller.cache.cluster import ClusterCache
+from controller.cache.written import Entry
+from controller.core.amounts import format_amount
+from controller.core.doors import listed, tree_fault
+from controller.core.pods import Phase
+from controller.core.queues import ClusterQueue, StopPolicy
+from controller.core.quota_tree import Column
+from controller.runtime.status import Finding, Status, conditions
+
+
+def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a ClusterQueue's status should be."""
+    name = entry.key[1]
+    queue = cache.cluster_queues.get(name)
+    below = cache.tree.below(name)
+    return {
+        "pending": sum(cache.backlog.count(key) for one in below for key in cache.queues_of(one)),
+        "reserved": sum(cache.usage.counts[(one, Phase.RESERVED)] for one in below),
+        "running": sum(cache.usage.counts[(one, Phase.RUNNING)] for one in below),
+        "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
+        "limitsUsage": [] if queue is None else _limits_usage(cache, queue),
+        "conditions": conditions(entry, [_is_active(cache, entry, queue), *_over_quota(cache, queue)], now),
+    }
+
+
+def _flavors_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, Any]]:
+    """Its own flavors in their order, then those that only queues below it have."""
+    by_flavor: dict[str, list[str]] = {quota.flavor: list(quota.nominal) for quota in queue.flavors}
+    for flavor, resource in sorted(cache.tree.columns(queue.name)):
+        resources = by_flavor.setdefault(flavor, [])
+        if resource not in resources:
+            resources.append(resource)
+    return [
+        {"name": flavor, "resources": [_resource_usage(cache, queue, (flavor, resource)) for resource in resources]}
+        for flavor, resources in list(by_flavor.items())[:FLAVORS_REPORTED]
+    ]
+
+
+def _resource_usage(cache: ClusterCache, queue: ClusterQueue, column: Column) -> dict[str, str]:
+    resource = column[1]
+    cell = cache.tree.cell(queue.name, column)
+    total = sum(cache.usage.by_queue.get((one, *column), 0) for one in cache.tree.below(queue.name))
+    own = cell.subtree if cell is not None else 0
+    borrowed = max(0, cache.usage.in_tree.used(queue.name, *column) - own) if queue.parent else 0
+    return {
+        "name": resource,
+        "total": format_amount(resource, total),
+        "quota": format_amount(resource, own),
+        "borrowed": format_amount(resource, borrowed),
+    }
+
+
+def _limits_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, str]]:
+    return [
+        {
+            "name": resource,
+            "total": format_amount(resource, cache.usage.in_tree.used(queue.name, "", resource)),
+            "max": format_amount(resource, most),
+        }
+        for resource, most in queue.limits.items()
+    ]
+
+
+def _over_quota(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Finding]:
+    """Usage is what the pods as they are take: a quota that was lowered, or a pod that grew, can pass it."""
+    if queue is None:
+        return
+    over = [
+        f"flavor {flavor}: {format_amount(resource, used)} of {format_amount(resource, cell.potential)} {resource}"
+        for flavor, resource in cache.tree.columns(queue.name)
+        if (cell := cache.tree.cell(queue.name, (flavor, resource))) is not None
+        and (used := cache.usage.in_tree.used(queue.name, flavor, resource)) > cell.potential
+    ]
+    over += [
+        f"limit: {format_amount(resource, used)} of {format_amount(resource, most)} {resource}"
+        for resource, most in queue.limits.items()
+        if (used := cache.usage.in_tree.used(queue.name, "", resource)) > most
+    ]
+    if over:
+        text = f"more is used than the queue may use: {', '.join(over)}; nothing is taken back, nothing more admitted"
+        yield ("OverQuota", True, "UsageAboveQuota", text)
+
+
+def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) -> Finding:
+    if queue is None:
+        return ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    missing = [quota.flavor for quota in queue.flavors if quota.flavor not in cache.flavors]
+    if missing:
+        text = f"spec.flavors names {', '.join(missing)}, which does not exist or is invalid"
+        return ("Active", False, "FlavorNotFound", text)
+    fault = tree_fault(cache.tree, queue.name, cache.flavors)
+    if fault is not None:
+        return ("Active", False, "ParentNotUsable", fault)
+    if queue.stop is not StopPolicy.NONE:
+        return ("Active", False, "Stopped", f"spec.stopPolicy is {queue.stop}: nothing is admitted")
+    stopped = [one for one in cache.tree.path(queue.name) if cache.cluster_queues[one].stop is not StopPolicy.NONE]
+    if stopped:
+        text = f"ClusterQueue {stopped[0]}, above it, has stopPolicy {cache.cluster_queues[stopped[0]].stop}"
+        return ("Active", False, "ParentStopped", text)
+    children = cache.tree.children(queue.name)
+    if children:
+        return ("Active", True, "Ready", f"Shares quota among the queues below it: {listed(children)}")
+    return _takes_pods(queue)
+
+
+def _takes_pods(queue: ClusterQueue) -> Finding:
+    if not queue.flavors:
+        return ("Active", False, "NoFlavors", "spec.flavors is empty and no queue is below it: it can give nothing")
+    if queue.namespaces is None:
+        text = "spec.namespaceSelector is not set, so no namespace may use this queue; {} selects all"
+        return ("Active", False, "NoNamespaceSelected", text)
+    return ("Active", True, "Ready", "Can admit workloads")
