@@ -42,7 +42,7 @@ layers: $(VENV)/dev.stamp
 	@$(BIN)/lint-imports --no-logo
 
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
-	@$(BIN)/pytest tests/unit tests/property $(PYTEST)
+	@$(BIN)/pytest tests/unit tests/property tests/scenarios $(PYTEST)
 
 integration: oracle render ## Run the tests on the real control plane
 	@$(BIN)/pytest -m integration $(PYTEST)
