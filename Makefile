@@ -10,7 +10,7 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-u
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz mutants render bench-webhook \
+.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz fuzz-decide mutants render bench-webhook \
 	generate lock image clean
 
 help: ## Show this list
@@ -42,7 +42,7 @@ layers: $(VENV)/dev.stamp
 	@$(BIN)/lint-imports --no-logo
 
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
-	@$(BIN)/pytest tests/unit tests/property $(PYTEST)
+	@$(BIN)/pytest tests/unit tests/property tests/scenarios $(PYTEST)
 
 integration: oracle render ## Run the tests on the real control plane
 	@$(BIN)/pytest -m integration $(PYTEST)
@@ -58,6 +58,9 @@ oracle: sandbox ## Build what the tests ask for the apiserver's verdict on updat
 
 fuzz: oracle ## Hold may_change to the apiserver's validation (N=1000000 pairs, SEED=, FUZZ=--coverage)
 	@$(BIN)/python -m tests.differential.fuzz $(N) $(if $(SEED),--seed $(SEED)) $(FUZZ)
+
+fuzz-decide: $(VENV)/dev.stamp ## Hold the decision to the plain rules in small worlds (N=100000 worlds, SEED=)
+	@$(BIN)/python -m tests.oracle.fuzz $(N) $(if $(SEED),--seed $(SEED))
 
 mutants: oracle ## Break the rules on pods one at a time, to see the tests fail (minutes; ONLY="part of a name", JOBS=)
 	@$(BIN)/python -m tests.mutation $(if $(ONLY),"$(ONLY)") $(if $(JOBS),--jobs $(JOBS))

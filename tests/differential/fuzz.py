@@ -6,27 +6,24 @@ Ends with code 1 at the first disagreement, made small; what to do with it stand
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import secrets
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection, wait
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import click
 
-from controller.kube import clock
 from tests.differential import coverage, oracle
 from tests.differential.agreement import disagreements, report
 from tests.differential.oracle import Oracle
 from tests.differential.pairs import pairs
+from tests.support.shared_work import Judge, judge_all
 
 _BATCH = 2_500
-_SHOWN_EVERY = 5.0
 
 
 def main() -> int:
@@ -44,67 +41,20 @@ def main() -> int:
 
 
 def _judge(count: int, seed: int, program: Path, environment: dict[str, str]) -> int:
-    """Share the batches among processes and say how far they are."""
-    started = shown = clock.monotonic()
-    done, fault = 0, ""
     click.echo(f"{count} pairs, seed {seed}")
-    with _workers(seed, -(-count // _BATCH), program, environment) as pipes:
-        open_pipes = {*pipes}
-        while open_pipes and not fault:
-            for pipe in wait([*open_pipes]):
-                assert isinstance(pipe, Connection)
-                try:
-                    judged, fault = pipe.recv()
-                except EOFError:
-                    open_pipes.remove(pipe)
-                    continue
-                done += judged
-            if clock.monotonic() - shown > _SHOWN_EVERY:
-                shown = clock.monotonic()
-                click.echo(f"{done} of {count} pairs, {done / (shown - started):.0f} a second")
-    seconds = clock.monotonic() - started
-    result = "a disagreement" if fault else "no disagreement"
-    click.echo(f"{done} pairs in {seconds:.0f} s, {done / seconds:.0f} a second: {result}")
-    if fault:
-        click.echo(fault)
-    return 1 if fault or done < count else 0
+    return judge_all(count, -(-count // _BATCH), "pairs", partial(_judging, seed, program, environment))
 
 
 @contextmanager
-def _workers(seed: int, batches: int, program: Path, environment: dict[str, str]) -> Iterator[list[Connection]]:
-    cores = os.cpu_count() or 1
-    pipes, processes = [], []
-    for number in range(cores):
-        ours, theirs = multiprocessing.Pipe(duplex=False)
-        numbers = range(number, batches, cores)
-        process = multiprocessing.Process(target=_work, args=(theirs, seed, numbers, program, environment))
-        process.start()
-        theirs.close()
-        pipes.append(ours)
-        processes.append(process)
-    try:
-        yield pipes
-    finally:
-        for pipe in pipes:
-            # a worker that still has something to say ends on this
-            pipe.close()
-        for process in processes:
-            process.join()
+def _judging(seed: int, program: Path, environment: dict[str, str]) -> Iterator[Judge]:
+    with Oracle(program, {**os.environ, **environment}) as running:
 
+        def judge(number: int) -> tuple[int, str]:
+            batch = list(pairs(Random(f"{seed}/{number}"), _BATCH))  # noqa: S311 - cases, not secrets
+            different = disagreements(running, batch)
+            return len(batch), report(running, different[0]) if different else ""
 
-def _work(pipe: Connection, seed: int, numbers: range, program: Path, environment: dict[str, str]) -> None:
-    # Ctrl-C is for the parent, which closes the pipes
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with Oracle(program, {**os.environ, **environment}) as running:
-            for number in numbers:
-                batch = list(pairs(Random(f"{seed}/{number}"), _BATCH))  # noqa: S311 - cases, not secrets
-                different = disagreements(running, batch)
-                pipe.send((len(batch), report(running, different[0]) if different else ""))
-    except BrokenPipeError:
-        pass
-    finally:
-        pipe.close()
+        yield judge
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+"""A small world in the words of a scenario: what the core is given to read, and what people are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.core.keys import CLUSTER_QUEUE, FLAVOR
+from tests.oracle.worlds import TAINT, UNITS, Amounts, Flavor, Make, Node, Pod, Queue, Requirement, World
+
+Json = dict[str, Any]
+
+
+def document(world: World) -> Json:
+    """Return the world as a scenario has it, with its pods under `create`."""
+    return {
+        "namespaces": {name: dict(labels) for name, labels in world.namespaces.items()},
+        "flavors": {flavor.name: _flavor(flavor) for flavor in world.flavors},
+        "clusterQueues": {queue.name: _queue(queue) for queue in world.queues},
+        "localQueues": {
+            f"{door.namespace}/{door.name}": {
+                "clusterQueue": door.queue,
+                **({"stopPolicy": "Hold"} if door.is_held else {}),
+            }
+            for door in world.doors
+        },
+        "nodes": {node.name: _node(node) for node in world.nodes},
+        "foreign": {
+            one.name: {
+                **_amounts(one.requests),
+                "node": one.node,
+                **({"queue": "any", "labels": {CLUSTER_QUEUE: one.queue, FLAVOR: one.flavor}} if one.queue else {}),
+            }
+            for one in world.running
+        },
+        "create": {pod.name: _pod(pod) for pod in world.pods},
+    }
+
+
+def _amounts(amounts: Amounts) -> Json:
+    return {resource: f"{amount}{UNITS[resource]}" for resource, amount in amounts.items()}
+
+
+def _requirements(requirements: tuple[Requirement, ...]) -> list[Json]:
+    return [
+        {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+        for key, operator, values in requirements
+    ]
+
+
+def _flavor(flavor: Flavor) -> Json:
+    return {
+        **({"nodeLabels": dict(flavor.labels)} if flavor.labels else {}),
+        **({"nodeRequirements": _requirements(flavor.requirements)} if flavor.requirements else {}),
+        **({"tolerations": [{"key": TAINT, "operator": "Exists"}]} if flavor.tolerates else {}),
+        **({"capacity": {"mode": "Static", "static": _amounts(flavor.static)}} if flavor.static is not None else {}),
+    }
+
+
+def _queue(queue: Queue) -> Json:
+    selector: Json | None = None
+    if queue.namespaces is not None:
+        selector = {"matchExpressions": _requirements(queue.namespaces)} if queue.namespaces else {}
+    return {
+        "namespaceSelector": selector,
+        **({"queueingStrategy": "StrictFIFO"} if queue.is_strict else {}),
+        **({"stopPolicy": "Hold"} if queue.is_held else {}),
+        "quotas": {flavor: _amounts(amounts) for flavor, amounts in queue.quotas},
+    }
+
+
+def _node(node: Node) -> Json:
+    return {
+        **_amounts(node.amounts),
+        "labels": dict(node.labels),
+        **({"taints": [f"{TAINT}:NoSchedule"]} if node.is_tainted else {}),
+        **({} if node.is_ready else {"ready": False}),
+        **({"cordoned": True} if node.is_cordoned else {}),
+    }
+
+
+def _pod(pod: Pod) -> Json:
+    return {
+        **_make(pod.make),
+        "namespace": pod.namespace,
+        "queue": pod.queue,
+        "priority": pod.priority,
+        "created": f"2026-03-02T07:00:0{pod.created}Z",
+        **({"gates": ["example.com/other"]} if pod.has_foreign_gate else {}),
+    }
+
+
+def _make(make: Make) -> Json:
+    terms = [
+        " and ".join(" ".join(filter(None, (key, op, ",".join(values)))) for key, op, values in term)
+        for term in make.terms
+    ]
+    return {
+        **_amounts({resource: amount for resource, amount in make.requests.items() if amount}),
+        **({"nodeSelector": dict(make.selector)} if make.selector else {}),
+        **({"requires": terms} if terms else {}),
+        **({"tolerations": [{"key": TAINT, "operator": "Exists"}]} if make.tolerates else {}),
+    }

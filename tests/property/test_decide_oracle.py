@@ -1,0 +1,121 @@
+"""The decision agrees with the plain rules (`tests/oracle`), in 2,000 small worlds at every run."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections import Counter
+from random import Random
+
+import pytest
+import yaml
+
+from controller.core.decide import decide
+from controller.core.decisions import Plan, Wait
+from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
+from tests.oracle import agreement
+from tests.oracle.agreement import Decided, decided, disagreement, report, smallest
+from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Queue, World, draw_world
+
+_BATCHES, _BATCH = 20, 100
+SEED = 0 if "CI" in os.environ else secrets.randbits(32)
+"""CI judges a change by what it changes; elsewhere the search goes on."""
+NOT_DRAWN = {Reason.INVALID_REQUESTS, Reason.UNSUPPORTED_RESOURCE_CLAIMS, Reason.PATCH_REJECTED, Reason.PENDING}
+"""What comes of a pod's form or of the past, and not of the decision."""
+
+
+@pytest.mark.parametrize("number", range(_BATCHES))
+def test_what_is_decided_is_what_the_rules_say(number: int) -> None:
+    chance = Random(f"{SEED}/{number}")  # noqa: S311 - cases, not secrets
+    for _ in range(_BATCH):
+        world = draw_world(chance)
+        assert not disagreement(world), f"seed {SEED}\n{report(world)}"
+
+
+def test_the_worlds_that_are_drawn_come_to_everything() -> None:
+    chance = Random(0)  # noqa: S311
+    seen: Counter[str] = Counter()
+    for _ in range(500):
+        found = decided(draw_world(chance))
+        seen.update(found.waiting.values())
+        seen["admitted"] += len(found.admitted)
+    assert {reason for reason in Reason if reason not in NOT_DRAWN} <= seen.keys()
+    assert seen["admitted"] > seen.total() / 6
+
+
+# -- what the oracle itself notices --------------------------------------------------------------------------------
+
+
+def a_world(*pods: Pod, **cpu: int) -> World:
+    """One node, and one queue behind one door; both have 2 cpu unless said otherwise."""
+    return World(
+        pods=pods,
+        running=(),
+        nodes=(Node("one", {}, {"cpu": cpu.get("node", 2000), "pods": 9}),),
+        flavors=(Flavor("first", {}),),
+        queues=(Queue("queue", (("first", {"cpu": cpu.get("quota", 2000)}),)),),
+        doors=(Door("dev", "queue", "queue"),),
+        namespaces={"dev": {}},
+    )
+
+
+def a_waiting_pod(name: str, cpu: int = 1000, *, created: int = 0) -> Pod:
+    return Pod(name, "dev", "queue", _asking({"cpu": cpu}), priority=0, created=created, has_foreign_gate=False)
+
+
+def _asking(amounts: Amounts) -> Make:
+    return Make(amounts, {}, (), tolerates=False)
+
+
+ONE, TWO = a_waiting_pod("pod-1"), a_waiting_pod("pod-2", created=1)
+LARGE = a_waiting_pod("pod-3", 3000, created=2)
+
+
+@pytest.mark.parametrize(
+    ("world", "said", "told"),
+    [
+        (a_world(ONE), Decided((), {"pod-1": "NoCapacity"}), "pod-1: waits with NoCapacity; by the rules it goes"),
+        (a_world(ONE), Decided((("pod-1", "second", "one"),), {}), "pod-1: went onto .*; by the rules it goes onto"),
+        (a_world(ONE), Decided((("pod-1", "first", "two"),), {}), "pod-1: went onto .*on .'one'"),
+        (a_world(ONE), Decided((("pod-1", "first", None),), {}), "pod-1: went onto .*on .'one'"),
+        (
+            a_world(ONE, TWO),
+            Decided((("pod-2", "first", "one"), ("pod-1", "first", "one")), {}),
+            r"admitted in the order \['pod-2', 'pod-1'\]; the rules: \['pod-1', 'pod-2'\]",
+        ),
+        (
+            a_world(ONE, TWO, quota=1000),
+            Decided((("pod-1", "first", "one"), ("pod-2", "first", "one")), {}),
+            r"pod-2: went onto .*; by the rules it waits with \['QuotaExceeded'\]",
+        ),
+        (
+            a_world(ONE, TWO, node=1000),
+            Decided((("pod-1", "first", "one"),), {"pod-2": "QuotaExceeded"}),
+            r"pod-2: waits with QuotaExceeded; by the rules with \['NoCapacity'\]",
+        ),
+        (
+            a_world(ONE, TWO, quota=500),
+            Decided((), {"pod-1": "NeverFits", "pod-2": "QuotaExceeded"}),
+            "pod-2: waits with QuotaExceeded, another pod that is just alike with NeverFits",
+        ),
+    ],
+)
+def test_a_wrong_decision_is_noticed(monkeypatch: pytest.MonkeyPatch, world: World, said: Decided, told: str) -> None:
+    assert not disagreement(world)
+    monkeypatch.setattr(agreement, "decided", lambda _: said)
+    with pytest.raises(AssertionError, match=told):
+        assert not disagreement(world), disagreement(world)
+
+
+def test_a_disagreement_is_shown_as_the_smallest_scenario_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def admitting_one(snapshot: Snapshot, *, limit: int) -> Plan:
+        admits = decide(snapshot, limit=limit).admits[:1]
+        return Plan(admits, {kind: Wait(Reason.NO_CAPACITY) for kind in snapshot.runs}, is_complete=True)
+
+    monkeypatch.setattr(agreement, "decide", admitting_one)
+    world = a_world(ONE, TWO, LARGE, node=8000, quota=8000)
+    assert len(smallest(world).pods) == 2
+    told, _, scenario = report(world).partition("\n\n")
+    assert told == "pod-3: waits with NoCapacity; by the rules it goes onto first, on ('one',)"
+    assert yaml.safe_load(scenario)["steps"][0]["create"].keys() == {"pod-2", "pod-3"}

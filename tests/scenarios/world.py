@@ -1,0 +1,244 @@
+"""The cluster of a scenario: objects as JSON, the cache that reads them, and decisions until nothing moves any more.
+
+All goes the way it goes in the controller: documents are decoded by `kube.decode` and `cache.written`, handed over by
+`cache.sinks`, decided on by the one `decide`, and released by the real release patch, which is applied to the document
+as the apiserver applies it. What this stands in for is the apiserver, the executor and the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from msgspec import Raw
+
+from controller.cache import sinks
+from controller.cache.cluster import ClusterCache
+from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.core.decide import decide
+from controller.core.decisions import Admit, Wait
+from controller.core.pods import Phase, Pod
+from controller.core.reasons import Reason
+from controller.core.release_patch import Admission, release_patch
+from controller.kube.clock import rfc3339
+from controller.kube.decode import PodDecoder, decode_node
+from tests.scenarios.model import Json
+from tests.support.json_patch import patched
+
+_UNLIMITED = 10_000
+_ROUNDS = 100
+_FULL_PASS_SECONDS = 10.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+"""As the executor: a refused release is tried again after 1 s, then twice that, at most a minute."""
+
+_READERS = {"ResourceFlavor": read_flavor, "ClusterQueue": read_cluster_queue, "LocalQueue": read_local_queue}
+
+
+class Restless(Exception):
+    """Decisions do not come to an end."""
+
+
+class ShortcutDiffers(Exception):
+    """What the incremental decision left waiting is admitted by a look at everything, or by a restarted controller."""
+
+
+@dataclass(slots=True)
+class _Mind:
+    """What a controller has in memory, and a restart loses."""
+
+    cache: ClusterCache = field(default_factory=lambda: ClusterCache(lambda: None))
+    written: Written = field(default_factory=Written)
+    decode: PodDecoder = field(default_factory=PodDecoder)
+
+    def read(self, kind: str, document: Json) -> Read:
+        """Take one of our objects in."""
+        read = _READERS[kind](Raw(orjson.dumps(document)))
+        self._sink(kind).upsert(read)
+        return read
+
+    def forget(self, kind: str, document: Json) -> None:
+        """One of our objects is gone."""
+        self._sink(kind).remove(_READERS[kind](Raw(orjson.dumps(document))))
+
+    def _sink(self, kind: str) -> sinks.ObjectSink:
+        match kind:
+            case "ResourceFlavor":
+                return sinks.flavor_sink(self.cache, self.written)
+            case "ClusterQueue":
+                return sinks.cluster_queue_sink(self.cache, self.written)
+            case _:
+                return sinks.local_queue_sink(self.cache, self.written)
+
+
+class Cluster:
+    """Documents by name, and a controller that has read them. `now` is in epoch seconds."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+        self.objects: dict[tuple[str, str], Json] = {}
+        self.namespaces: dict[str, dict[str, str]] = {}
+        self.nodes: dict[str, Json] = {}
+        self.pods: dict[str, Json] = {}
+        self.refused: dict[str, str] = {}
+        self._mind = _Mind()
+        self._version = 0
+        self._looked_at = now
+        self._retries: dict[str, float] = {}
+
+    @property
+    def cache(self) -> ClusterCache:
+        """What the controller knows."""
+        return self._mind.cache
+
+    @property
+    def written(self) -> Written:
+        """Our objects as the controller read them, for their status."""
+        return self._mind.written
+
+    # -- what happens ----------------------------------------------------------------------------------------------
+
+    def put_object(self, kind: str, key: str, document: Json) -> str | None:
+        """Create or change one of our objects; return the fault that keeps it from being read."""
+        former = self.objects.get((kind, key))
+        metadata = {**document["metadata"], "uid": key, "generation": 1}
+        if former is not None:
+            metadata["generation"] = former["metadata"]["generation"] + 1
+        self.objects[kind, key] = {**document, "metadata": metadata}
+        return self._mind.read(kind, self.objects[kind, key]).entry.fault
+
+    def drop_object(self, kind: str, key: str) -> None:
+        """Delete one of our objects."""
+        self._mind.forget(kind, self.objects.pop((kind, key)))
+
+    def put_namespace(self, name: str, labels: dict[str, str] | None) -> None:
+        """Create, change or (None) delete a namespace."""
+        if labels is None:
+            self.namespaces.pop(name, None)
+        else:
+            self.namespaces[name] = labels
+        self.cache.set_namespace(name, labels)
+
+    def put_node(self, name: str, document: Json) -> None:
+        """Create or change a node."""
+        self.nodes[name] = document
+        self.cache.put_node(decode_node(orjson.dumps(document)))
+
+    def drop_node(self, name: str) -> None:
+        """Remove a node; what ran there stays until somebody deletes it."""
+        del self.nodes[name]
+        self.cache.drop_node(name)
+
+    def put_pod(self, document: Json) -> None:
+        """Create or change a pod."""
+        self._version += 1
+        metadata = {**document["metadata"], "resourceVersion": str(self._version)}
+        metadata["generation"] = metadata.get("generation", 0) + 1
+        self.pods[metadata["name"]] = {**document, "metadata": metadata}
+        self.cache.put_pod(self._read(self.pods[metadata["name"]]))
+
+    def drop_pod(self, name: str) -> None:
+        """Take a pod away at once."""
+        self.cache.drop_pod(self.pods.pop(name)["metadata"]["uid"])
+
+    def pod(self, name: str) -> Pod:
+        """Return a pod as the controller reads it."""
+        return self._read(self.pods[name])
+
+    def restart(self) -> None:
+        """Forget all that is not in the apiserver, and list it."""
+        self._mind = self._fresh()
+        self._retries.clear()
+        self._looked_at = self.now
+
+    # -- what comes of it ------------------------------------------------------------------------------------------
+
+    def settle(self) -> list[tuple[str, Admit]]:
+        """Decide until nothing moves; return who was released, by name, in order.
+
+        Then look at everything anew, as the controller does every 10 s, which admits nobody else and brings the
+        figures of the sentences up to date; a controller that starts now must find nothing either.
+        """
+        for name in [name for name, at in self._retries.items() if at <= self.now]:
+            del self._retries[name]
+            if name in self.pods:
+                self.cache.retry(self.pods[name]["metadata"]["uid"])
+        if self.now - self._looked_at >= _FULL_PASS_SECONDS:
+            self._look_anew()
+        released = self._decide_to_rest()
+        self._look_anew()
+        more = [name for name, _ in self._decide_to_rest()]
+        if more:
+            raise ShortcutDiffers(f"a look at everything admits {', '.join(more)}; the incremental decision did not")
+        self._compare_with_restarted()
+        return released
+
+    def waits(self) -> dict[str, Wait]:
+        """Who waits, by name, and why."""
+        backlog = {name: self.cache.backlog.get(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
+        return {name: self.cache.reasons.of(one.kind) for name, one in backlog.items() if one is not None}
+
+    def _look_anew(self) -> None:
+        self._looked_at = self.now
+        self.cache.reopen_all()
+
+    def _decide_to_rest(self) -> list[tuple[str, Admit]]:
+        released: list[tuple[str, Admit]] = []
+        for _ in range(_ROUNDS):
+            plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
+            self.cache.absorb(plan)
+            if plan.is_complete and not plan.admits:
+                return released
+            released += [(name, admit) for admit in plan.admits if (name := self._release(admit))]
+        raise Restless(f"{_ROUNDS} decisions in a row admitted something")
+
+    def _release(self, admit: Admit) -> str:
+        """Do what the executor does with an admission; return the pod's name, or nothing where it was refused."""
+        pod = self.cache.pods[admit.workload.uid]
+        refusal = self.refused.get(pod.name)
+        if refusal is not None:
+            times = self.cache.reject(pod.uid, refusal)
+            self._retries[pod.name] = self.now + min(_FIRST_PAUSE * 2 ** (times - 1), _LONGEST_PAUSE)
+            return ""
+        admission = Admission(admit.cluster_queue, at=rfc3339(self.now), by="controller")
+        patch = release_patch(pod, self.cache.flavors[admit.flavor], admission, node=admit.node)
+        self.put_pod(patched(self.pods[pod.name], patch))
+        self.cache.settle(pod.uid)
+        return pod.name
+
+    def _compare_with_restarted(self) -> None:
+        """The truth is in the pods: who reads them all for the first time admits nobody that we let wait.
+
+        Refusals alone are not kept: where one is remembered, whoever starts tries again.
+        """
+        cache = self._fresh().cache
+        more = [cache.pods[admit.workload.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
+        if more and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
+            raise ShortcutDiffers(f"a controller that starts now admits {', '.join(more)}")
+        mine, theirs = self.cache.usage.by_queue, cache.usage.by_queue
+        if mine != theirs:
+            raise ShortcutDiffers(f"a controller that starts now counts {theirs}; the one that was there {mine}")
+
+    def _fresh(self) -> _Mind:
+        mind = _Mind()
+        for name, labels in self.namespaces.items():
+            mind.cache.set_namespace(name, labels)
+        for node in self.nodes.values():
+            mind.cache.put_node(decode_node(orjson.dumps(node)))
+        for (kind, _), document in self.objects.items():
+            mind.read(kind, document)
+        for pod in self.pods.values():
+            mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
+        return mind
+
+    def _read(self, document: Json) -> Pod:
+        return self._mind.decode(orjson.dumps(document))
+
+    def is_queued(self, name: str) -> bool:
+        """Whether the pod still carries our gate and lives."""
+        return self.pod(name).phase is Phase.QUEUED
+
+    def change_pod(self, name: str, **parts: Any) -> None:
+        """Lay parts over metadata, spec and status of a pod."""
+        document = self.pods[name]
+        self.put_pod({**document, **{part: {**document.get(part, {}), **of_it} for part, of_it in parts.items()}})
