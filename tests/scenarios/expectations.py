@@ -12,7 +12,7 @@ from controller.core.amounts import QuantityError, demand_amount, format_amount
 from controller.core.decisions import Admit, Wait
 from controller.core.reasons import Reason
 from controller.core.wording import describe
-from controller.runtime import status
+from controller.runtime import queue_status, status
 from tests.scenarios.events import Stage
 from tests.scenarios.model import ScenarioError, Step
 
@@ -149,7 +149,7 @@ def read_status(stage: Stage, subject: str) -> dict[str, Any]:
     written, cache, now = stage.cluster.written, stage.cluster.cache, stage.cluster.now
     tables = {
         "ResourceFlavor": (written.flavors, status.flavor_status),
-        "ClusterQueue": (written.cluster_queues, status.cluster_queue_status),
+        "ClusterQueue": (written.cluster_queues, queue_status.cluster_queue_status),
         "LocalQueue": (written.local_queues, status.local_queue_status),
     }
     if kind not in tables:
