@@ -33,9 +33,7 @@ class WebhookMetrics:
             ["endpoint", "result"],
             registry=self.registry,
         )
-        for endpoint, results in _RESULTS.items():
-            for result in results:
-                self.reviews.labels(endpoint, result)
+        self._reviews = {(e, r): self.reviews.labels(e, r) for e, results in _RESULTS.items() for r in results}
         self.policies = Counter(
             "penstock_webhook_policies_total",
             "Pod scheduling policies that concerned a pod, or a template, by policy and by what became of it.",
@@ -50,6 +48,7 @@ class WebhookMetrics:
             registry=self.registry,
             buckets=_BUCKETS,
         )
+        self._seconds = {endpoint: self.seconds.labels(endpoint) for endpoint in _RESULTS}
         self.source_up = Gauge(
             "penstock_webhook_source_up",
             "1 while what the webhook knows of a resource is kept up by a watch, else 0.",
@@ -74,6 +73,14 @@ class WebhookMetrics:
             ["name"],
             registry=self.registry,
         )
+
+    def count_review(self, endpoint: str, result: str) -> None:
+        """Count a review and what came of it."""
+        self._reviews[endpoint, result].inc()
+
+    def observe_review(self, endpoint: str, seconds: float) -> None:
+        """Note how long a review took."""
+        self._seconds[endpoint].observe(seconds)
 
     def count_policy(self, policy: str, result: str) -> None:
         """Count what became of a policy, by itself or, beyond a thousand of them, with the others."""

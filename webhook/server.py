@@ -78,11 +78,11 @@ class _Reviews:
         try:
             review, judge = read_body(await request.read())
         except Unreadable as error:
-            self._metrics.reviews.labels(endpoint, "unreadable").inc()
+            self._metrics.count_review(endpoint, "unreadable")
             _log.warning("unreadable_object", error=str(error), uid=error.uid, bytes=request.content_length)
             return _json(write(error.uid, Answer(denial=str(error))))
         except (BadReview, web.HTTPRequestEntityTooLarge) as error:
-            self._metrics.reviews.labels(endpoint, "bad").inc()
+            self._metrics.count_review(endpoint, "bad")
             _log.warning("bad_review", error=str(error), bytes=request.content_length)
             status = 400 if isinstance(error, BadReview) else error.status
             return web.Response(status=status, text=str(error))
@@ -90,14 +90,14 @@ class _Reviews:
             answer = judge(self._world if self._completed is None else await self._completed(review))
         except Exception:  # noqa: BLE001 - the top frame of a review
             # what nobody thought of is seen, and the failure policy decides
-            self._metrics.reviews.labels(endpoint, "error").inc()
+            self._metrics.count_review(endpoint, "error")
             _log.exception("review_failed", uid=review.uid, namespace=review.namespace, user=review.user)
             return web.Response(status=500, text="Penstock failed at this review; its log says how")
-        self._metrics.reviews.labels(endpoint, _result(endpoint, review, answer)).inc()
+        self._metrics.count_review(endpoint, _result(endpoint, review, answer))
         for policy, result in answer.counted:
             self._metrics.count_policy(policy, result)
         body = write(review.uid, answer)
-        self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - began)
+        self._metrics.observe_review(endpoint, time.perf_counter() - began)
         return _json(body)
 
 

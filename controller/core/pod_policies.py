@@ -97,27 +97,33 @@ def order_key(policy: Policy) -> tuple[bool, int, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one policy came to."""
+    """What one policy came to; `result` is the verdict in a word."""
 
     policy: Policy
     merge: Merge
+    result: Result = field(init=False)
 
-    @property
-    def result(self) -> Result:
-        """The verdict in a word."""
-        done, enforced = self.merge, self.policy.mode is Mode.ENFORCE
-        if done.fault is not None or (done.conflicts and self.policy.on_conflict is OnConflict.REJECT):
-            return Result.REFUSED if enforced else Result.WOULD_REFUSE
-        if done.conflicts:
-            return Result.CONFLICT if enforced else Result.WOULD_CONFLICT
-        if done.changed:
-            return Result.CHANGED if enforced else Result.WOULD_CHANGE
-        return Result.UNCHANGED
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "result", _result(self.policy, self.merge))
 
     @property
     def reasons(self) -> str:
         """Why something was left out, or the pod refused."""
-        return "; ".join((*(conflict.text for conflict in self.merge.conflicts), *filter(None, (self.merge.fault,))))
+        done = self.merge
+        if not done.conflicts:
+            return done.fault or ""
+        return "; ".join((*(conflict.text for conflict in done.conflicts), *filter(None, (done.fault,))))
+
+
+def _result(policy: Policy, done: Merge) -> Result:
+    enforced = policy.mode is Mode.ENFORCE
+    if done.fault is not None or (done.conflicts and policy.on_conflict is OnConflict.REJECT):
+        return Result.REFUSED if enforced else Result.WOULD_REFUSE
+    if done.conflicts:
+        return Result.CONFLICT if enforced else Result.WOULD_CONFLICT
+    if done.changed:
+        return Result.CHANGED if enforced else Result.WOULD_CHANGE
+    return Result.UNCHANGED
 
 
 @dataclass(frozen=True, slots=True)
