@@ -14,6 +14,7 @@ from tests.scenarios.world import Cluster
 
 _DURATION = re.compile(r"\+(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _SECONDS = (86400, 3600, 60, 1)
+_RANGE = re.compile(r"(.+)-(\d+)\.\.(\d+)")
 _UIDS = 1_000_000
 _KINDS: dict[str, tuple[str, Callable[[str, Form], Json]]] = {
     "flavors": ("ResourceFlavor", forms.flavor_document),
@@ -40,16 +41,21 @@ class Stage:
             getattr(self, f"_{attribute(event)}")(value)
 
     def names(self, listed: Iterable[str]) -> list[str]:
-        """The pods that names and names of groups stand for."""
+        """The pods that are there of those that names, groups (`train`) and ranges (`train-2..5`) stand for."""
         found = []
-        for name in listed:
-            if name in self.cluster.pods:
-                found.append(name)
-            elif name in self.groups:
-                found += [member for member in self.groups[name] if member in self.cluster.pods]
-            else:
-                raise ScenarioError(f"{name}: no pod and no group of that name is there")
+        for given in listed:
+            there = [name for name in self.meant(given) if name in self.cluster.pods]
+            if not there and given not in self.groups:
+                raise ScenarioError(f"{given}: no pod and no group of that name is there")
+            found += there
         return found
+
+    def meant(self, given: str) -> list[str]:
+        """The names that a name, a group or a range stands for, whether such pods are there or not."""
+        ranged = _RANGE.fullmatch(given)
+        if ranged is not None and given not in self.cluster.pods:
+            return [f"{ranged[1]}-{number}" for number in range(int(ranged[2]), int(ranged[3]) + 1)]
+        return self.groups[given] if given in self.groups and given not in self.cluster.pods else [given]
 
     # -- time and objects ------------------------------------------------------------------------------------------
 
@@ -60,6 +66,7 @@ class Stage:
             later = self.cluster.now + sum(int(n or 0) * size for n, size in zip(match.groups(), _SECONDS, strict=True))
         else:
             later = _moment(value)
+        # the time of a world comes before its objects, and may be before the usual one
         if later < self.cluster.now and self.cluster.objects:
             raise ScenarioError(f"time: {value!r}: it is {rfc3339(self.cluster.now)} already")
         self.cluster.now = later
@@ -209,12 +216,11 @@ class Stage:
     def _refuse(self, value: dict[str, str]) -> None:
         """The apiserver answers the release of these with an error, from now on."""
         for given, text in value.items():
-            members = self.groups.get(given, [given])
-            self.cluster.refused.update(dict.fromkeys(members, text))
+            self.cluster.refused.update(dict.fromkeys(self.meant(given), text))
 
     def _accept(self, names: list[str]) -> None:
         for given in names:
-            for name in self.groups.get(given, [given]):
+            for name in self.meant(given):
                 if self.cluster.refused.pop(name, None) is None:
                     raise ScenarioError(f"{name}: is not refused")
 

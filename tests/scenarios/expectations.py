@@ -53,13 +53,10 @@ def sentence(wait: Wait) -> str:
 
 
 def _expand(stage: Stage, expected: Mapping[str, str]) -> dict[str, str]:
-    """What is expected of each pod; a group speaks for the members that are not named themselves."""
+    """What is expected of each pod; a group or range speaks for the members that are not named themselves."""
     result: dict[str, str] = {}
     for given, text in expected.items():
-        if given in stage.groups and given not in stage.cluster.pods:
-            result.update({name: text for name in stage.groups[given] if name not in expected})
-        else:
-            result[given] = text
+        result.update({name: text for name in stage.meant(given) if name == given or name not in expected})
     return result
 
 
