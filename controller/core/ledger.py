@@ -29,11 +29,12 @@ class Ledger:
     def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, shape: Shape) -> Blocker | None:
         """Return the first resource (by name) whose quota does not allow one more of this shape, else None.
 
-        A resource without a quota is not given at all, `pods` apart: pods are only counted where a quota says so.
+        What no waiting would change is told before what is short for now. A resource without a quota is not given at
+        all, `pods` apart: pods are only counted where a quota says so.
         """
+        counted: list[tuple[str, int]] = []
         for resource, need in shape.requests:
-            column = (quota.flavor, resource)
-            cell = self._snapshot.tree.cell(queue.name, column) if resource in quota.nominal else None
+            cell = self._snapshot.tree.cell(queue.name, (quota.flavor, resource)) if resource in quota.nominal else None
             if cell is None:
                 if resource == PODS:
                     continue
@@ -41,7 +42,9 @@ class Ledger:
             if need > cell.potential:
                 detail = "more than its quota and all that it may borrow" if queue.parent else _MORE_THAN_ALL
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, cell.potential, detail, queue.name)
-            room = self.usage.room(queue.name, column)
+            counted.append((resource, need))
+        for resource, need in counted:
+            room = self.usage.room(queue.name, (quota.flavor, resource))
             if need > room.amount:
                 reason = Reason.QUOTA_EXCEEDED if room.at == queue.name else Reason.PARENT_QUEUE_LIMIT
                 return Blocker(quota.flavor, reason, resource, need, room.amount, at=room.at)
