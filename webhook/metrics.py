@@ -27,18 +27,18 @@ class WebhookMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.reviews = Counter(
+        self.reviews = self._counter(
             "penstock_webhook_reviews_total",
             "Admission reviews, by endpoint and result: changed, unchanged or allowed; denied, unreadable, bad, error.",
-            ["endpoint", "result"],
-            registry=self.registry,
+            "endpoint",
+            "result",
         )
         self._reviews = {(e, r): self.reviews.labels(e, r) for e, results in _RESULTS.items() for r in results}
-        self.policies = Counter(
+        self.policies = self._counter(
             "penstock_webhook_policies_total",
             "Pod scheduling policies that concerned a pod, or a template, by policy and by what became of it.",
-            ["policy", "result"],
-            registry=self.registry,
+            "policy",
+            "result",
         )
         self._counted: dict[str, dict[str, Counter]] = {}
         self.seconds = Histogram(
@@ -49,30 +49,33 @@ class WebhookMetrics:
             buckets=_BUCKETS,
         )
         self._seconds = {endpoint: self.seconds.labels(endpoint) for endpoint in _RESULTS}
-        self.source_up = Gauge(
+        self.source_up = self._gauge(
             "penstock_webhook_source_up",
             "1 while what the webhook knows of a resource is kept up by a watch, else 0.",
-            ["resource"],
-            registry=self.registry,
+            "resource",
         )
-        self.source_stale_seconds = Gauge(
+        self.source_stale_seconds = self._gauge(
             "penstock_webhook_source_stale_seconds",
             "For how long what the webhook knows of a resource may be out of date; 0 while its watch works.",
-            ["resource"],
-            registry=self.registry,
+            "resource",
         )
-        self.policies_not_in_effect = Gauge(
+        self.policies_not_in_effect = self._gauge(
             "penstock_webhook_policies_not_in_effect",
             "Policies that break the rules of their kind, so that they give and allow nothing, by kind and name.",
-            ["kind", "name"],
-            registry=self.registry,
+            "kind",
+            "name",
         )
-        self.missing_defaults = Gauge(
+        self.missing_defaults = self._gauge(
             "penstock_webhook_missing_default_runtime_class",
             "Default RuntimeClasses, of the cluster or of namespaces, that do not exist, by name.",
-            ["name"],
-            registry=self.registry,
+            "name",
         )
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(name, text, labels, registry=self.registry)
 
     def count_review(self, endpoint: str, result: str) -> None:
         """Count a review and what came of it."""

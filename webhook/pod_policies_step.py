@@ -68,10 +68,7 @@ def merge_policies(
     counted = tuple((verdict.policy.key, verdict.result.value) for verdict in outcome.verdicts)
     if outcome.refusal is not None:
         return Answer(denial=outcome.refusal, counted=counted, audit=_audit(outcome), outcome=outcome)
-    noted = entries(request.pod, scheduling=False)
-    brought = [policy for policy in from_template if policy.key in noted]
-    held = _held(request, world, outcome.pod, brought) if brought else ()
-    right = [policy.key for policy in sorted((*_at_work(outcome, noted), *held), key=order_key)]
+    right = _right(request, world, outcome, from_template)
     operations, stripped = with_entries(request.pod, right, scheduling=False, known=known)
     return Answer(
         operations=(*directives.patch(spec, pod, outcome.pod), *operations),
@@ -80,6 +77,14 @@ def merge_policies(
         counted=counted,
         outcome=outcome,
     )
+
+
+def _right(request: Request, world: World, outcome: Outcome, from_template: Iterable[Policy]) -> list[str]:
+    """The names that are rightly noted on the pod."""
+    noted = entries(request.pod, scheduling=False)
+    brought = [policy for policy in from_template if policy.key in noted]
+    held = _held(request, world, outcome.pod, brought) if brought else ()
+    return [policy.key for policy in sorted((*_at_work(outcome, noted), *held), key=order_key)]
 
 
 def _selected(request: Request, world: World, policies: Iterable[Policy]) -> list[Policy]:

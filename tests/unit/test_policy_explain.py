@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
-import yaml
 
-from controller.cli.main import run
 from controller.cli.policy.changes import NOTHING, Change, changes, shown
 from controller.cli.policy.surroundings import NOT_ASKED
 from controller.cli.policy.trace import TITLES
@@ -19,7 +14,8 @@ from controller.core.keys import FLAVOR, GATE, POLICIES, QUEUE_NAME, QUEUEING
 from controller.kube.manifests import load_documents
 from tests.support.api_objects import Json, cluster_pod_policy, local_queue, node_terms, pod_policy, requirement
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
-from tests.support.policy_files import SPOT, a_namespace, a_pod, write
+from tests.support.policy_commands import ExplainTool, step
+from tests.support.policy_files import SPOT, a_namespace, a_pod
 from webhook.steps import CHAIN
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -29,49 +25,16 @@ TERM = {"matchExpressions": [requirement("In", "a")]}
 TEMPLATE: Json = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "none"}]}}
 
 
-class Stdin(io.StringIO):
-    name = "<stdin>"
-
-
-class Tool:
-    """The command in a folder of its own."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder = folder
-        self._capsys = capsys
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        code = run(["policy", "explain", *arguments])
-        out, err = self._capsys.readouterr()
-        return code, out, err
-
-    def text(self, pod: Any, *objects: Json, arguments: tuple[str, ...] = ()) -> tuple[int, str, str]:
-        file = write(self.folder / "pod.yaml", *(pod if isinstance(pod, list) else [pod]))
-        write(self.folder / "objects.yaml", *(objects or (a_namespace("default"),)))
-        return self("-f", str(file), "--objects", str(self.folder / "objects.yaml"), *arguments)
-
-    def answer(self, pod: Any, *objects: Json, arguments: tuple[str, ...] = ()) -> Json:
-        code, out, err = self.text(pod, *objects, arguments=("-o", "json", *arguments))
-        assert err == ""
-        (found,) = orjson.loads(out)["pods"]
-        assert code == (1 if found["result"] == "refused" else 0)
-        return dict(found)
-
-
 @pytest.fixture
-def tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Tool:
-    return Tool(tmp_path, capsys)
-
-
-def step(answer: Json, title: str = "Pod scheduling policies") -> Json:
-    return next(dict(one) for one in answer["steps"] if one["step"] == title)
+def tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ExplainTool:
+    return ExplainTool(tmp_path, capsys)
 
 
 def test_every_step_of_the_webhook_has_a_title() -> None:
     assert list(TITLES) == list(CHAIN)
 
 
-def test_each_policy_tells_field_by_field_what_it_did(tool: Tool) -> None:
+def test_each_policy_tells_field_by_field_what_it_did(tool: ExplainTool) -> None:
     first = cluster_pod_policy("first", priority=5, nodeSelector={"pool": "a"}, affinity=node_terms(TERM))
     second = pod_policy("second", nodeSelector={"pool": "b", "zone": "x"}, tolerations=[SPOT], schedulerName="other")
     third = pod_policy("third", nodeSelector={"disk": "ssd"}, mode="Warn")
@@ -103,7 +66,7 @@ def test_each_policy_tells_field_by_field_what_it_did(tool: Tool) -> None:
     ]
 
 
-def test_what_the_policies_did_one_by_one_is_what_the_step_did(tool: Tool) -> None:
+def test_what_the_policies_did_one_by_one_is_what_the_step_did(tool: ExplainTool) -> None:
     affinity = {
         **node_terms(TERM, {"matchExpressions": [requirement("Exists")]}),
         "podAntiAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": {"topologyKey": "zone"}}]},
@@ -162,7 +125,7 @@ REASONS: list[tuple[Json, str]] = [
 
 
 @pytest.mark.parametrize(("policy", "reason"), REASONS)
-def test_a_policy_that_does_not_select_the_pod_says_why(policy: Json, reason: str, tool: Tool) -> None:
+def test_a_policy_that_does_not_select_the_pod_says_why(policy: Json, reason: str, tool: ExplainTool) -> None:
     answer = tool.answer(a_pod(labels={"app": "web"}), policy)
     assert [one["reason"] for one in answer["notSelecting"]] == [reason]
     assert (answer["result"], step(answer)["policies"]) == ("allowed", [])
@@ -170,7 +133,7 @@ def test_a_policy_that_does_not_select_the_pod_says_why(policy: Json, reason: st
     assert f"SchedulingPolicy 'batch': {reason}\n" in text
 
 
-def test_a_policy_does_not_select_by_what_an_earlier_step_took_away(tool: Tool) -> None:
+def test_a_policy_does_not_select_by_what_an_earlier_step_took_away(tool: ExplainTool) -> None:
     by_stamp = pod_policy(podSelector={"matchLabels": {FLAVOR: "spot"}}, nodeSelector={"a": "b"})
     answer = tool.answer(a_pod(labels={FLAVOR: "spot"}), by_stamp)
     assert [one["reason"] for one in answer["notSelecting"]] == [
@@ -178,11 +141,11 @@ def test_a_policy_does_not_select_by_what_an_earlier_step_took_away(tool: Tool) 
     ]
 
 
-def test_policies_of_other_namespaces_are_not_listed(tool: Tool) -> None:
+def test_policies_of_other_namespaces_are_not_listed(tool: ExplainTool) -> None:
     assert tool.answer(a_pod(), pod_policy(namespace="elsewhere"))["notSelecting"] == []
 
 
-def test_a_refusal_names_the_policy_and_leaves_no_pod(tool: Tool) -> None:
+def test_a_refusal_names_the_policy_and_leaves_no_pod(tool: ExplainTool) -> None:
     strict = cluster_pod_policy("strict", nodeSelector={"pool": "a"}, onConflict="Reject")
     code, text, _ = tool.text(a_pod(nodeSelector={"pool": "b"}), strict)
     assert code == 1
@@ -195,7 +158,7 @@ def test_a_refusal_names_the_policy_and_leaves_no_pod(tool: Tool) -> None:
     assert answer["message"].startswith("ClusterPodSchedulingPolicy 'strict' refuses the pod: spec.nodeSelector[pool]")
 
 
-def test_a_pod_that_the_protection_of_the_gate_refuses_is_said_to_be(tool: Tool) -> None:
+def test_a_pod_that_the_protection_of_the_gate_refuses_is_said_to_be(tool: ExplainTool) -> None:
     strict = a_namespace("default", **{QUEUEING: "Required"})
     answer = tool.answer(a_pod(), strict)
     assert answer["refusedBy"] == "Protection of the gate"
@@ -203,7 +166,7 @@ def test_a_pod_that_the_protection_of_the_gate_refuses_is_said_to_be(tool: Tool)
     assert tool.answer(a_pod(labels={QUEUE_NAME: "main"}), strict)["result"] == "changed"
 
 
-def test_the_text_tells_the_whole_way_in_order(tool: Tool) -> None:
+def test_the_text_tells_the_whole_way_in_order(tool: ExplainTool) -> None:
     objects = (
         cluster_pod_policy("near", nodeSelector={"pool": "a"}, tolerations=[SPOT]),
         pod_policy("told", nodeSelector={"pool": "b"}, mode="Warn", onConflict="Reject"),
@@ -271,12 +234,12 @@ What it then says about where to run:
     assert "QueueNotFound" not in tool.text(pod, *objects, local_queue())[1]
 
 
-def test_what_the_pod_says_itself_is_not_filled_in(tool: Tool) -> None:
+def test_what_the_pod_says_itself_is_not_filled_in(tool: ExplainTool) -> None:
     own = a_pod(schedulerName="mine", serviceAccountName="me", priority=3, tolerations=[{"operator": "Exists"}])
     assert [one["path"] for one in tool.answer(own)["filledIn"]] == ["spec.preemptionPolicy"]
 
 
-def test_a_runtime_class_is_told_by_whom_it_is_judged(tool: Tool) -> None:
+def test_a_runtime_class_is_told_by_whom_it_is_judged(tool: ExplainTool) -> None:
     kata: Json = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}, "handler": "k"}
     kata["scheduling"] = {"nodeSelector": {"runtime": "kata"}}
     default = tool.answer(a_pod(), kata, arguments=("--default-runtime-class", "kata"))
@@ -298,7 +261,7 @@ def test_a_runtime_class_is_told_by_whom_it_is_judged(tool: Tool) -> None:
     assert refused["refusedBy"] == "RuntimeClass"
 
 
-def test_namespaces_that_the_webhook_is_not_asked_about_are_those_of_config(tool: Tool) -> None:
+def test_namespaces_that_the_webhook_is_not_asked_about_are_those_of_config(tool: ExplainTool) -> None:
     hooks = [
         hook
         for document in (*load_documents(CONFIG / "webhook"), *load_documents(CONFIG / "components"))
@@ -321,145 +284,7 @@ def test_namespaces_that_the_webhook_is_not_asked_about_are_those_of_config(tool
     ]
 
 
-WORKLOADS: list[tuple[str, str, Json, str]] = [
-    ("v1", "ReplicationController", {"template": TEMPLATE}, "replication-controller"),
-    ("apps/v1", "ReplicaSet", {"selector": {}, "template": TEMPLATE}, "replicaset-controller"),
-    ("apps/v1", "Deployment", {"selector": {}, "template": TEMPLATE}, "replicaset-controller"),
-    ("apps/v1", "StatefulSet", {"serviceName": "x", "selector": {}, "template": TEMPLATE}, "statefulset-controller"),
-    ("apps/v1", "DaemonSet", {"selector": {}, "template": TEMPLATE}, "daemon-set-controller"),
-    ("batch/v1", "Job", {"template": TEMPLATE}, "job-controller"),
-    (
-        "batch/v1",
-        "CronJob",
-        {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": TEMPLATE}}},
-        "job-controller",
-    ),
-]
-
-
-@pytest.mark.parametrize(("version", "kind", "spec", "_account"), WORKLOADS)
-def test_of_a_workload_the_pod_that_it_will_make_is_explained(
-    version: str, kind: str, spec: Json, _account: str, tool: Tool
-) -> None:
-    workload = {"apiVersion": version, "kind": kind, "metadata": {"name": "web", "namespace": "team"}, "spec": spec}
-    policy = pod_policy(namespace="team", podSelector={"matchLabels": {"app": "web"}}, nodeSelector={"a": "b"})
-    answer = tool.answer(workload, policy, a_namespace("team"))
-    assert (answer["madeBy"], answer["namespace"], answer["result"]) == (f"{kind} 'web'", "team", "changed")
-    place = "spec.jobTemplate.spec.template" if kind == "CronJob" else "spec.template"
-    assert answer["notes"][0].startswith(f"judged is the pod of {place}; labels whose values only the cluster knows")
-    assert tool.text(workload, policy, a_namespace("team"))[1].startswith(
-        f"The pod that {kind} 'web' makes in namespace"
-    )
-
-
-def test_labels_that_controllers_add_count(tool: Tool) -> None:
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": {"template": TEMPLATE}}
-    by_job = pod_policy(podSelector={"matchLabels": {"job-name": "train"}}, nodeSelector={"a": "b"})
-    assert tool.answer(job, by_job)["result"] == "changed"
-    sets = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}}
-    first = pod_policy(podSelector={"matchLabels": {"statefulset.kubernetes.io/pod-name": "db-0"}}, nodeName="n")
-    spec = {"serviceName": "db", "selector": {}, "template": TEMPLATE}
-    assert tool.answer({**sets, "spec": spec}, first)["directives"]["nodeName"] == "n"
-
-
-def test_the_pod_of_a_daemon_set_is_bound_to_its_node_and_never_queued(tool: Tool) -> None:
-    template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "hostNetwork": True, "affinity": node_terms(TERM)}}
-    labelled = {**template, "metadata": {"labels": {QUEUE_NAME: "main"}}}
-    daemons = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}}
-    answer = tool.answer(
-        {**daemons, "spec": {"selector": {}, "template": labelled}}, cluster_pod_policy(nodeName="other")
-    )
-    field = {"key": "metadata.name", "operator": "In", "values": ["NODE"]}
-    assert answer["directives"]["affinity"] == node_terms({**TERM, "matchFields": [field]})
-    keys = [one["key"].removeprefix("node.kubernetes.io/") for one in answer["directives"]["tolerations"]]
-    assert keys == [
-        "not-ready",
-        "unreachable",
-        "disk-pressure",
-        "memory-pressure",
-        "pid-pressure",
-        "unschedulable",
-        "network-unavailable",
-    ]
-    assert "schedulingGates" not in answer["directives"]
-    assert "NODE stands for the name of each node that gets a pod" in answer["notes"]
-    assert step(answer)["policies"][0]["conflicts"][0]["field"] == "nodeName"
-
-
-def test_all_pods_of_a_file_are_explained_and_the_rest_is_told(tool: Tool) -> None:
-    refusing = pod_policy(nodeSelector={"a": "b"}, onConflict="Reject")
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}}
-    code, out, err = tool.text([a_pod("one"), service, a_pod("two", nodeSelector={"a": "c"})], refusing)
-    assert code == 1
-    assert "Pod 'one' in namespace 'default'" in out
-    assert "\n\nPod 'two' in namespace 'default'" in out
-    assert err == f"{tool.folder / 'pod.yaml'}: document 2: Service: makes no pods, left out\n"
-
-
-def test_a_pod_can_come_from_stdin(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", Stdin(yaml.safe_dump(a_pod())))
-    objects = write(tool.folder / "objects.yaml", a_namespace("default"))
-    code, out, err = tool("-f", "-", "--objects", str(objects))
-    assert (code, err) == (0, "")
-    assert out.startswith("Pod 'one' in namespace 'default'")
-    monkeypatch.setattr(sys, "stdin", Stdin("a: ["))
-    code, _, err = tool("-f", "-", "--objects", str(objects))
-    assert code == 2
-    assert err.startswith("Error: <stdin>: not YAML: ")
-
-
-@pytest.mark.parametrize(
-    ("document", "text"),
-    [
-        ({"apiVersion": "v1", "kind": "Service"}, "pod.yaml: holds Service; needed is one of Pod, ReplicationCont"),
-        (None, "pod.yaml: holds no object; needed is one of Pod, "),
-        ([1], "pod.yaml: document 1: must be an object, is list"),
-        ({"kind": "Pod"}, "pod.yaml: document 1: apiVersion is required and must be text"),
-        ({**a_pod(), "apiVersion": "v2"}, "pod.yaml: document 1: Pod: apiVersion: 'v2': must be v1"),
-        (a_pod(nodeselector={}), "Pod: spec.nodeselector: is not a field that Kubernetes knows; did you mean nodeSel"),
-        (
-            {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": []}},
-            "Job: spec.template: []: must be an object",
-        ),
-        (a_pod(namespace="b"), "Pod: metadata.namespace: 'b': is not the namespace that was asked for, 'a'"),
-        (
-            a_pod(affinity=node_terms({"matchExpressions": [{"key": "a", "operator": "in"}]})),
-            "Pod: spec.affinity, spec.tolerations or spec.nodeSelector: not of the form that pods have",
-        ),
-    ],
-)
-def test_input_that_is_no_pod_has_no_answer(document: Any, text: str, tool: Tool) -> None:
-    code, out, err = tool.text([document], arguments=("-n", "a"))
-    assert (code, out) == (2, "")
-    assert err.startswith("Error: ")
-    assert text in err
-
-
-def test_bytes_that_are_no_text_are_told(tool: Tool) -> None:
-    file = tool.folder / "pod.yaml"
-    file.write_bytes(b"\xff\xfe")
-    code, _, err = tool("-f", str(file), "--objects", str(tool.folder))
-    assert code == 2
-    assert err.startswith(f"Error: {file}: ")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("-f", "absent.yaml"),
-        ("--objects", "absent"),
-        ("-f", "-", "--default-runtime-class", "Kata", "--objects", "."),
-        ("-f", "-", "-o", "yaml"),
-        (),
-    ],
-)
-def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...], tool: Tool) -> None:
-    code, out, err = tool(*arguments)
-    assert (code, out) == (2, "")
-    assert "Error: " in err
-
-
-def test_an_unknown_namespace_and_class_of_priority_are_noted(tool: Tool) -> None:
+def test_an_unknown_namespace_and_class_of_priority_are_noted(tool: ExplainTool) -> None:
     answer = tool.answer(a_pod(namespace="new", priorityClassName="absent"))
     assert answer["notes"] == [
         "namespace 'new' is not known here, and taken for one without labels of its own",
@@ -467,7 +292,7 @@ def test_an_unknown_namespace_and_class_of_priority_are_noted(tool: Tool) -> Non
     ]
 
 
-def test_a_pod_that_was_read_from_a_cluster_is_explained_as_it_was_written(tool: Tool) -> None:
+def test_a_pod_that_was_read_from_a_cluster_is_explained_as_it_was_written(tool: ExplainTool) -> None:
     live = {**a_pod(nodeName="n1"), "status": {"conditions": [{"type": "PodScheduled", "status": "True"}]}}
     policy = pod_policy(nodeSelector={"a": "b"})
     assert "nodeName" not in tool.answer(live, policy)["directives"]
