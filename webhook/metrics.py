@@ -49,6 +49,10 @@ class WebhookMetrics:
             buckets=_BUCKETS,
         )
         self._seconds = {endpoint: self.seconds.labels(endpoint) for endpoint in _RESULTS}
+        self._know_world()
+
+    def _know_world(self) -> None:
+        """Make the gauges of what the webhook knows of the cluster."""
         self.source_up = self._gauge(
             "penstock_webhook_source_up",
             "1 while what the webhook knows of a resource is kept up by a watch, else 0.",

@@ -55,8 +55,7 @@ def merge_policies(
     if not policies and not entries(request.pod, scheduling=False):
         return NOTHING
     spec: Mapping[str, Any] = request.pod.get("spec") or {}
-    pod = directives.read(spec)
-    if pod is None:
+    if (pod := directives.read(spec)) is None:
         return NOTHING
     outcome = Outcome(pod, noun=noun)
     if policies:
