@@ -283,7 +283,7 @@ FAULTY: tuple[Faulty, ...] = (
         "a negative limit",
         cluster_queue(limits=[{"name": "pods", "max": -1}]),
         "spec.limits[0].max: -1: must not be negative",
-        "spec.limits[0].max: Invalid value: must not be negative",
+        "spec.limits[0].max: Invalid value: -1: must not be negative",
     ),
     Faulty(
         "a flavor named twice",
