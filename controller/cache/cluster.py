@@ -6,7 +6,7 @@ A decision that was sent and not yet seen back is assumed: its workload is charg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from controller.core.nodes import Node, NodeIndex
 from controller.core.pods import Phase, Pod
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.reasons import Reason
+from controller.core.room import Room
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Hold, QueueKey, Workload, WorkloadClass, order_key
 
@@ -47,6 +48,7 @@ class ClusterCache:
         self.cluster_queues: dict[str, ClusterQueue] = {}
         self.local_queues: dict[QueueKey, LocalQueue] = {}
         self.faulty_queues: dict[str, str] = {}
+        self._doors: dict[str, list[QueueKey]] | None = None
         self.backlog = Backlog()
         self.usage = Usage()
         self.reasons = Reasons()
@@ -58,6 +60,7 @@ class ClusterCache:
         self._blocked: dict[WorkloadClass, Wait] = {}
         self._freed: set[str] = set()
         self._index: NodeIndex | None = None
+        self._room: Room | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -67,6 +70,17 @@ class ClusterCache:
         if self._index is None:
             self._index = NodeIndex(dict(self.nodes), dict(self.flavors))
         return self._index
+
+    @property
+    def room(self) -> Room:
+        """What the nodes of the index have free; pods that came and went since are put in their place here."""
+        if self._room is None or self._room.nodes is not self.index:
+            self._room = Room(self.index, self.usage.by_node)
+        else:
+            for node in self.usage.moved_nodes:
+                self._room.update(node, self.usage.by_node.get(node, {}))
+        self.usage.moved_nodes.clear()
+        return self._room
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
@@ -84,14 +98,19 @@ class ClusterCache:
             usage=self.usage.by_queue,
             flavor_usage=self.usage.by_flavor,
             node_used=self.usage.by_node,
+            room=self.room,
             faulty_queues=self.faulty_queues,
             blocked=self._blocked,
             freed=frozenset(self._freed),
         )
 
-    def queues_of(self, cluster_queue: str) -> list[QueueKey]:
+    def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
-        return [key for key, local in self.local_queues.items() if local.cluster_queue == cluster_queue]
+        if self._doors is None:
+            self._doors = {}
+            for key, local in self.local_queues.items():
+                self._doors.setdefault(local.cluster_queue, []).append(key)
+        return self._doors.get(cluster_queue, [])
 
     # -- decisions -------------------------------------------------------------------------------------------------
 
@@ -307,6 +326,7 @@ class ClusterCache:
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
         """Take in a local queue, or forget it."""
         _set(self.local_queues, key, queue)
+        self._doors = None
         self._rules_changed()
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
