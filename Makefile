@@ -11,7 +11,7 @@ CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz fuzz-decide mutants render bench-webhook \
-	generate lock image clean
+	bench-decide generate lock image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ render: sandbox ## Build what the tests read Helm and kustomize by (a minute, on
 
 bench-webhook: sandbox ## Measure the webhook on this machine (needs wrk)
 	@$(BIN)/python -m tests.bench.webhook $(BENCH)
+
+bench-decide: $(VENV)/runtime.stamp ## Measure the decision in large worlds (an hour; BENCH="--shapes 60 --scale 1": less)
+	@$(BIN)/python -m tests.bench.decide $(BENCH)
 
 generate: $(VENV)/dev.stamp ## Write config/crd anew from the models, and the chart's templates from config
 	@$(BIN)/python -m controller.api.generate

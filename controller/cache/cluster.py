@@ -6,7 +6,7 @@ A decision that was sent and not yet seen back is assumed: its workload is charg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from controller.core.pods import Phase, Pod
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
+from controller.core.room import Room
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Hold, QueueKey, Workload, WorkloadClass, order_key
 
@@ -48,6 +49,7 @@ class ClusterCache:
         self.cluster_queues: dict[str, ClusterQueue] = {}
         self.local_queues: dict[QueueKey, LocalQueue] = {}
         self.faulty_queues: dict[str, str] = {}
+        self._doors: dict[str, list[QueueKey]] | None = None
         self.backlog = Backlog()
         self.usage = Usage()
         self.reasons = Reasons()
@@ -60,6 +62,7 @@ class ClusterCache:
         self._freed: set[str] = set()
         self._index: NodeIndex | None = None
         self._tree: QuotaTree | None = None
+        self._room: Room | None = None
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -78,6 +81,17 @@ class ClusterCache:
             self.usage.plant(self._tree)
         return self._tree
 
+    @property
+    def room(self) -> Room:
+        """What the nodes of the index have free; pods that came and went since are put in their place here."""
+        if self._room is None or self._room.nodes is not self.index:
+            self._room = Room(self.index, self.usage.by_node)
+        else:
+            for node in self.usage.moved_nodes:
+                self._room.update(node, self.usage.by_node.get(node, {}))
+        self.usage.moved_nodes.clear()
+        return self._room
+
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         if self._unstamped_moved:
@@ -95,14 +109,19 @@ class ClusterCache:
             usage=self.usage.in_tree.sums,
             flavor_usage=self.usage.by_flavor,
             node_used=self.usage.by_node,
+            room=self.room,
             faulty_queues=self.faulty_queues,
             blocked=self._blocked,
             freed=frozenset(self._freed),
         )
 
-    def queues_of(self, cluster_queue: str) -> list[QueueKey]:
+    def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
-        return [key for key, local in self.local_queues.items() if local.cluster_queue == cluster_queue]
+        if self._doors is None:
+            self._doors = {}
+            for key, local in self.local_queues.items():
+                self._doors.setdefault(local.cluster_queue, []).append(key)
+        return self._doors.get(cluster_queue, [])
 
     # -- decisions -------------------------------------------------------------------------------------------------
 
@@ -325,6 +344,7 @@ class ClusterCache:
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
         """Take in a local queue, or forget it."""
         _set(self.local_queues, key, queue)
+        self._doors = None
         self._rules_changed()
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:

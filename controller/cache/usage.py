@@ -49,6 +49,8 @@ class Usage:
         self.by_queue: dict[UsageKey, int] = {}
         self.by_flavor: dict[tuple[str, str], int] = {}
         self.by_node: dict[str, dict[str, int]] = {}
+        self.moved_nodes: set[str] = set()
+        """Nodes of which more or less is used since whoever follows that (the room) cleared it."""
         self.counts: Counter[tuple[str, Phase]] = Counter()
         self.local_counts: Counter[tuple[QueueKey, Phase]] = Counter()
         self.in_tree = TreeUsage(QuotaTree({}))
@@ -86,6 +88,8 @@ class Usage:
                 self.in_tree.add(charge.cluster_queue, charge.flavor, resource, sign * amount)
             if charge.node is not None:
                 _shift(self.by_node.setdefault(charge.node, {}), resource, sign * amount)
+        if charge.node is not None:
+            self.moved_nodes.add(charge.node)
         if charge.node is not None and not self.by_node.get(charge.node, True):
             del self.by_node[charge.node]
         if charge.cluster_queue:

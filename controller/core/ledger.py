@@ -1,14 +1,17 @@
 """What is left to give while one decision is being made. Starts from a snapshot and only shrinks.
 
-Because it only shrinks, a node that once failed a shape is never asked again for that shape.
+Because it only shrinks, a flavor that once had no room for a shape is never asked again for that shape.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from controller.core.amounts import PODS
 from controller.core.decisions import Blocker
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota
 from controller.core.reasons import Reason
+from controller.core.room import Room, RoomLeft, Search
 from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage
@@ -23,8 +26,9 @@ class Ledger:
         self._snapshot = snapshot
         self.usage = TreeUsage(snapshot.tree, snapshot.usage)
         self._spent_of_flavor: dict[tuple[str, str], int] = {}
-        self._free: dict[str, dict[str, int]] = {}
-        self._candidates: dict[tuple[str, Shape, bool], list[str]] = {}
+        self._room = RoomLeft(snapshot.room or Room(snapshot.nodes, snapshot.node_used))
+        self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
+        """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
 
     def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, shape: Shape) -> Blocker | None:
         """Return the first resource (by name) whose quota does not allow one more of this shape, else None.
@@ -44,10 +48,10 @@ class Ledger:
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, cell.potential, detail, queue.name)
             counted.append((resource, need))
         for resource, need in counted:
-            room = self.usage.room(queue.name, (quota.flavor, resource))
-            if need > room.amount:
-                reason = Reason.QUOTA_EXCEEDED if room.at == queue.name else Reason.PARENT_QUEUE_LIMIT
-                return Blocker(quota.flavor, reason, resource, need, room.amount, at=room.at)
+            found = self.usage.available(queue.name, (quota.flavor, resource))
+            if need > found.amount:
+                reason = Reason.QUOTA_EXCEEDED if found.at == queue.name else Reason.PARENT_QUEUE_LIMIT
+                return Blocker(quota.flavor, reason, resource, need, found.amount, at=found.at)
         return None
 
     def limit_blocker(self, queue: ClusterQueue, shape: Shape) -> Blocker | None:
@@ -92,44 +96,34 @@ class Ledger:
     def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
         """Return a node of the flavor with room for one more of this shape, fullest first; None when there is none."""
         key = (flavor.name, shape, only_freed)
-        candidates = self._candidates.get(key)
-        if candidates is None:
-            candidates = self._candidates[key] = self._rank(flavor, shape, only_freed=only_freed)
-        while candidates:
-            if self._slots(candidates[-1], shape) > 0:
-                return candidates[-1]
-            candidates.pop()
-        return None
+        if key not in self._searches:
+            allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
+            if only_freed:
+                allowed &= self._snapshot.freed
+            self._searches[key] = self._room.search(flavor.name, shape.requests, allowed)
+        search = self._searches[key]
+        if search is None:
+            return None
+        node = self._room.find(search)
+        if node is None:
+            self._searches[key] = None
+        return node
 
-    def _rank(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> list[str]:
-        """Nodes with room, the one with room for the fewest at the end: that keeps large holes for large pods."""
-        eligible = self._snapshot.nodes.eligible(flavor, shape.constraints)
-        if only_freed:
-            eligible = tuple(name for name in eligible if name in self._snapshot.freed)
-        slots = [(self._slots(name, shape), name) for name in eligible]
-        return [name for count, name in sorted(slots, reverse=True) if count > 0]
-
-    def _slots(self, node: str, shape: Shape) -> int:
-        """How many more pods of this shape the node could take."""
-        free = self.free(node)
-        return min((free.get(resource, 0) // need for resource, need in shape.requests), default=0)
-
-    def free(self, node: str) -> dict[str, int]:
+    def free(self, node: str) -> Mapping[str, int]:
         """Amounts left on a node, this decision's admissions included."""
-        free = self._free.get(node)
-        if free is None:
-            used = self._snapshot.node_used.get(node, {})
-            allocatable = self._snapshot.nodes.nodes[node].allocatable
-            free = self._free[node] = {r: amount - used.get(r, 0) for r, amount in allocatable.items()}
-        return free
+        return self._room.free(node)
+
+    @property
+    def nodes_looked_at(self) -> int:
+        """How many nodes were compared with a shape: what finding room cost."""
+        return self._room.looked_at
 
     def spend(self, queue: str, flavor: Flavor, shape: Shape, node: str | None) -> None:
         """Take one of this shape from the queue's quota and from the room it was promised."""
-        free = self.free(node) if node is not None else {}
+        if node is not None:
+            self._room.take(node, shape.requests)
         for resource, need in shape.requests:
             self.usage.add(queue, flavor.name, resource, need)
             if flavor.mode is CapacityMode.STATIC:
                 total = (flavor.name, resource)
                 self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
-            if node is not None:
-                free[resource] = free.get(resource, 0) - need

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from controller.core.labels import Operator, Requirement, Term
 from controller.core.queues import CapacityMode, Flavor
 from controller.core.shapes import Constraints
-from controller.core.taints import Taint, are_tolerated
+from controller.core.taints import Taint, Toleration, are_tolerated
+
+_NOWHERE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,56 @@ class Node:
         return self.is_ready and not self.is_cordoned
 
 
+class _Usable:
+    """Usable nodes of one flavor by label and taints: what pods ask for is answered once a value, not once a node."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._labels = {node.name: node.labels for node in nodes}
+        self.names = frozenset(self._labels)
+        self._by_name: dict[str | None, AbstractSet[str]] = {name: {name} for name in self._labels}
+        self._by_label: dict[str, dict[str | None, AbstractSet[str]]] = {}
+        self._by_taints: dict[tuple[Taint, ...], set[str]] = {}
+        for node in nodes:
+            self._by_taints.setdefault(node.taints, set()).add(node.name)
+
+    def allowing(self, constraints: Constraints, tolerations: Sequence[Toleration]) -> frozenset[str]:
+        """Names of the nodes that selector, required affinity and tolerations allow."""
+        tolerated = (names for taints, names in self._by_taints.items() if are_tolerated(taints, tolerations))
+        found = _NOWHERE.union(*tolerated)
+        for key, value in constraints.node_selector:
+            found &= self._labelled(key).get(value, _NOWHERE)
+        if constraints.terms is not None:
+            found &= _NOWHERE.union(*map(self._meeting, constraints.terms))
+        return found
+
+    def _meeting(self, term: Term) -> frozenset[str]:
+        found = _NOWHERE if term.is_empty else self.names
+        for requirement in term.expressions:
+            found &= _holding(requirement, self._labelled(requirement.key))
+        for requirement in term.fields:
+            is_name = requirement.key == "metadata.name"
+            found &= _holding(requirement, self._by_name if is_name else {None: self.names})
+        return found
+
+    def _labelled(self, key: str) -> Mapping[str | None, AbstractSet[str]]:
+        """Names by the label's value; those without the label under None."""
+        known = self._by_label.get(key)
+        if known is None:
+            by_value: dict[str | None, set[str]] = {}
+            for name, labels in self._labels.items():
+                by_value.setdefault(labels.get(key), set()).add(name)
+            known = self._by_label[key] = dict(by_value)
+        return known
+
+
+def _holding(requirement: Requirement, by_value: Mapping[str | None, AbstractSet[str]]) -> frozenset[str]:
+    if requirement.operator is Operator.IN:
+        return _NOWHERE.union(*(by_value.get(value, _NOWHERE) for value in requirement.values))
+    key = requirement.key
+    said = ((names, {} if value is None else {key: value}) for value, names in by_value.items())
+    return _NOWHERE.union(*(names for names, labels in said if requirement.matches(labels)))
+
+
 class NodeIndex:
     """One state of nodes and flavors: membership and eligibility, each answer worked out once.
 
@@ -40,6 +94,8 @@ class NodeIndex:
         self._members: dict[str, list[str]] = {name: [] for name in flavors}
         self.flavor_of: dict[str, str] = {}
         self.overlaps: dict[str, set[str]] = {}
+        self._usable: dict[str, _Usable] = {}
+        self._allowed: dict[tuple[str, Constraints], frozenset[str]] = {}
         self._eligible: dict[tuple[str, Constraints], tuple[str, ...]] = {}
         by_name = [flavors[name] for name in sorted(flavors) if flavors[name].mode is CapacityMode.NODES]
         for name in sorted(nodes):
@@ -59,17 +115,30 @@ class NodeIndex:
         """Names of the nodes of a flavor, usable or not, by name."""
         return self._members.get(flavor, [])
 
-    def eligible(self, flavor: Flavor, constraints: Constraints) -> tuple[str, ...]:
+    def usable(self, flavor: str) -> frozenset[str]:
+        """Names of the flavor's nodes to which new pods can go as far as the nodes themselves are concerned."""
+        return self._usable_of(flavor).names
+
+    def allowed(self, flavor: Flavor, constraints: Constraints) -> frozenset[str]:
         """Names of the flavor's usable nodes that the pod's selector, affinity and tolerations allow."""
+        key = (flavor.name, constraints)
+        known = self._allowed.get(key)
+        if known is None:
+            held = (*constraints.tolerations, *flavor.tolerations)
+            known = self._allowed[key] = self._usable_of(flavor.name).allowing(constraints, held)
+        return known
+
+    def eligible(self, flavor: Flavor, constraints: Constraints) -> tuple[str, ...]:
+        """What `allowed` says, by name."""
         key = (flavor.name, constraints)
         known = self._eligible.get(key)
         if known is None:
-            held = (*constraints.tolerations, *flavor.tolerations)
-            usable = (node for node in map(self.nodes.__getitem__, self.members(flavor.name)) if node.is_usable)
-            known = tuple(
-                node.name
-                for node in usable
-                if constraints.allow(node.name, node.labels) and are_tolerated(node.taints, held)
-            )
-            self._eligible[key] = known
+            known = self._eligible[key] = tuple(sorted(self.allowed(flavor, constraints)))
+        return known
+
+    def _usable_of(self, flavor: str) -> _Usable:
+        known = self._usable.get(flavor)
+        if known is None:
+            nodes = [self.nodes[name] for name in self.members(flavor)]
+            known = self._usable[flavor] = _Usable([node for node in nodes if node.is_usable])
         return known

@@ -12,6 +12,7 @@ from controller.core.decisions import Wait
 from controller.core.nodes import NodeIndex
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
+from controller.core.room import Room
 from controller.core.tree_usage import UsageKey
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
@@ -21,9 +22,9 @@ class Snapshot:
     """What `decide` reads.
 
     `usage` and `flavor_usage` are amounts charged by admitted workloads, the former at every queue of the tree as
-    `core.tree_usage` keeps them; `node_used` is what every pod bound to or
-    reserved on a node takes. `blocked` holds the classes that an earlier decision found blocked and that nothing has
-    opened since, except that the nodes in `freed` have more room now.
+    `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a node takes, and `room` what
+    that leaves, sorted (None: the decision sorts it). `blocked` holds the classes that an earlier decision found
+    blocked and that nothing has opened since, except that the nodes in `freed` have more room now.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -36,6 +37,7 @@ class Snapshot:
     usage: Mapping[UsageKey, int] = field(default_factory=dict)
     flavor_usage: Mapping[tuple[str, str], int] = field(default_factory=dict)
     node_used: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    room: Room | None = None
     faulty_queues: Mapping[str, str] = field(default_factory=dict)
     blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
     freed: frozenset[str] = frozenset()

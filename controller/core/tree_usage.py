@@ -17,7 +17,7 @@ UsageKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Available:
     """What one queue may still use of a column, and whose quota is the narrowest on its path."""
 
     amount: int
@@ -62,23 +62,23 @@ class TreeUsage:
         else:
             self.sums.pop(key, None)
 
-    def room(self, queue: str, column: Column) -> Room:
+    def available(self, queue: str, column: Column) -> Available:
         """Return `available` of Kueue: own quota that is left, and what can be borrowed. Below zero: over quota."""
-        room = Room(0, queue)
+        found = Available(0, queue)
         for index, name in enumerate(reversed(self._tree.path(queue))):
             cell = self._tree.cell(name, column)
             if cell is None:
                 continue
             used = self.used(name, *column)
             if index == 0:
-                room = Room(cell.subtree - used, name)
+                found = Available(cell.subtree - used, name)
                 continue
-            offered = room
+            offered = found
             if cell.borrowing_limit is not None:
                 cap = cell.subtree - cell.local - max(0, used - cell.local) + cell.borrowing_limit
-                offered = Room(cap, name) if cap < room.amount else room
-            room = Room(max(0, cell.local - used) + offered.amount, offered.at)
-        return room
+                offered = Available(cap, name) if cap < found.amount else found
+            found = Available(max(0, cell.local - used) + offered.amount, offered.at)
+        return found
 
     def borrowing_level(self, queue: str, column: Column, amount: int) -> int:
         """Return 0 where the queue's own quota holds the amount too, else the height of the lowest above whose does.

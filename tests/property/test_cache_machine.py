@@ -18,6 +18,7 @@ from controller.core.nodes import Node
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue
 from controller.core.reasons import Reason
+from controller.core.room import Room
 from tests.support.builders import UNLIMITED, a_cache, a_cluster_queue, a_foreign_pod, a_node, a_quota, a_shape, decided
 from tests.support.strategies import DOORS, FLAVORS, cluster_queues, nodes, parent_queues, shapes, waiting_pods
 
@@ -247,6 +248,13 @@ class ClusterMachine(RuleBasedStateMachine):
         assert usage.by_queue == by_queue
         assert usage.by_flavor == by_flavor
         assert {(n, r): amount for n, sums in usage.by_node.items() for r, amount in sums.items()} == by_node
+
+    @invariant()
+    def the_room_that_was_kept_up_is_what_is_free(self) -> None:
+        room, fresh = self.cache.room, Room(self.cache.index, self.cache.usage.by_node)
+        for flavor in BY_NAME:
+            for resource in ("cpu", "memory", "pods"):
+                assert room.shelf(flavor, resource) == fresh.shelf(flavor, resource)
 
     @invariant()
     def policies_are_counted_as_pods_carry_them(self) -> None:

@@ -88,7 +88,7 @@ def test_usage_and_room_are_those_of_the_rules_read_directly(made: tuple[dict[st
         assert cell is not None
         assert (cell.subtree, cell.local) == (direct.subtree(name), direct.local(name))
         assert usage.used(name, *CPU) == direct.usage(name)
-        assert usage.room(name, CPU).amount == direct.available(name)
+        assert usage.available(name, CPU).amount == direct.available(name)
         assert cell.potential == Direct(queues, {}).available(name)
 
 
@@ -117,7 +117,7 @@ def test_taking_what_there_is_room_for_passes_no_quota_anywhere(
     tree = QuotaTree(queues)
     usage = TreeUsage(tree)
     for name, wanted in charges:
-        usage.add(name, *CPU, min(wanted, max(0, usage.room(name, CPU).amount)))
+        usage.add(name, *CPU, min(wanted, max(0, usage.available(name, CPU).amount)))
         for one, queue in queues.items():
             cell = tree.cell(one, CPU)
             assert cell is not None

@@ -318,6 +318,14 @@ def test_a_freed_static_flavor_opens_every_queue_that_uses_it() -> None:
     assert admitted(decided(cache)) == {"b": ("licence", None)}
 
 
+def test_the_local_queues_of_a_cluster_queue_are_those_that_lead_there_now() -> None:
+    cache = a_cache(locals_=[a_local_queue(), a_local_queue("side")])
+    assert list(cache.queues_of("team-a")) == [MAIN, ("default", "side")]
+    cache.set_local_queue(MAIN, a_local_queue("main", "team-b"))
+    cache.set_local_queue(("default", "side"), None)
+    assert [list(cache.queues_of(name)) for name in ("team-a", "team-b")] == [[], [MAIN]]
+
+
 def test_only_what_may_open_something_wakes_the_decision() -> None:
     woken: list[int] = []
     cache = ClusterCache(lambda: woken.append(1))

@@ -6,7 +6,7 @@ import pytest
 
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import QuotaTree
-from controller.core.tree_usage import Room, TreeUsage
+from controller.core.tree_usage import Available, TreeUsage
 from tests.support.builders import a_cluster_queue, a_quota, a_tree_quota
 
 CPU = ("spot", "cpu")
@@ -35,7 +35,7 @@ def used(tree: QuotaTree, **amounts: int) -> TreeUsage:
 
 
 def room(tree: QuotaTree, queue: str, **amounts: int) -> tuple[int, str]:
-    found = used(tree, **amounts).room(queue, CPU)
+    found = used(tree, **amounts).available(queue, CPU)
     return found.amount, found.at
 
 
@@ -136,7 +136,7 @@ def test_pods_count_above_a_queue_only_where_it_has_a_quota_for_them() -> None:
         usage.add(queue, "spot", "pods", 3)
     assert [usage.used(name, "spot", "pods") for name in ("a", "b", "org")] == [3, 3, 3]
     usage.add("b", "spot", "pods", -3)
-    assert usage.room("a", ("spot", "pods")) == Room(1, "org")
+    assert usage.available("a", ("spot", "pods")) == Available(1, "org")
 
 
 def test_what_breaks_a_tree_stops_its_part_and_says_so() -> None:
@@ -169,4 +169,4 @@ def test_a_parent_that_cannot_be_read_is_told_with_its_fault() -> None:
 
 def test_a_queue_that_is_not_there_is_a_path_of_its_own() -> None:
     usage = used(a_tree(), gone=3)
-    assert (usage.used("gone", *CPU), usage.room("gone", CPU)) == (3, Room(0, "gone"))
+    assert (usage.used("gone", *CPU), usage.available("gone", CPU)) == (3, Available(0, "gone"))

@@ -1,0 +1,154 @@
+"""What nodes have free, sorted, so that a node for a pod is found without looking at all of them.
+
+`Room` is what is free now; the cache keeps it up as pods come and go. `RoomLeft` is what one decision leaves of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from itertools import islice
+
+from controller.core.amounts import Requests
+from controller.core.nodes import NodeIndex
+
+Amounts = Mapping[str, int]
+
+_Shelf = list[tuple[int, str]]
+"""Usable nodes of a flavor that have a resource, by how much of it is free: (amount, node), ascending."""
+
+
+class Room:
+    """What every node has free. Changes with pods; made anew when nodes or flavors change."""
+
+    def __init__(self, nodes: NodeIndex, used: Mapping[str, Amounts]) -> None:
+        self.nodes = nodes
+        self._free = {name: _left(node.allocatable, used.get(name, {})) for name, node in nodes.nodes.items()}
+        self._shelves: dict[str, dict[str, _Shelf]] = {}
+
+    def free(self, node: str) -> Amounts:
+        """Amounts that are free on a node; below zero where more is taken than there is."""
+        return self._free[node]
+
+    def update(self, node: str, used: Amounts) -> None:
+        """Take in what the pods on a node take now; a node that is not known yet, or no more, has no room."""
+        known = self.nodes.nodes.get(node)
+        if known is None:
+            return
+        former, now = self._free[node], _left(known.allocatable, used)
+        self._free[node] = now
+        if known.is_usable:
+            for resource, shelf in self._shelves.get(self.nodes.flavor_of.get(node, ""), {}).items():
+                _move(shelf, node, former.get(resource), now.get(resource))
+
+    def shelf(self, flavor: str, resource: str) -> _Shelf:
+        """Return the flavor's usable nodes by what they have free of the resource; not to be changed."""
+        shelves = self._shelves.setdefault(flavor, {})
+        if resource not in shelves:
+            members = self.nodes.usable(flavor)
+            shelves[resource] = sorted((self._free[n][resource], n) for n in members if resource in self._free[n])
+        return shelves[resource]
+
+
+class Search:
+    """For one make of pod on one flavor: where it may run, and where enough is left of each resource it asks for.
+
+    Kept through a decision: what it needs is looked up once, not for every pod, and since room only shrinks, a node
+    that once was too full is not looked at again.
+    """
+
+    __slots__ = ("allowed", "asked", "full", "requests")
+
+    def __init__(self, requests: Requests, allowed: AbstractSet[str], shelves: Iterable[_Shelf]) -> None:
+        """`shelves` are those of the requests' resources; `allowed` are usable nodes of their flavor."""
+        self.requests = requests
+        self.allowed = allowed
+        self.full: set[str] = set()
+        self.asked = [(shelf, resource, (need,)) for (resource, need), shelf in zip(requests, shelves, strict=True)]
+
+
+class RoomLeft:
+    """What a decision leaves of the room. `looked_at` counts the nodes whose free amounts were compared with a need."""
+
+    def __init__(self, room: Room) -> None:
+        """`room` stays as it is, and must not change meanwhile."""
+        self._room = room
+        self._free: dict[str, dict[str, int]] = {}
+        self._shelves: dict[str, dict[str, _Shelf]] = {}
+        self.looked_at = 0
+
+    def free(self, node: str) -> Amounts:
+        """Amounts that are left on a node."""
+        return self._free.get(node) or self._room.free(node)
+
+    def take(self, node: str, requests: Requests) -> None:
+        """Take one of these from a node."""
+        free = self._free.get(node)
+        if free is None:
+            free = self._free[node] = dict(self._room.free(node))
+        shelves = self._shelves.get(self._room.nodes.flavor_of.get(node, ""), {})
+        for resource, need in requests:
+            former = free.get(resource)
+            now = free[resource] = (former or 0) - need
+            if resource in shelves:
+                _move(shelves[resource], node, former, now)
+
+    def search(self, flavor: str, requests: Requests, allowed: AbstractSet[str]) -> Search:
+        """Prepare to find nodes of a flavor for these requests among `allowed`, usable nodes of the flavor."""
+        return Search(requests, allowed, [self._shelf(flavor, resource) for resource, _ in requests])
+
+    def find(self, search: Search) -> str | None:
+        """Return the fullest of the allowed nodes with room; None without one.
+
+        Fullest: with the least left of the resource of which the fewest nodes have enough, so that large holes are
+        kept for large pods.
+        """
+        fewest: tuple[int, int, _Shelf, str] | None = None
+        for shelf, resource, need in search.asked:
+            start = bisect_left(shelf, need)
+            if fewest is None or len(shelf) - start < fewest[0]:
+                fewest = (len(shelf) - start, start, shelf, resource)
+        if fewest is None:
+            return None
+        count, start, shelf, scarce = fewest
+        allowed, full = search.allowed, search.full
+        # a walk passes count / allowed nodes before the first allowed one: with very few, looking at all is less
+        if len(allowed) ** 2 <= count:
+            fitting = [(self.free(node)[scarce], node) for node in allowed - full if self._has_room(node, search)]
+            return min(fitting)[1] if fitting else None
+        for _, node in islice(shelf, start, None):
+            if node not in full and node in allowed and self._has_room(node, search):
+                return node
+        return None
+
+    def _has_room(self, node: str, search: Search) -> bool:
+        self.looked_at += 1
+        free = self._free.get(node) or self._room.free(node)
+        # a loop: much of a decision's time goes to this, and a generator takes twice as long
+        for resource, need in search.requests:
+            if free.get(resource, 0) < need:
+                search.full.add(node)
+                return False
+        return True
+
+    def _shelf(self, flavor: str, resource: str) -> _Shelf:
+        shelves = self._shelves.setdefault(flavor, {})
+        if resource not in shelves:
+            shelf = shelves[resource] = self._room.shelf(flavor, resource).copy()
+            for node, now in self._free.items():
+                if self._room.nodes.flavor_of.get(node) == flavor:
+                    _move(shelf, node, self._room.free(node).get(resource), now.get(resource))
+        return shelves[resource]
+
+
+def _left(allocatable: Amounts, used: Amounts) -> Amounts:
+    return {resource: amount - used.get(resource, 0) for resource, amount in allocatable.items()}
+
+
+def _move(shelf: _Shelf, node: str, former: int | None, now: int | None) -> None:
+    """Put a node in its new place; one that does not have the resource is not there."""
+    if former is None or now is None or former == now:
+        return
+    del shelf[bisect_left(shelf, (former, node))]
+    insort(shelf, (now, node))

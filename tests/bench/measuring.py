@@ -1,0 +1,147 @@
+"""What is measured of the decision in one world, in seconds of CPU time: on a shared machine wall time says little.
+
+Everything goes by way of the cache, as in the controller's loop: an event, a snapshot, a decision, what it said taken
+in. `python -m tests.bench.decide` runs this in a process of its own for each world, with all of the controller loaded,
+so that its memory is that of a controller.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
+from time import process_time
+
+import psutil
+
+import controller.runtime.app  # noqa: F401  # what a controller has in memory besides its world
+from controller.cache.cluster import ClusterCache
+from controller.core.decide import decide
+from controller.core.decisions import Admit, Plan
+from controller.core.pods import Phase, Pod
+from tests.bench.worlds import Recipe, draw, load
+
+_ALL = sys.maxsize
+BATCH = 64
+"""As many as the executor, with its 32 workers, asks for at once while it is busy."""
+_FULL_PASSES = 3
+_IDLE_DECISIONS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Times in seconds of CPU, memory in bytes. `admitted` is what the full pass admits, `pods` how many are known."""
+
+    pods: int
+    classes: int
+    admitted: int
+    memory: int
+    first: float
+    full: float
+    batches: float
+    again: float
+    anew: float
+    ended_p50: float
+    ended_p99: float
+
+
+def measure(recipe: Recipe, *, endings: int, is_batched: bool, say: Callable[[str], None]) -> Figures:
+    """Draw the world and measure it; `say` is told what comes next."""
+    say("drawing")
+    cache = load(draw(recipe))
+    pods, classes = len(cache.pods), len(cache.backlog.runs)
+    # as the controller does once it has listed everything
+    gc.collect()
+    gc.freeze()
+    memory = psutil.Process().memory_info().rss
+    say(f"full pass, {pods:,} pods known, {classes:,} classes")
+    passes = [_full_pass(cache) for _ in range(_FULL_PASSES)]
+    admitted = passes[0][1]
+    say(f"all that fits, {admitted:,} pods, {'in batches' if is_batched else 'at once'}")
+    batches = _timed(lambda: _settle(cache, BATCH if is_batched else _ALL))
+    say("again, where nothing fits")
+    again = median(_timed(lambda: _decided(cache, _ALL)) for _ in range(_IDLE_DECISIONS))
+    anew = median(_timed(lambda: _anew(cache)) for _ in range(_FULL_PASSES))
+    say(f"{endings} pods end")
+    chance = random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
+    ended = sorted(_end_pods(cache, chance, endings))
+    return Figures(
+        pods=pods,
+        classes=classes,
+        admitted=admitted,
+        memory=memory,
+        first=passes[0][0],
+        full=median(seconds for seconds, _ in passes[1:]),
+        batches=batches,
+        again=again,
+        anew=anew,
+        ended_p50=median(ended),
+        ended_p99=ended[len(ended) * 99 // 100],
+    )
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = process_time()
+    work()
+    return process_time() - start
+
+
+def _full_pass(cache: ClusterCache) -> tuple[float, int]:
+    """Decide until nothing more fits, and leave the cache as it was; say how long it took and how many it admits."""
+    start = process_time()
+    plan = decide(cache.snapshot(), limit=_ALL)
+    return process_time() - start, len(plan.admits)
+
+
+def _decided(cache: ClusterCache, limit: int) -> Plan:
+    plan = decide(cache.snapshot(), limit=limit)
+    cache.absorb(plan)
+    return plan
+
+
+def _anew(cache: ClusterCache) -> None:
+    """The pass over everything that heals, every ten seconds, what an event missed."""
+    cache.reopen_all()
+    _decided(cache, _ALL)
+
+
+def _settle(cache: ClusterCache, limit: int) -> None:
+    """Decide until nothing more fits, every pod being released and bound at once."""
+    is_complete = False
+    while not is_complete:
+        plan = _decided(cache, limit)
+        for admit in plan.admits:
+            _bind(cache, admit)
+        is_complete = plan.is_complete
+
+
+def _bind(cache: ClusterCache, admit: Admit) -> None:
+    """Take in the pod as its release and its binding leave it."""
+    pod = cache.pods[admit.workload.uid]
+    released = replace(pod, gates=(), generation=2, cluster_queue=admit.cluster_queue, flavor=admit.flavor)
+    cache.put_pod(replace(released, node=admit.node, pinned=admit.node, resource_version=_later(pod)))
+    cache.settle(pod.uid)
+
+
+def _end_pods(cache: ClusterCache, chance: random.Random, count: int) -> list[float]:
+    """End running pods one at a time, each with the decision that follows; say how long each took."""
+    running = [uid for uid, pod in cache.pods.items() if pod.phase is Phase.RUNNING]
+    seconds = []
+    for uid in chance.sample(running, min(count, len(running))):
+        pod = cache.pods[uid]
+        ended = replace(pod, is_finished=True, resource_version=_later(pod))
+        start = process_time()
+        cache.put_pod(ended)
+        plan = _decided(cache, BATCH)
+        seconds.append(process_time() - start)
+        for admit in plan.admits:
+            _bind(cache, admit)
+        cache.drop_pod(uid)
+    return seconds
+
+
+def _later(pod: Pod) -> str:
+    return f"{int(pod.resource_version) + 1}"

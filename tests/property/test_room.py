@@ -1,0 +1,142 @@
+"""The sorted room finds what a look at every node finds, whatever is taken and given back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.core.amounts import Requests, as_requests
+from controller.core.labels import Operator, Requirement, Term
+from controller.core.nodes import Node, NodeIndex
+from controller.core.room import Amounts, Room, RoomLeft
+from controller.core.shapes import Constraints
+from controller.core.taints import Toleration, are_tolerated
+from tests.support.builders import a_flavor, a_node, a_taint, constraints
+from tests.support.strategies import node_labels, requirements
+
+RESOURCES = ("cpu", "memory", "pods")
+NAMES = tuple(f"n{number}" for number in range(6))
+SPOT = a_flavor("spot")
+THOROUGH = settings(deadline=None, max_examples=300)
+
+amounts = st.dictionaries(st.sampled_from(RESOURCES), st.integers(0, 5))
+requests = amounts.map(as_requests)
+changes = st.lists(st.tuples(st.sampled_from(NAMES), amounts), max_size=8)
+
+
+def the_nodes(drawn: Mapping[str, tuple[bool, Mapping[str, int]]]) -> dict[str, Node]:
+    return {
+        name: Node(name=name, labels={"pool": "spot"}, allocatable=allocatable, is_cordoned=cordoned)
+        for name, (cordoned, allocatable) in drawn.items()
+    }
+
+
+clusters = st.dictionaries(st.sampled_from(NAMES), st.tuples(st.booleans(), amounts)).map(the_nodes)
+
+
+def has_room(free: Amounts, asked: Requests) -> bool:
+    return all(free.get(resource, 0) >= need for resource, need in asked)
+
+
+@THOROUGH
+@given(clusters, changes, st.lists(st.tuples(requests, st.sets(st.sampled_from(NAMES))), max_size=8))
+def test_a_node_is_found_exactly_where_one_has_room(
+    cluster: dict[str, Node], used: list[tuple[str, dict[str, int]]], asked: list[tuple[Requests, set[str]]]
+) -> None:
+    room = Room(NodeIndex(cluster, {"spot": SPOT}), {})
+    room.shelf("spot", "cpu")
+    for name, taken in used:
+        room.update(name, taken)
+    left = RoomLeft(room)
+    free = {
+        name: {r: n - dict(used).get(name, {}).get(r, 0) for r, n in node.allocatable.items()}
+        for name, node in cluster.items()
+    }
+    for needs, wanted in asked:
+        allowed = {name for name in wanted if name in cluster and cluster[name].is_usable}
+        fitting = {name for name in allowed if needs and has_room(free[name], needs)}
+        node = left.find(left.search("spot", needs, allowed))
+        assert (node in fitting) if fitting else node is None
+        if node is not None:
+            assert any(all((free[node][r], node) <= (free[other][r], other) for other in fitting) for r, _ in needs), (
+                "of some resource the node found has the least left"
+            )
+            left.take(node, needs)
+            for resource, need in needs:
+                free[node][resource] -= need
+    assert {name: left.free(name) for name in cluster} == free
+
+
+@THOROUGH
+@given(clusters, changes, requests)
+def test_room_that_was_kept_up_is_room_made_anew(
+    cluster: dict[str, Node], used: list[tuple[str, dict[str, int]]], asked: Requests
+) -> None:
+    index = NodeIndex(cluster, {"spot": SPOT})
+    kept = Room(index, {})
+    for resource in RESOURCES[:2]:
+        kept.shelf("spot", resource)
+    for name, taken in used:
+        kept.update(name, taken)
+    fresh = Room(index, dict(used))
+    for resource in RESOURCES:
+        assert kept.shelf("spot", resource) == fresh.shelf("spot", resource)
+    every = index.usable("spot")
+    first, second = RoomLeft(kept), RoomLeft(fresh)
+    assert first.find(first.search("spot", asked, every)) == second.find(second.search("spot", asked, every))
+
+
+@st.composite
+def labelled_clusters(draw: st.DrawFn) -> dict[str, Node]:
+    return {
+        name: a_node(
+            name,
+            labels={"pool": "spot", **draw(node_labels())},
+            taints=draw(st.sampled_from(((), (a_taint(),), (a_taint("own"), a_taint())))),
+            is_usable=draw(st.booleans()),
+        )
+        for name in NAMES
+    }
+
+
+@st.composite
+def wheres(draw: st.DrawFn) -> Constraints:
+    """Any mixture of a node selector, terms of labels and names, and tolerations."""
+    terms = st.lists(st.builds(Term, st.lists(requirements(), max_size=2).map(tuple), named), max_size=3)
+    return constraints(
+        selector=draw(st.one_of(st.just({}), node_labels())),
+        terms=draw(st.one_of(st.none(), terms)),
+        tolerations=draw(st.sampled_from(((), (Toleration(key="spot", operator="Exists"),)))),
+    )
+
+
+named = st.lists(
+    st.builds(
+        Requirement,
+        st.sampled_from(("metadata.name", "metadata.name", "metadata.other")),
+        st.sampled_from((Operator.IN, Operator.NOT_IN)),
+        st.lists(st.sampled_from((*NAMES, "gone")), min_size=1, max_size=2).map(tuple),
+    ),
+    max_size=1,
+).map(tuple)
+
+
+@THOROUGH
+@given(labelled_clusters(), wheres())
+def test_the_allowed_nodes_are_those_that_allow_the_pod_one_by_one(
+    cluster: dict[str, Node], where: Constraints
+) -> None:
+    flavors = (a_flavor("spot", labels={}), a_flavor("a", requirements=["zone Exists"]))
+    index = NodeIndex(cluster, {flavor.name: flavor for flavor in flavors})
+    for flavor in flavors:
+        expected = {
+            name
+            for name in index.members(flavor.name)
+            if cluster[name].is_usable
+            and where.allow(name, cluster[name].labels)
+            and are_tolerated(cluster[name].taints, where.tolerations)
+        }
+        assert index.allowed(flavor, where) == expected
+        assert index.eligible(flavor, where) == tuple(sorted(expected))

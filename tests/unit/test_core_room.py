@@ -1,0 +1,119 @@
+"""Which node is found, and at how many nodes that looks: counts, since seconds differ from machine to machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from controller.core.ledger import Ledger
+from controller.core.nodes import Node, NodeIndex
+from controller.core.room import Room, RoomLeft
+from controller.core.shapes import Constraints, Shape
+from tests.support.builders import GPU, a_flavor, a_node, a_shape, a_snapshot, constraints
+
+SPOT = a_flavor("spot")
+MANY = 1_000
+HOST = "kubernetes.io/hostname"
+
+
+def many_nodes(memory: str = "16Gi") -> list[Node]:
+    """A thousand nodes of 4 cpu, with their names as a label."""
+    names = [f"node-{number:04}" for number in range(MANY)]
+    return [a_node(name, labels={"pool": "spot", HOST: name}, cpu="4", memory=memory) for name in names]
+
+
+def a_ledger(
+    nodes: Iterable[Node], used: Mapping[str, Mapping[str, int]] | None = None, *, freed: Iterable[str] = ()
+) -> Ledger:
+    return Ledger(a_snapshot(nodes=nodes, node_used=used or {}, freed=frozenset(freed)))
+
+
+def found(ledger: Ledger, shape: Shape, *, only_freed: bool = False) -> tuple[str | None, int]:
+    """The node, and how many were looked at to find it."""
+    before = ledger.nodes_looked_at
+    node = ledger.find_node(SPOT, shape, only_freed=only_freed)
+    return node, ledger.nodes_looked_at - before
+
+
+def test_one_node_of_a_thousand_is_looked_at_when_the_fullest_with_enough_has_room() -> None:
+    used = {f"node-{number:04}": {"cpu": number} for number in range(MANY)}
+    assert found(a_ledger(many_nodes(), used), a_shape(cpu="3500m")) == ("node-0500", 1)
+
+
+def test_no_node_is_looked_at_when_none_has_enough_of_one_resource() -> None:
+    assert found(a_ledger(many_nodes()), a_shape(cpu="5")) == (None, 0)
+    assert found(a_ledger(many_nodes()), a_shape(cpu="1", **{GPU: 1})) == (None, 0)
+
+
+def test_the_resource_of_which_fewest_nodes_have_enough_says_which_are_looked_at() -> None:
+    used = {f"node-{number:04}": {"memory": 2**30} for number in range(MANY) if number != 700}
+    ledger = a_ledger(many_nodes(memory="1Gi"), used)
+    assert found(ledger, a_shape(cpu="1", memory="1Gi")) == ("node-0700", 1)
+
+
+def test_where_a_pod_may_use_few_nodes_only_those_are_looked_at() -> None:
+    shape = a_shape(constraints(selector={HOST: "node-0900"}), cpu="1")
+    assert found(a_ledger(many_nodes()), shape) == ("node-0900", 1)
+
+
+def test_where_a_pod_may_use_no_node_none_is_looked_at() -> None:
+    assert found(a_ledger(many_nodes()), a_shape(constraints(selector={HOST: "elsewhere"}))) == (None, 0)
+
+
+def test_a_shape_that_found_no_room_is_not_looked_for_again() -> None:
+    half = {f"node-{n:04}": {"cpu": 4000} if n % 2 else {"memory": 2**30} for n in range(MANY)}
+    ledger = a_ledger(many_nodes(memory="1Gi"), half)
+    shape = a_shape(cpu="1", memory="1Gi")
+    assert found(ledger, shape) == (None, MANY // 2)
+    assert found(ledger, shape) == (None, 0)
+
+
+def test_among_freed_nodes_alone_no_other_is_looked_at() -> None:
+    ledger = a_ledger(many_nodes(), freed=["node-0003", "node-0005", "gone"])
+    assert found(ledger, a_shape(), only_freed=True) == ("node-0003", 2)
+
+
+def test_what_was_blocked_on_freed_nodes_may_still_find_room_elsewhere() -> None:
+    ledger = a_ledger([a_node("full", cpu="500m"), a_node("free")], freed=["full"])
+    assert found(ledger, a_shape(), only_freed=True) == (None, 1)
+    assert found(ledger, a_shape())[0] == "free"
+
+
+def test_filling_a_thousand_nodes_looks_at_one_node_an_admission() -> None:
+    ledger, shape, admitted = a_ledger(many_nodes()), a_shape(), 0
+    while (node := ledger.find_node(SPOT, shape, only_freed=False)) is not None:
+        ledger.spend("team-a", SPOT, shape, node)
+        admitted += 1
+    assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 4 * MANY)
+
+
+def test_a_pod_that_asks_for_nothing_finds_no_node() -> None:
+    assert found(a_ledger([a_node()]), Shape((), Constraints())) == (None, 0)
+
+
+def test_cordoned_nodes_and_nodes_of_no_flavor_are_never_found() -> None:
+    nodes = [a_node("cordoned", is_usable=False), a_node("other", labels={"pool": "other"})]
+    assert found(a_ledger(nodes), a_shape()) == (None, 0)
+
+
+def test_a_node_that_has_less_than_nothing_is_no_room() -> None:
+    ledger = a_ledger([a_node("over"), a_node("free")], {"over": {"cpu": 9000}})
+    assert found(ledger, a_shape())[0] == "free"
+    assert ledger.free("over")["cpu"] == -5000
+
+
+def test_what_a_decision_takes_leaves_the_room_as_it_was() -> None:
+    room = Room(NodeIndex({"a": a_node("a")}, {"spot": SPOT}), {})
+    left = RoomLeft(room)
+    shape = a_shape(cpu="4")
+    assert left.find(left.search("spot", shape.requests, {"a"})) == "a"
+    left.take("a", shape.requests)
+    assert left.find(left.search("spot", shape.requests, {"a"})) is None
+    assert (room.free("a")["cpu"], left.free("a")["cpu"]) == (4000, 0)
+    again = RoomLeft(room)
+    assert again.find(again.search("spot", shape.requests, {"a"})) == "a"
+
+
+def test_what_pods_on_an_unknown_node_take_is_nothing_to_the_room() -> None:
+    room = Room(NodeIndex({"a": a_node("a")}, {"spot": SPOT}), {"gone": {"cpu": 1}})
+    room.update("gone", {"cpu": 2})
+    assert room.free("a")["cpu"] == 4000
