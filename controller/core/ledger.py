@@ -34,7 +34,8 @@ class Ledger:
                 if resource == PODS:
                     continue
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, 0, "the queue has no quota for it")
-            if need > nominal:
+            # where the quota changes by itself, waiting may well help
+            if need > nominal and resource not in quota.changing:
                 detail = "more than the whole quota"
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, nominal, detail)
             free = nominal - self.used(queue.name, quota.flavor, resource)

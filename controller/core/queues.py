@@ -51,10 +51,14 @@ class Flavor:
 
 @dataclass(frozen=True, slots=True)
 class FlavorQuota:
-    """What a cluster queue may use of one flavor: amount by resource. A resource not listed is not given at all."""
+    """What a cluster queue may use of one flavor: amount by resource. A resource not listed is not given at all.
+
+    `changing` are the resources whose amount may be another one later without anybody changing the queue.
+    """
 
     flavor: str
     nominal: Mapping[str, int]
+    changing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
