@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from controller.cache.in_effect import QueuesInEffect
 from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.core.backlog import Backlog
 from controller.core.decisions import Admit, Plan, Wait
+from controller.core.effective import FIXED, Variation, live_capacity
 from controller.core.keys import GATE
 from controller.core.nodes import Node, NodeIndex
 from controller.core.pods import Phase, Pod
@@ -44,7 +46,7 @@ class ClusterCache:
         self.nodes: dict[str, Node] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
-        self.cluster_queues: dict[str, ClusterQueue] = {}
+        self.queues = QueuesInEffect()
         self.local_queues: dict[QueueKey, LocalQueue] = {}
         self.faulty_queues: dict[str, str] = {}
         self.backlog = Backlog()
@@ -67,6 +69,22 @@ class ClusterCache:
         if self._index is None:
             self._index = NodeIndex(dict(self.nodes), dict(self.flavors))
         return self._index
+
+    @property
+    def cluster_queues(self) -> Mapping[str, ClusterQueue]:
+        """Cluster queues as they are in effect now, worked out anew after what they rest on changed."""
+        if self.queues.is_stale:
+            for name in self.queues.work_out(
+                lambda flavor, at: live_capacity(self.flavors.get(flavor), self.index, at)
+            ):
+                self._reopen(name)
+        return self.queues.current
+
+    def pass_to(self, now: float) -> int:
+        """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
+        self.queues.pass_to(int(now))
+        _ = self.cluster_queues
+        return self.queues.next_change
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
@@ -280,7 +298,11 @@ class ClusterCache:
 
     def put_node(self, node: Node) -> None:
         """Take in a node; a heartbeat that changes nothing changes nothing here."""
-        if self.nodes.get(node.name) == node:
+        known = self.nodes.get(node.name)
+        if known is not None and not known.is_ready and not node.is_ready:
+            # from False to Unknown is no second grace
+            node = replace(node, not_ready_since=known.not_ready_since)
+        if known == node:
             return
         self.nodes[node.name] = node
         self._freed.add(node.name)
@@ -298,9 +320,11 @@ class ClusterCache:
         self._reindex()
         self.reopen_all()
 
-    def set_cluster_queue(self, name: str, queue: ClusterQueue | None, *, fault: str | None = None) -> None:
-        """Take in a cluster queue, forget it, or note why it cannot be used as written."""
-        _set(self.cluster_queues, name, queue)
+    def set_cluster_queue(
+        self, name: str, queue: ClusterQueue | None, *, variation: Variation = FIXED, fault: str | None = None
+    ) -> None:
+        """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
+        self.queues.put(name, queue, variation)
         _set(self.faulty_queues, name, fault)
         self._rules_changed()
 
@@ -318,6 +342,7 @@ class ClusterCache:
 
     def _reindex(self) -> None:
         self._index = None
+        self.queues.capacities_moved()
         # not here: a relist of nodes would recharge once a node, and build the index as often
         self._unstamped_moved = True
         self._on_change()

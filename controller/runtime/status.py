@@ -14,6 +14,7 @@ from controller.core.amounts import format_amount
 from controller.core.pod_policies import Mode, Policy, Target
 from controller.core.pods import Phase
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue, StopPolicy
+from controller.core.windows import Outlook
 from controller.kube.clock import rfc3339
 
 Status = dict[str, Any]
@@ -31,6 +32,7 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "reserved": cache.usage.counts[(name, Phase.RESERVED)],
         "running": cache.usage.counts[(name, Phase.RUNNING)],
         "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
+        "schedule": _schedule(cache.queues.outlook_of(name)),
         "conditions": _conditions(entry, [_queue_is_active(cache, entry, queue), *_over_quota(cache, queue)], now),
     }
 
@@ -109,6 +111,14 @@ def _flavors_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, A
     ]
 
 
+def _schedule(outlook: Outlook | None) -> Status | None:
+    if outlook is None:
+        return None
+    comes: Status = {"nextChange": rfc3339(outlook.until)} if outlook.opens or outlook.closes else {}
+    listed = {"opens": outlook.opens, "closes": outlook.closes}
+    return {"open": list(outlook.open), **comes, **{what: list(names) for what, names in listed.items() if names}}
+
+
 def _over_quota(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Finding]:
     """Usage is what the pods as they are take: a quota that was lowered, or a pod that grew, can pass it."""
     if queue is None:
@@ -120,7 +130,7 @@ def _over_quota(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Fin
         if (used := cache.usage.by_queue.get((queue.name, quota.flavor, resource), 0)) > nominal
     ]
     if over:
-        text = f"more is used than spec.flavors gives: {', '.join(over)}; nothing is taken back, nothing more admitted"
+        text = f"more is used than the quota gives: {', '.join(over)}; nothing is taken back, nothing more admitted"
         yield ("OverQuota", True, "UsageAboveQuota", text)
 
 
@@ -132,7 +142,11 @@ def _queue_is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | No
         text = f"spec.flavors names {', '.join(missing)}, which does not exist or is invalid"
         return ("Active", False, "FlavorNotFound", text)
     if queue.stop is not StopPolicy.NONE:
-        return ("Active", False, "Stopped", f"spec.stopPolicy is {queue.stop}: nothing is admitted")
+        window = cache.queues.stopped_by(queue.name)
+        what = (
+            f"the open window {window} says stopPolicy {queue.stop}" if window else f"spec.stopPolicy is {queue.stop}"
+        )
+        return ("Active", False, "Stopped", f"{what}: nothing is admitted")
     if queue.namespaces is None:
         text = "spec.namespaceSelector is not set, so no namespace may use this queue; {} selects all"
         return ("Active", False, "NoNamespaceSelected", text)

@@ -147,7 +147,7 @@ def test_a_queue_says_which_quotas_its_pods_as_they_are_now_exceed() -> None:
     condition = cluster_queue_status(cache, an_entry(), NOW)["conditions"][1]
     assert (condition["type"], condition["status"], condition["reason"]) == ("OverQuota", "True", "UsageAboveQuota")
     assert condition["message"] == (
-        "more is used than spec.flavors gives: flavor spot: 6500m of 4 cpu, flavor spot: 2Gi of 1Gi memory; "
+        "more is used than the quota gives: flavor spot: 6500m of 4 cpu, flavor spot: 2Gi of 1Gi memory; "
         "nothing is taken back, nothing more admitted"
     )
 
