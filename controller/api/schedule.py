@@ -47,7 +47,7 @@ def _cron_pattern() -> str:
     return "(?i)^" + " +".join(f"({item})(,({item}))*" for item in items) + "$"
 
 
-_CRON_PATTERN = _cron_pattern()
+CRON_PATTERN = _cron_pattern()
 
 
 def _checked_cron(text: str) -> str:
@@ -55,7 +55,7 @@ def _checked_cron(text: str) -> str:
         parse_cron(text)
     except CronError as error:
         raise fault(str(error)) from error
-    if not re.fullmatch(_CRON_PATTERN, text):
+    if not re.fullmatch(CRON_PATTERN, text):
         raise fault(_CRON_FORM)
     return text
 
@@ -82,7 +82,7 @@ CronText = Annotated[
     StrictStr,
     Field(max_length=128),
     AfterValidator(_checked_cron),
-    SchemaKeys(**rules(Rule(f"self.matches('{_CRON_PATTERN}')", _CRON_FORM))),
+    SchemaKeys(**rules(Rule(f"self.matches('{CRON_PATTERN}')", _CRON_FORM))),
 ]
 DurationText = Annotated[
     StrictStr,

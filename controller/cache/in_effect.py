@@ -17,6 +17,9 @@ CapacityAt = Callable[[str, int], Capacity]
 """What a flavor has at an instant."""
 
 
+_NOT_YET = Outlook(until=0)
+
+
 @dataclass(slots=True)
 class _Varying:
     """A queue that changes by itself. `outlook` holds from `since` until it says.
@@ -27,8 +30,8 @@ class _Varying:
     written: ClusterQueue
     variation: Variation
     flavors: tuple[str, ...]
-    outlook: Outlook
-    since: int
+    outlook: Outlook = _NOT_YET
+    since: int = 0
     rests_on: tuple[object, ...] | None = None
 
 
@@ -53,7 +56,7 @@ class QueuesInEffect:
         self.current[name] = queue
         if variation != FIXED:
             flavors = tuple(sorted(variation.shared_flavors()))
-            self._varying[name] = _Varying(queue, variation, flavors, outlook(variation.windows, self._now), self._now)
+            self._varying[name] = _Varying(queue, variation, flavors)
 
     def capacities_moved(self) -> None:
         """Note that a node or flavor changed."""

@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller.api.schedule import CRON_PATTERN
+from controller.core.cron import CronError, parse_cron
 from controller.core.shares import parse_share
 from controller.core.windows import outlook
 from tests.support.zones import a_window, utc
@@ -115,6 +117,27 @@ def test_windows_agree_with_a_scan_of_every_minute(
         assert (found.until, foretold) == (changes[0] * _MINUTE, True)
     else:
         assert not foretold or found.until // _MINUTE not in scanned
+
+
+def fault_of(text: str) -> str:
+    """What is said of a cron; empty: it is one, and comes."""
+    try:
+        cron = parse_cron(text)
+    except CronError as error:
+        return str(error)
+    return "" if cron.next_minute(29_000_000) is not None else "does not come"
+
+
+@given(st.text() | st.text("0123456789*/,-? amonfri"))
+def test_any_text_is_a_cron_that_comes_or_is_refused(text: str) -> None:
+    assert fault_of(text) != "does not come"
+
+
+@settings(deadline=None)
+@given(st.from_regex(CRON_PATTERN, fullmatch=True))
+def test_what_the_apiserver_takes_for_a_cron_has_no_fault_but_those_that_cel_cannot_see(text: str) -> None:
+    fault = fault_of(text)
+    assert not fault or "a range must not end before it begins" in fault or fault.startswith("never comes")
 
 
 @given(st.integers(0, 10_000), st.integers(0, 2**63 - 1))
