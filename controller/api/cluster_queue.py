@@ -9,7 +9,8 @@ from pydantic import ConfigDict, Field, StrictStr, model_validator
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
 from controller.api.nodes import LabelSelector
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
-from controller.api.values import ObjectName, Quantity, ReportedQuantity, ResourceName
+from controller.api.schedule import BY_NAME, NO_SUCH_FLAVOR, ScheduleStatus, ScheduleWindow, faults_of_schedule
+from controller.api.values import ObjectName, Quantity, QuotaAmount, ReportedQuantity, ResourceName
 
 FLAVORS_REPORTED: Final = 64
 """In the status of a queue: one with queues below it reports their flavors too."""
@@ -23,8 +24,12 @@ _NEEDS_PARENT = tuple(
     )
     for field in ("borrowingLimit", "lendingLimit")
 )
-
-_BY_NAME = SchemaKeys(x_kubernetes_list_type="map", x_kubernetes_list_map_keys=["name"])
+_SCHEDULED_FLAVORS = Rule(
+    "!has(self.schedule) || self.schedule.all(w, !has(w.flavors) || w.flavors.all(f, "
+    "has(self.flavors) && self.flavors.exists(own, own.name == f.name)))",
+    f"the name of a window's flavor {NO_SUCH_FLAVOR}",
+    field_path=".schedule",
+)
 
 
 class ResourceQuota(Model):
@@ -32,10 +37,11 @@ class ResourceQuota(Model):
 
     name: Annotated[ResourceName, Field(description="The resource, such as cpu, memory, pods or nvidia.com/gpu.")]
     nominal_quota: Annotated[
-        Quantity,
+        QuotaAmount,
         Field(
             description="What the queue owns: the most that admitted pods may ask for together without borrowing. "
-            "Zero: only what can be borrowed from the tree."
+            'Zero: only what can be borrowed from the tree. A percentage, such as "40%", is of what the flavor has: of '
+            "its nodes in mode Nodes, of its sums in mode Static, rounded down."
         ),
     ]
     borrowing_limit: Annotated[
@@ -62,7 +68,7 @@ class FlavorQuotas(Model):
         tuple[ResourceQuota, ...],
         Field(description="The quota of each resource; at least one.", min_length=1, max_length=64),
         unique_names("resource"),
-        _BY_NAME,
+        BY_NAME,
     ]
 
 
@@ -93,7 +99,7 @@ class FlavorFungibility(Model):
 class ClusterQueueSpec(Model):
     """Who may use how much."""
 
-    model_config = ConfigDict(json_schema_extra=rules(*_NEEDS_PARENT))
+    model_config = ConfigDict(json_schema_extra=rules(*_NEEDS_PARENT, _SCHEDULED_FLAVORS))
 
     parent: Annotated[
         ObjectName | None,
@@ -125,7 +131,7 @@ class ClusterQueueSpec(Model):
             max_length=16,
         ),
         unique_names("flavor"),
-        _BY_NAME,
+        BY_NAME,
     ] = ()
     limits: Annotated[
         tuple[Limit, ...],
@@ -133,7 +139,7 @@ class ClusterQueueSpec(Model):
             description="Limits on resources, beside the quotas of flavors. What is not listed has none.", max_length=64
         ),
         unique_names("resource"),
-        _BY_NAME,
+        BY_NAME,
     ] = ()
     flavor_fungibility: Annotated[
         FlavorFungibility, Field(description="When a workload takes a later flavor than it could have.")
@@ -145,6 +151,22 @@ class ClusterQueueSpec(Model):
             "runs goes on."
         ),
     ] = "None"
+    schedule: Annotated[
+        tuple[ScheduleWindow, ...],
+        Field(
+            description="Windows that override quotas and stopPolicy while they are open. Where open windows override "
+            "the same, the last in the list wins.",
+            max_length=16,
+        ),
+        unique_names("window"),
+        BY_NAME,
+    ] = ()
+
+    @model_validator(mode="after")
+    def _windows_override_what_there_is(self) -> Self:
+        quotas = {flavor.name: {resource.name for resource in flavor.resources} for flavor in self.flavors}
+        refuse(faults_of_schedule(self.schedule, quotas))
+        return self
 
     @model_validator(mode="after")
     def _limits_of_the_tree_need_a_parent(self) -> Self:
@@ -169,7 +191,8 @@ class ResourceUsage(Status):
         ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
     ]
     quota: Annotated[
-        ReportedQuantity, Field(description="What they may ask for without borrowing, what queues below own with it.")
+        ReportedQuantity,
+        Field(description="What they may ask for at the moment without borrowing, what queues below own with it."),
     ]
     borrowed: Annotated[ReportedQuantity, Field(description="What of the total is borrowed through the parent.")] = "0"
 
@@ -179,7 +202,7 @@ class FlavorUsage(Status):
 
     name: Annotated[ObjectName, Field(description="The flavor.")]
     resources: Annotated[
-        tuple[ResourceUsage, ...], Field(description="Usage by resource.", max_length=64), _BY_NAME
+        tuple[ResourceUsage, ...], Field(description="Usage by resource.", max_length=64), BY_NAME
     ] = ()
 
 
@@ -200,11 +223,14 @@ class ClusterQueueStatus(Status):
     reserved: Annotated[Count, Field(description="Workloads that are admitted and not yet on nodes.")] = 0
     running: Annotated[Count, Field(description="Workloads that are on nodes.")] = 0
     flavors_usage: Annotated[
-        tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=FLAVORS_REPORTED), _BY_NAME
+        tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=FLAVORS_REPORTED), BY_NAME
     ] = ()
     limits_usage: Annotated[
-        tuple[LimitUsage, ...], Field(description="Usage of what spec.limits names.", max_length=64), _BY_NAME
+        tuple[LimitUsage, ...], Field(description="Usage of what spec.limits names.", max_length=64), BY_NAME
     ] = ()
+    schedule: Annotated[
+        ScheduleStatus | None, Field(description="The schedule at the moment; absent where there is none.")
+    ] = None
     conditions: Conditions = ()
 
 
@@ -223,6 +249,10 @@ class ClusterQueue(Resource):
             Column("Pending", ".status.pending", "integer", "Workloads that wait"),
             Column("Reserved", ".status.reserved", "integer", "Workloads admitted and not yet on nodes"),
             Column("Running", ".status.running", "integer", "Workloads on nodes"),
+            Column(
+                "Open-Windows", ".status.schedule.open", "string", "Windows of the schedule that are open", priority=1
+            ),
+            Column("Next-Change", ".status.schedule.nextChange", "string", "When the next opens or closes", priority=1),
             active("Whether the queue admits"),
             AGE,
         ),

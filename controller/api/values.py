@@ -20,12 +20,15 @@ from controller.core.names import (
     is_label_key,
     is_label_value,
 )
+from controller.core.shares import SHARE_PATTERN, ShareError, parse_share
 
 QUANTITY_LENGTH = 32
 _QUANTITY_PATTERN = r"^[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
 _QUANTITY_FORM = 'must be a quantity: a whole number, or text such as "500m", "8" or "64Gi"'
+_AMOUNT_FORM = 'must be a quantity, such as 8, "500m" or "64Gi", or a share of what the flavor has, such as "40%"'
 _NOT_NEGATIVE = "must not be negative"
 _NO_OVERFLOW = "must be less than 2^63"
+_SHARE_FORM = 'must be 0% to 100% with at most two decimals, such as "40%" or "12.5%"'
 
 _KEY_PATTERN = f"^({DNS_SUBDOMAIN_PATTERN}/)?{LABEL_NAME_PATTERN}$"
 _KEY_LENGTH = 317
@@ -77,52 +80,73 @@ def _checked_keys(message: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _read_quantity(value: Any) -> str | int:
-    """Return `value` as it is written, which is the form that `core.amounts` counts."""
+def _read_quantity(value: Any, form: str = _QUANTITY_FORM) -> str | int:
+    """Return `value` as it is written, which is the form that `core.amounts` counts; `form` says what is legal."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise fault(_QUANTITY_FORM)
+        raise fault(form)
     try:
         parse_quantity(value)
     except QuantityError as error:
-        raise fault(_unusable(str(value))) from error
-    if isinstance(value, str) and (fault_text := _malformed(value)):
+        unusable = _NOT_NEGATIVE if str(value).startswith("-") else _NO_OVERFLOW
+        raise fault(_malformed(str(value), form) or unusable) from error
+    if isinstance(value, str) and (fault_text := _malformed(value, form)):
         raise fault(fault_text)
     return value
 
 
-def _unusable(text: str) -> str:
-    return _malformed(text) or (_NOT_NEGATIVE if text.startswith("-") else _NO_OVERFLOW)
-
-
-def _malformed(text: str) -> str | None:
+def _malformed(text: str, form: str) -> str | None:
     if len(text) > QUANTITY_LENGTH:
         return f"must be at most {QUANTITY_LENGTH} characters"
-    return None if re.fullmatch(_QUANTITY_PATTERN, text) else _QUANTITY_FORM
+    return None if re.fullmatch(_QUANTITY_PATTERN, text) else form
 
 
-_QUANTITY_SCHEMA: dict[str, Any] = {
-    "x-kubernetes-int-or-string": True,
-    "anyOf": [{"type": "integer"}, {"type": "string"}],
-    "maxLength": QUANTITY_LENGTH,
-    "pattern": _QUANTITY_PATTERN,
-    # The pattern refuses malformed text in words of regular expressions, so the first rule says it for people. The
-    # others pass what is malformed: quantity() of it would end them with an error of its own.
-    **rules(
-        Rule("type(self) == int || isQuantity(self)", _QUANTITY_FORM),
-        Rule(
-            "type(self) == int ? self >= 0 : (!isQuantity(self) || quantity(self).compareTo(quantity('0')) >= 0)",
-            _NOT_NEGATIVE,
-        ),
-        # Kubernetes caps what does not fit at 2^63-1, so only the exact text of that number may reach it.
-        Rule(
-            "type(self) == int || !isQuantity(self) || self == '9223372036854775807'"
-            " || quantity(self).isLessThan(quantity('9223372036854775807'))",
-            _NO_OVERFLOW,
-        ),
-    ),
-}
+# The pattern refuses malformed text in words of regular expressions, so the first rule says it for people. The others
+# pass what is malformed: quantity() of it would end them with an error of its own.
+_IS_NOT_NEGATIVE = "type(self) == int ? self >= 0 : (!isQuantity(self) || quantity(self).compareTo(quantity('0')) >= 0)"
+# Kubernetes caps what does not fit at 2^63-1, so only the exact text of that number may reach it.
+_DOES_NOT_OVERFLOW = (
+    "type(self) == int || !isQuantity(self) || self == '9223372036854775807'"
+    " || quantity(self).isLessThan(quantity('9223372036854775807'))"
+)
+
+
+def _quantity_schema(pattern: str, *forms: Rule) -> dict[str, Any]:
+    return {
+        "x-kubernetes-int-or-string": True,
+        "anyOf": [{"type": "integer"}, {"type": "string"}],
+        "maxLength": QUANTITY_LENGTH,
+        "pattern": pattern,
+        **rules(*forms, Rule(_IS_NOT_NEGATIVE, _NOT_NEGATIVE), Rule(_DOES_NOT_OVERFLOW, _NO_OVERFLOW)),
+    }
+
+
+def _read_amount(value: Any) -> str | int:
+    """Return `value` as it is written: a share where it ends with a per cent sign, else a quantity."""
+    if not is_share(value):
+        return _read_quantity(value, _AMOUNT_FORM)
+    try:
+        parse_share(value)
+    except ShareError as error:
+        raise fault(_SHARE_FORM) from error
+    return str(value)
+
+
+def is_share(value: Any) -> bool:
+    """Say whether an amount is written as a percentage."""
+    return isinstance(value, str) and value.endswith("%")
+
+
+_QUANTITY_SCHEMA = _quantity_schema(_QUANTITY_PATTERN, Rule("type(self) == int || isQuantity(self)", _QUANTITY_FORM))
+_SHARE_CEL = SHARE_PATTERN.replace("\\", "\\\\")
+_AMOUNT_SCHEMA = _quantity_schema(
+    f"{_QUANTITY_PATTERN}|^[^%]*%$",
+    Rule("type(self) == int || self.endsWith('%') || isQuantity(self)", _AMOUNT_FORM),
+    Rule(f"type(self) == int || !self.endsWith('%') || self.matches('^{_SHARE_CEL}$')", _SHARE_FORM),
+)
 
 Quantity = Annotated[str | int, PlainValidator(_read_quantity), WithJsonSchema(_QUANTITY_SCHEMA)]
+QuotaAmount = Annotated[str | int, PlainValidator(_read_amount), WithJsonSchema(_AMOUNT_SCHEMA)]
+"""A quantity, or a share of what the flavor has."""
 
 LabelKey = Annotated[
     StrictStr,

@@ -7,14 +7,17 @@ A decision that was sent and not yet seen back is assumed: its workload is charg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from controller.cache.in_effect import QueuesInEffect
 from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
+from controller.cache.rejections import Rejections
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.core.backlog import Backlog
 from controller.core.decisions import Admit, Plan, Wait
+from controller.core.effective import FIXED, Variation, live_capacity
 from controller.core.keys import GATE
 from controller.core.nodes import Node, NodeIndex
 from controller.core.pods import Phase, Pod
@@ -29,14 +32,6 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-@dataclass(frozen=True, slots=True)
-class _Rejection:
-    """How often a pod's release was refused, and while it must not be tried again, why."""
-
-    hold: Hold | None
-    times: int
-
-
 class ClusterCache:
     """All that the controller knows. `on_change` is called after every change that a decision should see."""
 
@@ -46,7 +41,7 @@ class ClusterCache:
         self.nodes: dict[str, Node] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
-        self.cluster_queues: dict[str, ClusterQueue] = {}
+        self.queues = QueuesInEffect()
         self.local_queues: dict[QueueKey, LocalQueue] = {}
         self.faulty_queues: dict[str, str] = {}
         self._doors: dict[str, list[QueueKey]] | None = None
@@ -55,7 +50,7 @@ class ClusterCache:
         self.reasons = Reasons()
         self.policies = PolicyBook()
         self._assumed: dict[str, Admit] = {}
-        self._rejected: dict[str, _Rejection] = {}
+        self._rejections = Rejections()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked: dict[WorkloadClass, Wait] = {}
@@ -74,10 +69,20 @@ class ClusterCache:
         return self._index
 
     @property
+    def cluster_queues(self) -> Mapping[str, ClusterQueue]:
+        """Cluster queues as they are in effect now, worked out anew after what they rest on changed."""
+        if self.queues.is_stale:
+            for name in self.queues.work_out(lambda one, at: live_capacity(self.flavors.get(one), self.index, at)):
+                self._tree = None
+                self._reopen(name)
+        return self.queues.current
+
+    @property
     def tree(self) -> QuotaTree:
         """The quota tree, with what is used in it counted anew after a cluster queue changed."""
+        queues = self.cluster_queues
         if self._tree is None:
-            self._tree = QuotaTree(dict(self.cluster_queues), dict(self.faulty_queues))
+            self._tree = QuotaTree(dict(queues), dict(self.faulty_queues))
             self.usage.plant(self._tree)
         return self._tree
 
@@ -91,6 +96,12 @@ class ClusterCache:
                 self._room.update(node, self.usage.by_node.get(node, {}))
         self.usage.moved_nodes.clear()
         return self._room
+
+    def pass_to(self, now: float) -> int:
+        """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
+        self.queues.pass_to(int(now))
+        _ = self.cluster_queues
+        return self.queues.next_change
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
@@ -156,17 +167,13 @@ class ClusterCache:
         if uid not in self.pods:
             self.settle(uid)
             return 1
-        former = self._rejected.get(uid)
-        times = 1 if former is None else former.times + 1
-        self._rejected[uid] = _Rejection(Hold(Reason.PATCH_REJECTED, text), times)
+        times = self._rejections.add(uid, text)
         self.settle(uid)
         return times
 
     def retry(self, uid: str) -> None:
         """Let a rejected workload be decided again."""
-        former = self._rejected.get(uid)
-        if former is not None:
-            self._rejected[uid] = _Rejection(None, former.times)
+        if self._rejections.lift(uid):
             self._refresh(uid)
             self._on_change()
 
@@ -200,7 +207,7 @@ class ClusterCache:
             return
         self.policies.move(pod.policies, ())
         self._assumed.pop(uid, None)
-        self._rejected.pop(uid, None)
+        self._rejections.forget(uid)
         self.reasons.released.pop(uid, None)
         self._unstamped.discard(uid)
         self._refresh(uid)
@@ -233,14 +240,13 @@ class ClusterCache:
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
         if pod is not None and not is_queued:
-            self._rejected.pop(uid, None)
+            self._rejections.forget(uid)
             if pod.said is not None and pod.said.status != "True":
                 self.reasons.released[uid] = None
         return moved or back != NOTHING
 
     def _enqueue(self, pod: Pod) -> bool:
-        rejection = self._rejected.get(pod.uid)
-        hold = pod.hold or _foreign_gates(pod) or (rejection.hold if rejection is not None else None)
+        hold = pod.hold or _foreign_gates(pod) or self._rejections.hold_of(pod.uid)
         kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
         former = self.backlog.get(pod.uid)
         order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
@@ -316,7 +322,11 @@ class ClusterCache:
 
     def put_node(self, node: Node) -> None:
         """Take in a node; a heartbeat that changes nothing changes nothing here."""
-        if self.nodes.get(node.name) == node:
+        known = self.nodes.get(node.name)
+        if known is not None and not known.is_ready and not node.is_ready:
+            # from False to Unknown is no second grace
+            node = replace(node, not_ready_since=known.not_ready_since)
+        if known == node:
             return
         self.nodes[node.name] = node
         self._freed.add(node.name)
@@ -334,9 +344,11 @@ class ClusterCache:
         self._reindex()
         self.reopen_all()
 
-    def set_cluster_queue(self, name: str, queue: ClusterQueue | None, *, fault: str | None = None) -> None:
-        """Take in a cluster queue, forget it, or note why it cannot be used as written."""
-        _set(self.cluster_queues, name, queue)
+    def set_cluster_queue(
+        self, name: str, queue: ClusterQueue | None, *, variation: Variation = FIXED, fault: str | None = None
+    ) -> None:
+        """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
+        self.queues.put(name, queue, variation)
         _set(self.faulty_queues, name, fault)
         self._tree = None
         self._rules_changed()
@@ -356,6 +368,7 @@ class ClusterCache:
 
     def _reindex(self) -> None:
         self._index = None
+        self.queues.capacities_moved()
         # not here: a relist of nodes would recharge once a node, and build the index as often
         self._unstamped_moved = True
         self._on_change()

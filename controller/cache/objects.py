@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
+from controller.api.schedule import OverriddenQuota, ScheduleWindow
+from controller.api.time_zones import load_zone
+from controller.api.values import is_share
 from controller.core.amounts import supply_amount, supply_amounts
+from controller.core.cron import parse_cron
+from controller.core.durations import parse_duration
+from controller.core.effective import Override, Variation, WrittenQuota
 from controller.core.labels import LabelSelector, Operator, Requirement
 from controller.core.queues import (
     CapacityMode,
@@ -21,7 +27,9 @@ from controller.core.queues import (
     StopPolicy,
     WhenCanBorrow,
 )
+from controller.core.shares import Amount, parse_share
 from controller.core.taints import Toleration
+from controller.core.windows import Window
 
 
 def to_flavor(written: ResourceFlavor) -> Flavor:
@@ -40,7 +48,7 @@ def to_flavor(written: ResourceFlavor) -> Flavor:
 
 
 def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
-    """Return the cluster queue as the decision reads it."""
+    """Return the cluster queue as the decision reads it, but for what changes by itself; a share is 0 here."""
     spec = written.spec
     return ClusterQueue(
         name=written.metadata.name,
@@ -57,7 +65,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
 def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
     def amounts(of: Callable[[ResourceQuota], str | int | None]) -> dict[str, int]:
         given = ((one.name, of(one)) for one in written.resources)
-        return {name: supply_amount(name, value) for name, value in given if value is not None}
+        return {name: _amount_or_none_yet(name, value) for name, value in given if value is not None}
 
     return FlavorQuota(
         written.name,
@@ -65,6 +73,42 @@ def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
         borrowing=amounts(lambda one: one.borrowing_limit),
         lending=amounts(lambda one: one.lending_limit),
     )
+
+
+def to_variation(written: WrittenClusterQueue) -> Variation:
+    """Return what of the cluster queue changes by itself: quotas that are shares, and windows."""
+    spec = written.spec
+    shares = ((f.name, [r for r in f.resources if is_share(r.nominal_quota)]) for f in spec.flavors)
+    return Variation(
+        shares=tuple(_quotas(name, resources) for name, resources in shares if resources),
+        overrides=tuple(map(_to_override, spec.schedule)),
+    )
+
+
+def _to_override(written: ScheduleWindow) -> Override:
+    window = Window(
+        name=written.name,
+        start=parse_cron(written.start),
+        duration=parse_duration(written.duration),
+        zone=load_zone(written.time_zone),
+    )
+    return Override(
+        window=window,
+        quotas=tuple(_quotas(flavor.name, flavor.resources) for flavor in written.flavors),
+        stop=None if written.stop_policy is None else StopPolicy(written.stop_policy),
+    )
+
+
+def _quotas(flavor: str, resources: Iterable[ResourceQuota | OverriddenQuota]) -> WrittenQuota:
+    return WrittenQuota(flavor, {r.name: _amount(r.name, r.nominal_quota) for r in resources})
+
+
+def _amount(resource: str, text: str | int) -> Amount:
+    return parse_share(str(text)) if is_share(text) else supply_amount(resource, text)
+
+
+def _amount_or_none_yet(resource: str, text: str | int) -> int:
+    return 0 if is_share(text) else supply_amount(resource, text)
 
 
 def to_local_queue(written: WrittenLocalQueue) -> LocalQueue:

@@ -10,7 +10,7 @@ from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.cache.cluster import ClusterCache
-from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
+from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue, to_variation
 from controller.cache.pod_policies import to_policy
 from controller.cache.written import Entry, Key, Read, Written
 from controller.core.nodes import Node
@@ -122,8 +122,11 @@ def cluster_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
 
     def put(key: Key, read: Read | None) -> None:
         model = read.model if read is not None else None
-        queue = to_cluster_queue(model) if isinstance(model, ClusterQueue) else None
-        cache.set_cluster_queue(key[1], queue, fault=read.entry.fault if read is not None else None)
+        fault = read.entry.fault if read is not None else None
+        if isinstance(model, ClusterQueue):
+            cache.set_cluster_queue(key[1], to_cluster_queue(model), variation=to_variation(model), fault=fault)
+        else:
+            cache.set_cluster_queue(key[1], None, fault=fault)
 
     return ObjectSink(written.cluster_queues, put)
 

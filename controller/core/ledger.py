@@ -43,7 +43,8 @@ class Ledger:
                 if resource == PODS:
                     continue
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, 0, "the queue has no quota for it")
-            if need > cell.potential:
+            # where a quota of the tree changes by itself, waiting may well help
+            if need > cell.potential and not self._snapshot.tree.is_changing(queue.name, (quota.flavor, resource)):
                 detail = "more than its quota and all that it may borrow" if queue.parent else _MORE_THAN_ALL
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, cell.potential, detail, queue.name)
             counted.append((resource, need))

@@ -23,6 +23,8 @@ class Node:
     taints: tuple[Taint, ...] = ()
     allocatable: Mapping[str, int] = field(default_factory=dict)
     is_ready: bool = True
+    not_ready_since: int = 0
+    """When it stopped being Ready, seconds since 1970; means nothing while it is Ready."""
     is_cordoned: bool = False
 
     @property

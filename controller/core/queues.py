@@ -63,13 +63,15 @@ class FlavorQuota:
     """What a cluster queue may use of one flavor: amount by resource. A resource not listed is not given at all.
 
     `borrowing` is the most beyond nominal that it may take from the tree, `lending` the most of its own that it gives
-    to the tree; a resource that is not in them has no such limit.
+    to the tree; a resource that is not in them has no such limit. `changing` are the resources whose amount may be
+    another one later without anybody changing the queue.
     """
 
     flavor: str
     nominal: Mapping[str, int]
     borrowing: Mapping[str, int] = field(default_factory=dict)
     lending: Mapping[str, int] = field(default_factory=dict)
+    changing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,12 @@ class QuotaTree:
         for name in sorted(self._paths):
             if len(self._paths[name]) > 1:
                 self._children.setdefault(self._paths[name][1], []).append(name)
+        self._changing = {
+            (self._paths[name][-1], quota.flavor, resource)
+            for name in self._paths
+            for quota in queues[name].flavors
+            for resource in quota.changing
+        }
         by_depth = sorted(self._paths, key=lambda name: len(self._paths[name]))
         own: dict[str, dict[Column, tuple[int, int]]] = {}
         for name in reversed(by_depth):
@@ -119,6 +125,10 @@ class QuotaTree:
         """Return the numbers of a column; None where neither the queue nor one below it has such a quota."""
         cells = self._cells.get(name)
         return None if cells is None else cells.get(column)
+
+    def is_changing(self, name: str, column: Column) -> bool:
+        """Say whether a quota of this column, anywhere in the queue's tree, may be another one later by itself."""
+        return (self.path(name)[-1], *column) in self._changing
 
     def limits(self, name: str) -> Mapping[str, int]:
         """Return the most of each resource, of whichever flavor, that the queue and those below it may use."""

@@ -171,13 +171,14 @@ def decode_node(raw: bytes | Raw) -> Node:
         node = _node.decode(raw)
     except DecodeError as error:
         raise UnreadableObject(f"node: {error}") from error
-    ready = any(c.type == "Ready" and c.status == "True" for c in node.status.conditions or ())
+    ready = next((c for c in node.status.conditions or () if c.type == "Ready"), wire.Condition())
     return Node(
         name=node.metadata.name,
         labels=node.metadata.labels or {},
         taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.spec.taints or ()),
         allocatable=_allocatable(node),
-        is_ready=ready,
+        is_ready=ready.status == "True",
+        not_ready_since=0 if ready.status == "True" else int(epoch(ready.last_transition_time)),
         is_cordoned=node.spec.unschedulable,
     )
 

@@ -74,6 +74,7 @@ class Condition(Struct, rename="camel"):
     reason: str = ""
     message: str = ""
     last_probe_time: str | None = None
+    last_transition_time: str | None = None
 
 
 class Resources(Struct):

@@ -8,7 +8,7 @@ from typing import Protocol
 from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
 from controller.core.decisions import Admit
-from controller.kube.clock import monotonic
+from controller.kube.clock import monotonic, now
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
 
@@ -36,6 +36,7 @@ class DecisionLoop:
         self._metrics = metrics
         self._changed = asyncio.Event()
         self._full_pass_at = 0.0
+        self._next_change = float("inf")
         self.last_decision: float | None = None
         """Monotonic time of the latest decision, for the health check."""
 
@@ -57,15 +58,17 @@ class DecisionLoop:
             await asyncio.sleep(0)
 
     async def _wait(self) -> None:
-        """Wait for a change, or until the next full pass is due."""
+        """Wait for a change, or until the next full pass is due or a queue changes by itself."""
+        seconds = min(self._full_pass_at - monotonic(), self._next_change - now())
         try:
-            async with asyncio.timeout(max(0.0, self._full_pass_at - monotonic())):
+            async with asyncio.timeout(max(0.0, seconds)):
                 await self._changed.wait()
         except TimeoutError:
             return
 
     def step(self) -> None:
         """Make one decision and hand its admissions over."""
+        self._next_change = self._cache.pass_to(now())
         room = self._executor.room()
         self.last_decision = monotonic()
         if room <= 0:

@@ -13,6 +13,8 @@ from controller.core.doors import listed, tree_fault
 from controller.core.pods import Phase
 from controller.core.queues import ClusterQueue, StopPolicy
 from controller.core.quota_tree import Column
+from controller.core.windows import Outlook
+from controller.kube.clock import rfc3339
 from controller.runtime.status import Finding, Status, conditions
 
 
@@ -27,6 +29,7 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "running": sum(cache.usage.counts[(one, Phase.RUNNING)] for one in below),
         "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
         "limitsUsage": [] if queue is None else _limits_usage(cache, queue),
+        "schedule": _schedule(cache.queues.outlook_of(name)),
         "conditions": conditions(entry, [_is_active(cache, entry, queue), *_over_quota(cache, queue)], now),
     }
 
@@ -69,6 +72,18 @@ def _limits_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, st
     ]
 
 
+def _schedule(outlook: Outlook | None) -> Status | None:
+    if outlook is None:
+        return None
+    comes: Status = {"nextChange": rfc3339(outlook.until)} if outlook.opens or outlook.closes else {}
+    moves = {"opens": outlook.opens, "closes": outlook.closes}
+    return {
+        "open": list(outlook.open),
+        **comes,
+        **{what: list(names) for what, names in moves.items() if names},
+    }
+
+
 def _over_quota(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Finding]:
     """Usage is what the pods as they are take: a quota that was lowered, or a pod that grew, can pass it."""
     if queue is None:
@@ -100,7 +115,11 @@ def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) ->
     if fault is not None:
         return ("Active", False, "ParentNotUsable", fault)
     if queue.stop is not StopPolicy.NONE:
-        return ("Active", False, "Stopped", f"spec.stopPolicy is {queue.stop}: nothing is admitted")
+        window = cache.queues.stopped_by(queue.name)
+        what = (
+            f"the open window {window} says stopPolicy {queue.stop}" if window else f"spec.stopPolicy is {queue.stop}"
+        )
+        return ("Active", False, "Stopped", f"{what}: nothing is admitted")
     stopped = [one for one in cache.tree.path(queue.name) if cache.cluster_queues[one].stop is not StopPolicy.NONE]
     if stopped:
         text = f"ClusterQueue {stopped[0]}, above it, has stopPolicy {cache.cluster_queues[stopped[0]].stop}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import orjson
 import pytest
 
 from controller.api.parse import (
+    InvalidObject,
     parse_cluster_pod_scheduling_policy,
     parse_cluster_queue,
     parse_local_queue,
@@ -23,6 +25,7 @@ from controller.kube.errors import ApiError, Invalid, NotFound
 from controller.kube.manifests import load_documents
 from tests.support.api_objects import (
     Json,
+    a_window,
     cluster_pod_policy,
     cluster_queue,
     field_requirement,
@@ -36,6 +39,7 @@ from tests.support.api_objects import (
 from tests.support.eventually import eventually
 from tests.support.faulty import Faulty
 from tests.support.faulty_objects import FAULTY
+from tests.support.faulty_schedules import ONLY_TOLD_LATER
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 
 pytestmark = pytest.mark.integration
@@ -114,10 +118,40 @@ async def test_every_way_to_write_a_quantity_is_accepted(served: Client, amount:
     assert created["spec"]["flavors"][0]["resources"][0]["nominalQuota"] == amount
 
 
+@pytest.mark.parametrize("share", ["0%", "7%", "12.5%", "99.99%", "100%", "100.00%"])
+async def test_every_way_to_write_a_share_is_accepted(served: Client, share: str) -> None:
+    created = await create(served, cluster_queue(flavors=[quotas(cpu=share)]))
+
+    assert created["spec"]["flavors"][0]["resources"][0]["nominalQuota"] == share
+
+
+@pytest.mark.parametrize("start", ["0 20 * * *", "*/15 8-17 1,15 jan-mar MON-Fri", "5/10  ? * * 7", "00 08 01 01 0"])
+@pytest.mark.parametrize(("duration", "zone"), [("1s", "Europe/Berlin"), ("1h30m", "America/Argentina/Ushuaia")])
+async def test_windows_are_accepted_and_filled_with_the_defaults(
+    served: Client, start: str, duration: str, zone: str
+) -> None:
+    held = {"name": "held", "start": start, "duration": duration, "stopPolicy": "Hold"}
+    created = await create(served, cluster_queue(schedule=[held, a_window(timeZone=zone, duration="744h")]))
+
+    assert created["spec"]["schedule"][0] == {**held, "timeZone": "UTC", "onClose": "Keep"}
+    assert parse_cluster_queue(created).spec.schedule[1].time_zone == zone
+
+
+@pytest.mark.parametrize(("obj", "told"), ONLY_TOLD_LATER.values(), ids=ONLY_TOLD_LATER)
+async def test_what_cel_cannot_say_is_accepted_and_told_by_us(served: Client, obj: Json, told: str) -> None:
+    with pytest.raises(InvalidObject, match=re.escape(told)):
+        parse_cluster_queue(await create(served, obj))
+
+
 async def test_the_largest_objects_are_accepted_within_the_cost_of_their_rules(served: Client) -> None:
     long_key = f"{'a' * 63}.example.com/{'b' * 60}"
     resources = [{"name": f"{long_key}{i:02}", "nominalQuota": "9" * 18} for i in range(64)]
-    queue = cluster_queue(flavors=[{"name": f"{'f' * 60}-{i}", "resources": resources} for i in range(16)])
+    flavors = [{"name": f"{'f' * 60}-{i}", "resources": resources} for i in range(16)]
+    # not all 16 windows with all that a queue has: an object has room for 1.5 MB
+    crons = ",".join(["10-50/10"] * 13) + " * * * *"
+    brief = [{**flavor, "resources": resources[:1]} for flavor in flavors]
+    windows = [a_window(f"w{i}", start=crons, flavors=brief if i else flavors) for i in range(16)]
+    queue = cluster_queue(flavors=flavors, schedule=windows)
     flavor = resource_flavor(
         nodeLabels={f"{long_key}{i:02}": "v" * 63 for i in range(32)},
         nodeRequirements=[

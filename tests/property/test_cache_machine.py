@@ -13,14 +13,28 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
 from controller.core.decisions import Admit
+from controller.core.effective import FIXED, Override, Variation, WrittenQuota
 from controller.core.keys import GATE
 from controller.core.nodes import Node
 from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, StopPolicy
 from controller.core.reasons import Reason
 from controller.core.room import Room
-from tests.support.builders import UNLIMITED, a_cache, a_cluster_queue, a_foreign_pod, a_node, a_quota, a_shape, decided
+from controller.core.shares import Amount, Share
+from controller.core.windows import outlook
+from tests.support.builders import (
+    HOLD,
+    UNLIMITED,
+    a_cache,
+    a_cluster_queue,
+    a_foreign_pod,
+    a_node,
+    a_quota,
+    a_shape,
+    decided,
+)
 from tests.support.strategies import DOORS, FLAVORS, cluster_queues, nodes, parent_queues, shapes, waiting_pods
+from tests.support.zones import a_window, utc
 
 NODE_NAMES = st.sampled_from(("node-0", "node-1", "node-2"))
 QUEUE_NAMES = st.sampled_from(("team-a", "team-b"))
@@ -53,6 +67,24 @@ def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
     return a_cluster_queue(name, *quotas, parent=draw(st.sampled_from(("", "org"))))
 
 
+HALF, ALL = Share(5000), Share(10_000)
+AMOUNTS: tuple[Amount, ...] = (0, 3000, 64_000, HALF, ALL)
+SPOT_CPU = st.sampled_from(AMOUNTS).map(lambda cpu: (WrittenQuota("spot", {"cpu": cpu}),))
+WINDOWS = (a_window("night", "0 20 * * *", "8h"), a_window("lunch", "0 12 * * *", "1h"))
+OVERRIDES = st.tuples(
+    *(st.builds(Override, window=st.just(w), quotas=SPOT_CPU, stop=st.sampled_from((None, HOLD))) for w in WINDOWS)
+)
+VARIATIONS = st.one_of(
+    st.just(FIXED),
+    st.builds(
+        Variation,
+        shares=st.sampled_from(((), (WrittenQuota("spot", {"cpu": HALF}),))),
+        overrides=st.one_of(st.just(()), OVERRIDES),
+    ),
+)
+"""Half of the queues stay as they are, the others have shares of `spot`, windows, or both."""
+
+
 class ClusterMachine(RuleBasedStateMachine):
     """A cluster in which anything may happen: `pods` is what the apiserver has, `sent` what has no answer yet."""
 
@@ -64,6 +96,8 @@ class ClusterMachine(RuleBasedStateMachine):
         self.rejected: set[str] = set()
         self.made = 0
         self.is_eager = False
+        self.now = utc("2026-03-04 11:00")
+        self.variations: dict[str, Variation] = {}
 
     @initialize(data=st.data(), is_eager=st.booleans(), waiting=st.integers(0, 8))
     def start(self, data: st.DataObject, waiting: int, *, is_eager: bool) -> None:
@@ -74,6 +108,7 @@ class ClusterMachine(RuleBasedStateMachine):
             queues=[data.draw(parent_queues()), *(data.draw(tight_queues(name)) for name in ("team-a", "team-b"))],
             locals_=DOORS,
         )
+        self.cache.pass_to(self.now)
         self.is_eager = is_eager
         for _ in range(waiting):
             name = f"p{self.made}"
@@ -187,7 +222,19 @@ class ClusterMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), name=QUEUE_NAMES)
     def a_queue_changes(self, data: st.DataObject, name: str) -> None:
-        self.cache.set_cluster_queue(name, data.draw(tight_queues(name)))
+        self.variations[name] = data.draw(VARIATIONS)
+        self.cache.set_cluster_queue(name, data.draw(tight_queues(name)), variation=self.variations[name])
+
+    @rule(seconds=st.sampled_from((60, 299, 3600, 28_800)))
+    def time_passes(self, seconds: int) -> None:
+        self.now += seconds
+        self.cache.pass_to(self.now)
+
+    @rule(name=NODE_NAMES)
+    def a_node_is_no_longer_ready(self, name: str) -> None:
+        node = self.cache.nodes.get(name)
+        if node is not None:
+            self.cache.put_node(replace(node, is_ready=False, not_ready_since=self.now))
 
     @rule(name=QUEUE_NAMES)
     def a_queue_goes(self, name: str) -> None:
@@ -255,6 +302,27 @@ class ClusterMachine(RuleBasedStateMachine):
         for flavor in BY_NAME:
             for resource in ("cpu", "memory", "pods"):
                 assert room.shelf(flavor, resource) == fresh.shelf(flavor, resource)
+
+    @invariant()
+    def quotas_are_what_a_direct_computation_finds(self) -> None:
+        live = [
+            node.allocatable["cpu"]
+            for node in self.cache.nodes.values()
+            if node.labels["pool"] == "spot" and (node.is_ready or self.now < node.not_ready_since + 300)
+        ]
+        capacity = sum(live) if "spot" in self.cache.flavors else 0
+        for name, queue in self.cache.cluster_queues.items():
+            variation = self.variations.get(name, FIXED)
+            opened = [one for one in variation.overrides if outlook((one.window,), self.now).open]
+            layers = [variation.shares, *(one.quotas for one in opened)]
+            said = [quota.nominal["cpu"] for layer in layers for quota in layer]
+            for quota in queue.flavors if said else ():
+                if quota.flavor == "spot":
+                    last = said[-1]
+                    expected = last.hundredths * capacity // 10_000 if isinstance(last, Share) else last
+                    assert quota.nominal["cpu"] == expected
+            stops = [one.stop for one in opened if one.stop is not None]
+            assert queue.stop is (stops[-1] if stops else StopPolicy.NONE)
 
     @invariant()
     def policies_are_counted_as_pods_carry_them(self) -> None:

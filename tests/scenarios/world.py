@@ -185,6 +185,7 @@ class Cluster:
     def _decide_to_rest(self) -> list[tuple[str, Admit]]:
         released: list[tuple[str, Admit]] = []
         for _ in range(_ROUNDS):
+            self.cache.pass_to(self.now)
             plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
             self.cache.absorb(plan)
             if plan.is_complete and not plan.admits:
@@ -212,6 +213,7 @@ class Cluster:
         Refusals alone are not kept: where one is remembered, whoever starts tries again.
         """
         cache = self._fresh().cache
+        cache.pass_to(self.now)
         more = [cache.pods[admit.workload.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
         if more and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
             raise ShortcutDiffers(f"a controller that starts now admits {', '.join(more)}")

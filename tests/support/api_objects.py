@@ -22,6 +22,11 @@ def cluster_queue(name: str = "team-a", **spec: Any) -> Json:
     return {"apiVersion": API_VERSION, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": filled}
 
 
+def a_window(name: str = "night", **fields: Any) -> Json:
+    """A window that gives 16 cpu of `spot` from 20:00 to 04:00 UTC."""
+    return {"name": name, "start": "0 20 * * *", "duration": "8h", "flavors": [quotas(cpu=16)], **fields}
+
+
 def local_queue(name: str = "main", namespace: str = "default", **spec: Any) -> Json:
     filled = {"clusterQueue": "team-a", **spec}
     metadata = {"name": name, "namespace": namespace}

@@ -11,12 +11,14 @@ from typing import Any
 from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import LABEL_VALUE, Faulty
 from tests.support.faulty_policies import POLICIES
+from tests.support.faulty_schedules import SCHEDULES
 from tests.support.faulty_scheduling import SCHEDULING
 
 _KEY_FORM = 'an optional DNS prefix and "/", then at most 63 letters, digits, "-", "_" or "."'
 LABEL_KEY = f"must be a label key: {_KEY_FORM}, such as node.kubernetes.io/instance-type"
 RESOURCE_NAME = f"must be a resource name: {_KEY_FORM}, such as cpu or nvidia.com/gpu"
 QUANTITY = 'must be a quantity: a whole number, or text such as "500m", "8" or "64Gi"'
+AMOUNT = 'must be a quantity, such as 8, "500m" or "64Gi", or a share of what the flavor has, such as "40%"'
 WANTS_NUMBER = "must be one whole number of at most 18 digits when operator is Gt or Lt"
 
 
@@ -220,8 +222,8 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         "a quota in words",
         _with_quota("lots"),
-        f'spec.flavors[0].resources[1].nominalQuota: "lots": {QUANTITY}',
-        f'spec.flavors[0].resources[1].nominalQuota: Invalid value: "lots": {QUANTITY}',
+        f'spec.flavors[0].resources[1].nominalQuota: "lots": {AMOUNT}',
+        f'spec.flavors[0].resources[1].nominalQuota: Invalid value: "lots": {AMOUNT}',
     ),
     Faulty(
         "a quota just above 2^63-1",
@@ -238,7 +240,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         "a quota that is a fraction outside text",
         _with_quota(0.5),
-        f"spec.flavors[0].resources[1].nominalQuota: 0.5: {QUANTITY}",
+        f"spec.flavors[0].resources[1].nominalQuota: 0.5: {AMOUNT}",
         'spec.flavors[0].resources[1].nominalQuota: Invalid value: "number": '
         'spec.flavors[0].resources[1].nominalQuota in body must be of type integer,string: "number"',
     ),
@@ -251,7 +253,7 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         "a quota that is a truth value",
         _with_quota(True),
-        f"spec.flavors[0].resources[1].nominalQuota: true: {QUANTITY}",
+        f"spec.flavors[0].resources[1].nominalQuota: true: {AMOUNT}",
         'spec.flavors[0].resources[1].nominalQuota: Invalid value: "boolean": '
         'spec.flavors[0].resources[1].nominalQuota in body must be of type integer,string: "boolean"',
     ),
@@ -391,6 +393,7 @@ FAULTY: tuple[Faulty, ...] = (
         "spec.stopPolicy: \"Never\": must be 'None' or 'Hold'",
         'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold"',
     ),
+    *SCHEDULES,
     *POLICIES,
     *SCHEDULING,
 )

@@ -16,9 +16,10 @@ from controller.api.parse import (
     parse_resource_flavor,
     parse_scheduling_policy,
 )
-from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
+from tests.support.api_objects import Json, a_window, cluster_queue, local_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import Faulty
 from tests.support.faulty_objects import FAULTY
+from tests.support.faulty_schedules import ONLY_TOLD_LATER
 
 PARSERS = {
     "ResourceFlavor": parse_resource_flavor,
@@ -119,9 +120,39 @@ def test_a_quantity_stays_as_it_is_written(amount: Any) -> None:
 def test_digits_of_other_scripts_are_no_quantity() -> None:
     arabic_indic_three = "\u0663"
 
-    assert faults_of(cluster_queue(flavors=[quotas(cpu=arabic_indic_three)]))[0].endswith(
-        'such as "500m", "8" or "64Gi"'
-    )
+    for faulty in (
+        cluster_queue(flavors=[quotas(cpu=arabic_indic_three)]),
+        cluster_queue(flavors=[quotas(cpu=f"{arabic_indic_three}%")]),
+        resource_flavor(capacity={"mode": "Static", "static": {"cpu": arabic_indic_three}}),
+        cluster_queue(schedule=[a_window(start=f"{arabic_indic_three} 0 * * *")]),
+        cluster_queue(schedule=[a_window(duration=f"{arabic_indic_three}h")]),
+    ):
+        assert len(faults_of(faulty)) == 1
+
+
+@pytest.mark.parametrize(("obj", "told"), ONLY_TOLD_LATER.values(), ids=ONLY_TOLD_LATER)
+def test_what_cel_cannot_say_is_told_in_one_line_too(obj: Json, told: str) -> None:
+    assert faults_of(obj) == (told,)
+
+
+@pytest.mark.parametrize("share", ["0%", "7%", "40%", "12.5%", "99.99%", "100%", "100.00%"])
+def test_a_share_stays_as_it_is_written(share: str) -> None:
+    queue = parse_cluster_queue(cluster_queue(flavors=[quotas(cpu=share)]))
+
+    assert queue.spec.flavors[0].resources[0].nominal_quota == share
+
+
+def test_a_window_left_to_its_defaults_is_in_utc_and_lets_what_runs_go_on() -> None:
+    (window,) = parse_cluster_queue(cluster_queue(schedule=[a_window()])).spec.schedule
+
+    assert (window.time_zone, window.on_close, window.stop_policy) == ("UTC", "Keep", None)
+
+
+@pytest.mark.parametrize("start", ["0 20 * * *", "*/15 8-17 1,15 jan-mar MON-Fri", "5/10 ? * * 7", "00 08 01 01 0"])
+def test_a_window_may_start_by_any_cron_of_a_cronjob(start: str) -> None:
+    (window,) = parse_cluster_queue(cluster_queue(schedule=[a_window(start=start)])).spec.schedule
+
+    assert window.start == start
 
 
 def test_a_flavor_may_use_everything_at_once() -> None:

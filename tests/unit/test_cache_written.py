@@ -40,6 +40,7 @@ from tests.support.builders import (
     a_static_flavor,
 )
 from tests.support.pod_documents import raw
+from tests.support.zones import utc
 
 Json = dict[str, Any]
 A_IS_2 = api_objects.requirement("In", "2", key="a")
@@ -123,6 +124,28 @@ def test_a_cluster_queue_is_taken_in_as_the_decision_reads_it(spec: Json, expect
     kept = Kept()
     kept.queues.upsert(a_read_queue(**spec))
     assert kept.cache.cluster_queues == {"team-a": expected}
+
+
+def test_what_of_a_cluster_queue_changes_by_itself_is_taken_in() -> None:
+    kept = Kept()
+    kept.flavors.upsert(read_flavor(Raw(raw(static_spot("10.001")))))
+    night = api_objects.a_window(flavors=[api_objects.quotas(cpu="100%", memory="1Gi")], timeZone="Asia/Kolkata")
+    held = {"name": "held", "start": "0 12 * * *", "duration": "1h", "stopPolicy": "Hold"}
+    kept.queues.upsert(a_read_queue(flavors=[api_objects.quotas(cpu="12.5%", memory=7)], schedule=[night, held]))
+
+    def at(text: str) -> tuple[dict[str, int], str]:
+        kept.cache.pass_to(utc(text))
+        queue = kept.cache.cluster_queues["team-a"]
+        return dict(queue.flavors[0].nominal), queue.stop.value
+
+    assert at("2026-03-04 14:29") == ({"cpu": 1250, "memory": 7}, "None")
+    assert at("2026-03-04 14:30") == ({"cpu": 10_001, "memory": 2**30}, "None")
+    assert at("2026-03-04 22:30") == ({"cpu": 1250, "memory": 7}, "None")
+    assert at("2026-03-05 12:59") == ({"cpu": 1250, "memory": 7}, "Hold")
+
+
+def static_spot(cpu: str) -> Json:
+    return api_objects.resource_flavor("spot", capacity={"mode": "Static", "static": {"cpu": cpu}})
 
 
 def test_a_local_queue_is_taken_in_as_the_decision_reads_it() -> None:

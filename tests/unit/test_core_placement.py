@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from tests.support.builders import (
 TWO = a_cluster_queue("team-a", a_quota("spot", cpu="2"), a_quota("steady", cpu="8"))
 TWO_FLAVORS = [a_flavor("spot"), a_flavor("steady")]
 STEADY_NODE = a_node("node-2", labels={"pool": "steady"})
+CHANGING = a_cluster_queue("team-a", replace(a_quota("spot", cpu="8"), changing=frozenset({"cpu"})))
 LICENCE = a_cluster_queue("team-a", a_quota("licence", cpu="8"))
 
 
@@ -99,6 +101,11 @@ def test_pods_are_counted_only_where_a_quota_names_them() -> None:
             {"shape": a_shape(cpu="9")},
             Reason.NEVER_FITS,
             "flavor spot: needs 9 cpu, more than the whole quota (8)",
+        ),
+        (
+            {"shape": a_shape(cpu="9"), "queues": [CHANGING]},
+            Reason.QUOTA_EXCEEDED,
+            "flavor spot: needs 9 cpu, 8 of its quota is free",
         ),
         (
             {"usage": {("team-a", "spot", "cpu"): 7500}},

@@ -273,6 +273,16 @@ def test_a_node_that_is_cordoned_or_not_ready_is_not_usable(parts: Json) -> None
     assert node.is_ready is ("spec" in parts)
 
 
+@pytest.mark.parametrize(("status", "since"), [("False", 1772352000), ("Unknown", 1772352000), ("True", 0)])
+def test_a_node_says_since_when_it_is_not_ready(status: str, since: int) -> None:
+    condition = {"type": "Ready", "status": status, "lastTransitionTime": "2026-03-01T08:00:00Z"}
+    assert decode_node(raw(a_node_document(status={"conditions": [condition]}))).not_ready_since == since
+
+
+def test_a_node_that_was_never_ready_has_no_time_since_when() -> None:
+    assert decode_node(raw(a_node_document(status={"conditions": None}))).not_ready_since == 0
+
+
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [

@@ -6,11 +6,15 @@ import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decisions import Admit
+from controller.core.effective import Override, Variation, WrittenQuota
+from controller.core.pods import Pod
 from controller.runtime import loop
 from controller.runtime.loop import DecisionLoop
 from controller.telemetry.metrics import ControllerMetrics
-from tests.support.builders import a_cache, a_pod
+from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_quota
+from tests.support.eventually import eventually
 from tests.support.fake_time import turns
+from tests.support.zones import a_window, utc
 
 
 class Hands:
@@ -100,3 +104,41 @@ async def test_everything_is_looked_at_anew_in_time_even_when_changes_never_ceas
     await run(made, count=80)
     assert now >= 25
     assert len(full_passes) >= 2
+
+
+NIGHT = Override(window=a_window(), quotas=(WrittenQuota("spot", {"cpu": 4000}),))
+EVENING = utc("2026-03-04 20:00")
+
+
+def a_cache_that_gives_at_night(*pods: Pod) -> ClusterCache:
+    cache = a_cache(*pods, queues=[])
+    queue = a_cluster_queue("team-a", a_quota(cpu=0))
+    cache.set_cluster_queue("team-a", queue, variation=Variation(overrides=(NIGHT,)))
+    return cache
+
+
+async def test_the_loop_wakes_when_a_window_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = [EVENING - 0.05]
+    monkeypatch.setattr(loop, "now", lambda: times[-1])
+    hands = Hands()
+    made = a_loop(a_cache_that_gives_at_night(a_pod("a")), hands)
+    made.wake()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(made.run(), name="decide")
+        await turns(20)
+        assert hands.taken == []
+        times.append(EVENING)
+
+        async def taken() -> bool:
+            return hands.taken == ["a"]
+
+        # far less than the ten seconds after which all is looked at anew
+        await eventually(taken, seconds=5)
+        task.cancel()
+
+
+def test_a_loop_without_room_still_knows_what_time_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "now", lambda: float(EVENING))
+    cache = a_cache_that_gives_at_night()
+    a_loop(cache, Hands(room=0)).step()
+    assert cache.cluster_queues["team-a"].flavors[0].nominal == {"cpu": 4000}

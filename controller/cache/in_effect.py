@@ -1,0 +1,98 @@
+"""Cluster queues as they are now, beside how they are written: worked out anew only after something changed.
+
+An event only marks; the next reader works out, so that a relist of nodes costs one pass. Queues without shares and
+windows cost nothing. The rules are `core.effective`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from controller.core.effective import FIXED, Capacity, Variation, in_effect, stopped_by
+from controller.core.queues import ClusterQueue
+from controller.core.windows import FOR_EVER, Outlook, outlook
+
+CapacityAt = Callable[[str, int], Capacity]
+"""What a flavor has at an instant."""
+
+
+_NOT_YET = Outlook(until=0)
+
+
+@dataclass(slots=True)
+class _Varying:
+    """A queue that changes by itself. `outlook` holds from `since` until it says.
+
+    `rests_on`: open windows and capacities that the queue in effect was worked out from; None: not yet.
+    """
+
+    written: ClusterQueue
+    variation: Variation
+    flavors: tuple[str, ...]
+    outlook: Outlook = _NOT_YET
+    since: int = 0
+    rests_on: tuple[object, ...] | None = None
+
+
+class QueuesInEffect:
+    """All cluster queues. `current` is right while `is_stale` does not say otherwise."""
+
+    def __init__(self) -> None:
+        self.current: dict[str, ClusterQueue] = {}
+        self.is_stale = False
+        self.next_change = FOR_EVER
+        """When a window or the grace of a node ends next, seconds since 1970."""
+        self._varying: dict[str, _Varying] = {}
+        self._now = 0
+
+    def put(self, name: str, queue: ClusterQueue | None, variation: Variation = FIXED) -> None:
+        """Take in a queue as it is written, or forget it."""
+        former = self._varying.pop(name, None)
+        self.is_stale = self.is_stale or former is not None or variation != FIXED
+        if queue is None:
+            self.current.pop(name, None)
+            return
+        self.current[name] = queue
+        if variation != FIXED:
+            flavors = tuple(sorted(variation.shared_flavors()))
+            self._varying[name] = _Varying(queue, variation, flavors)
+
+    def capacities_moved(self) -> None:
+        """Note that a node or flavor changed."""
+        self.is_stale = self.is_stale or bool(self._varying)
+
+    def pass_to(self, now: int) -> None:
+        """Let it be this time, which may be earlier than before where a clock was set back."""
+        self.is_stale = self.is_stale or now >= self.next_change or (now < self._now and bool(self._varying))
+        self._now = now
+
+    def work_out(self, capacity_at: CapacityAt) -> list[str]:
+        """Bring `current` up to date; return the queues that have become others."""
+        self.is_stale = False
+        flavors = {name for one in self._varying.values() for name in one.flavors}
+        capacities = {name: capacity_at(name, self._now) for name in sorted(flavors)}
+        self.next_change = min((capacity.until for capacity in capacities.values()), default=FOR_EVER)
+        return [name for name, one in self._varying.items() if self._work_out(name, one, capacities)]
+
+    def _work_out(self, name: str, one: _Varying, capacities: Mapping[str, Capacity]) -> bool:
+        if not one.since <= self._now < one.outlook.until:
+            one.outlook, one.since = outlook(one.variation.windows, self._now), self._now
+        self.next_change = min(self.next_change, one.outlook.until)
+        rests_on = (one.outlook.open, *(capacities[flavor].amounts for flavor in one.flavors))
+        if rests_on == one.rests_on:
+            return False
+        one.rests_on = rests_on
+        former = self.current[name]
+        self.current[name] = in_effect(one.written, one.variation, opened=one.outlook.open, capacities=capacities)
+        return self.current[name] != former
+
+    def outlook_of(self, name: str) -> Outlook | None:
+        """Return what is open and what comes next; None for a queue without a schedule."""
+        one = self._varying.get(name)
+        return one.outlook if one is not None and one.variation.overrides else None
+
+    def stopped_by(self, name: str) -> str:
+        """Return the open window that says whether the queue admits; empty: its own stopPolicy does."""
+        one = self._varying.get(name)
+        return "" if one is None else stopped_by(one.variation, one.outlook.open)

@@ -1,0 +1,127 @@
+"""What a cluster queue comes to at a moment: shares of live capacity in amounts, and what open windows override.
+
+The decision sees the result alone. When it may change next: `windows.Outlook.until` and `Capacity.until`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from controller.core.nodes import NodeIndex
+from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota, StopPolicy
+from controller.core.shares import Amount, Share, amounts_of
+from controller.core.windows import FOR_EVER, Window
+
+NOT_READY_SECONDS: Final = 300
+"""How long a node that is no longer Ready still counts: quotas must not shake with every restart of a kubelet."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenQuota:
+    """Quotas of one flavor as written, of which some may be shares. Only what is listed is overridden."""
+
+    flavor: str
+    nominal: Mapping[str, Amount]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """What a window changes while it is open. `stop` None: nothing about admission."""
+
+    window: Window
+    quotas: tuple[WrittenQuota, ...] = ()
+    stop: StopPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variation:
+    """What of a cluster queue changes by itself. A quota that is a share stands in the queue as 0."""
+
+    shares: tuple[WrittenQuota, ...] = ()
+    overrides: tuple[Override, ...] = ()
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The windows of the schedule, in the order of the list."""
+        return tuple(override.window for override in self.overrides)
+
+    def shared_flavors(self) -> set[str]:
+        """Names of the flavors whose capacity counts."""
+        written = (*self.shares, *(quota for override in self.overrides for quota in override.quotas))
+        return {q.flavor for q in written if any(isinstance(amount, Share) for amount in q.nominal.values())}
+
+
+FIXED: Final = Variation()
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a flavor has of each resource, and until when that holds if nothing else happens."""
+
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    until: int = FOR_EVER
+
+
+def live_capacity(flavor: Flavor | None, nodes: NodeIndex, now: int) -> Capacity:
+    """Return what shares of a flavor are taken of: its nodes, cordoned or not, or its static sums; None has nothing."""
+    if flavor is None:
+        return Capacity()
+    if flavor.mode is CapacityMode.STATIC:
+        return Capacity(flavor.static)
+    total: dict[str, int] = {}
+    until = FOR_EVER
+    for node in map(nodes.nodes.__getitem__, nodes.members(flavor.name)):
+        if not node.is_ready:
+            end = node.not_ready_since + NOT_READY_SECONDS
+            if end <= now:
+                continue
+            until = min(until, end)
+        for resource, amount in node.allocatable.items():
+            total[resource] = total.get(resource, 0) + amount
+    return Capacity(total, until)
+
+
+def in_effect(
+    queue: ClusterQueue, variation: Variation, *, opened: Iterable[str], capacities: Mapping[str, Capacity]
+) -> ClusterQueue:
+    """Return the queue in plain amounts. Of open windows the last in the list wins, field by field."""
+    names = frozenset(opened)
+    open_ones = [override for override in variation.overrides if override.window.name in names]
+    stops = [override.stop for override in open_ones if override.stop is not None]
+    layers = [variation.shares, *(override.quotas for override in open_ones)]
+    changing = {quota.flavor: frozenset(_changing(variation, quota.flavor)) for quota in queue.flavors}
+    return replace(
+        queue,
+        stop=stops[-1] if stops else queue.stop,
+        flavors=tuple(
+            replace(_overlaid(quota, layers, capacities), changing=changing[quota.flavor]) for quota in queue.flavors
+        ),
+    )
+
+
+def stopped_by(variation: Variation, opened: Iterable[str]) -> str:
+    """Return the name of the open window that says whether the queue admits; empty: none does."""
+    names = frozenset(opened)
+    deciding = [one.window.name for one in variation.overrides if one.window.name in names and one.stop is not None]
+    return deciding[-1] if deciding else ""
+
+
+def _overlaid(
+    quota: FlavorQuota, layers: Iterable[tuple[WrittenQuota, ...]], capacities: Mapping[str, Capacity]
+) -> FlavorQuota:
+    capacity = capacities.get(quota.flavor, Capacity()).amounts
+    nominal = dict(quota.nominal)
+    for layer in layers:
+        for written in layer:
+            if written.flavor == quota.flavor:
+                nominal.update(amounts_of(written.nominal, capacity))
+    return replace(quota, nominal=nominal)
+
+
+def _changing(variation: Variation, flavor: str) -> Iterator[str]:
+    for written in (variation.shares, *(override.quotas for override in variation.overrides)):
+        for quota in written:
+            if quota.flavor == flavor:
+                yield from quota.nominal
