@@ -14,7 +14,7 @@ from controller.api.values import ObjectName, QuotaAmount, ReportedQuantity, Res
 
 _SCHEDULED_FLAVORS = Rule(
     "!has(self.schedule) || self.schedule.all(w, !has(w.flavors) || w.flavors.all(f, "
-    "self.flavors.exists(own, own.name == f.name)))",
+    "has(self.flavors) && self.flavors.exists(own, own.name == f.name)))",
     f"the name of a window's flavor {NO_SUCH_FLAVOR}",
     field_path=".schedule",
 )
