@@ -76,6 +76,8 @@ class RoomLeft:
         self._room = room
         self._free: dict[str, dict[str, int]] = {}
         self._shelves: dict[str, dict[str, _Shelf]] = {}
+        self._moving: dict[str, Amounts] = {}
+        self._latest: tuple[Search, str] | None = None
         self.looked_at = 0
 
     def free(self, node: str) -> Amounts:
@@ -87,12 +89,10 @@ class RoomLeft:
         free = self._free.get(node)
         if free is None:
             free = self._free[node] = dict(self._room.free(node))
-        shelves = self._shelves.get(self._room.nodes.flavor_of.get(node, ""), {})
+        if node not in self._moving:
+            self._moving[node] = dict(free)
         for resource, need in requests:
-            former = free.get(resource)
-            now = free[resource] = (former or 0) - need
-            if resource in shelves:
-                _move(shelves[resource], node, former, now)
+            free[resource] = free.get(resource, 0) - need
 
     def search(self, flavor: str, requests: Requests, allowed: AbstractSet[str]) -> Search:
         """Prepare to find nodes of a flavor for these requests among `allowed`, usable nodes of the flavor."""
@@ -102,8 +102,16 @@ class RoomLeft:
         """Return the fullest of the allowed nodes with room; None without one.
 
         Fullest: with the least left of the resource of which the fewest nodes have enough, so that large holes are
-        kept for large pods.
+        kept for large pods. That node is the fullest for the next pod too, if it has room for it.
         """
+        if self._latest is not None and self._latest[0] is search and self._has_room(self._latest[1], search):
+            return self._latest[1]
+        node = self._walk(search)
+        self._latest = None if node is None else (search, node)
+        return node
+
+    def _walk(self, search: Search) -> str | None:
+        self._put_in_place()
         fewest: tuple[int, int, _Shelf, str] | None = None
         for shelf, resource, need in search.asked:
             start = bisect_left(shelf, need)
@@ -132,9 +140,18 @@ class RoomLeft:
                 return False
         return True
 
+    def _put_in_place(self) -> None:
+        """Move the nodes that something was taken from since, once for all that was taken."""
+        for node, former in self._moving.items():
+            now = self._free[node]
+            for resource, shelf in self._shelves.get(self._room.nodes.flavor_of.get(node, ""), {}).items():
+                _move(shelf, node, former.get(resource), now.get(resource))
+        self._moving.clear()
+
     def _shelf(self, flavor: str, resource: str) -> _Shelf:
         shelves = self._shelves.setdefault(flavor, {})
         if resource not in shelves:
+            self._put_in_place()
             shelf = shelves[resource] = self._room.shelf(flavor, resource).copy()
             for node, now in self._free.items():
                 if self._room.nodes.flavor_of.get(node) == flavor:

@@ -33,7 +33,7 @@ _MEMORY, _MEMORY_PODS = 300 * 2**20, 100_000
 _COLUMNS = (
     *(("shapes", 6), ("scale", 5), ("world", 6), ("classes", 7), ("admits", 7), ("full s", 8), ("growth", 7)),
     *(("first s", 7), ("batches s", 9), ("ended p50", 10), ("p99 ms", 8), ("again ms", 8), ("anew ms", 8)),
-    ("MiB", 6),
+    *(("MiB", 6), ("pace ms", 7)),
 )
 
 
@@ -52,7 +52,7 @@ def main(
     click.echo(f"{os.cpu_count()} cores, load {load}; seconds of CPU time; ! is over budget, which is for scale 1:")
     click.echo(
         "full pass 0.6 s at 60 shapes and 2 s at 6,000, growing with n log n; after one pod ended p50 5 ms, p99 20 ms; "
-        "300 MiB with 100,000 pods\n"
+        "300 MiB with 100,000 pods; pace: a million rounds of a loop, twice as long on a core that is shared\n"
     )
     click.echo(" ".join(f"{title:>{width}}" for title, width in _COLUMNS))
     for count in shapes:
@@ -94,6 +94,7 @@ def _row(recipe: Recipe, name: str, figures: Figures, base: tuple[float, Figures
         f"{figures.again * 1000:.1f}",
         f"{figures.anew * 1000:.1f}",
         _marked(f"{figures.memory / 2**20:.0f}", is_over=figures.pods <= _MEMORY_PODS and figures.memory > _MEMORY),
+        f"{figures.pace * 1000:.0f}",
     )
     return " ".join(f"{cell:>{width}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
 

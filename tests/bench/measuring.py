@@ -33,12 +33,16 @@ _IDLE_DECISIONS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Times in seconds of CPU, memory in bytes. `admitted` is what the full pass admits, `pods` how many are known."""
+    """Times in seconds of CPU, memory in bytes. `admitted` is what the full pass admits, `pods` how many are known.
+
+    `pace` is what a fixed piece of Python takes meanwhile: CPU time too is longer while others use the same core.
+    """
 
     pods: int
     classes: int
     admitted: int
     memory: int
+    pace: float
     first: float
     full: float
     batches: float
@@ -58,6 +62,7 @@ def measure(recipe: Recipe, *, endings: int, is_batched: bool, say: Callable[[st
     gc.freeze()
     memory = psutil.Process().memory_info().rss
     say(f"full pass, {pods:,} pods known, {classes:,} classes")
+    pace = median(_timed(_paced) for _ in range(_FULL_PASSES))
     passes = [_full_pass(cache) for _ in range(_FULL_PASSES)]
     admitted = passes[0][1]
     say(f"all that fits, {admitted:,} pods, {'in batches' if is_batched else 'at once'}")
@@ -73,6 +78,7 @@ def measure(recipe: Recipe, *, endings: int, is_batched: bool, say: Callable[[st
         classes=classes,
         admitted=admitted,
         memory=memory,
+        pace=pace,
         first=passes[0][0],
         full=median(seconds for seconds, _ in passes[1:]),
         batches=batches,
@@ -87,6 +93,12 @@ def _timed(work: Callable[[], object]) -> float:
     start = process_time()
     work()
     return process_time() - start
+
+
+def _paced() -> None:
+    known = {number: number for number in range(1_000)}
+    for number in range(1_000_000):
+        known[number % 1_000] += number
 
 
 def _full_pass(cache: ClusterCache) -> tuple[float, int]:

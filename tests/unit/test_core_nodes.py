@@ -64,6 +64,13 @@ def test_only_usable_matching_tolerated_nodes_are_eligible() -> None:
     assert index.eligible(SPOT, constraints(terms=[a_term()])) == ()
 
 
+def test_fields_of_a_term_are_about_the_nodes_name() -> None:
+    index = index_of("a", "b")
+    assert index.eligible(SPOT, constraints(terms=[a_term(fields=["metadata.name In b,c"])])) == ("b",)
+    assert index.eligible(SPOT, constraints(terms=[a_term(fields=["metadata.name NotIn b"])])) == ("a",)
+    assert index.eligible(SPOT, constraints(terms=[a_term(fields=["metadata.other In b"])])) == ()
+
+
 def test_a_flavors_own_tolerations_count() -> None:
     tainted = {"a": a_node("a", taints=[a_taint()])}
     tolerant = a_flavor("spot", tolerations=[TOLERATES])

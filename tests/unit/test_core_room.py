@@ -8,7 +8,7 @@ from controller.core.ledger import Ledger
 from controller.core.nodes import Node, NodeIndex
 from controller.core.room import Room, RoomLeft
 from controller.core.shapes import Constraints, Shape
-from tests.support.builders import GPU, a_flavor, a_node, a_shape, a_snapshot, constraints
+from tests.support.builders import GPU, a_flavor, a_node, a_shape, a_snapshot, a_term, constraints
 
 SPOT = a_flavor("spot")
 MANY = 1_000
@@ -67,6 +67,22 @@ def test_a_shape_that_found_no_room_is_not_looked_for_again() -> None:
     assert found(ledger, shape) == (None, 0)
 
 
+def test_a_node_that_was_too_full_for_a_shape_is_not_looked_at_again_for_it() -> None:
+    without_memory = {f"node-{number:04}": {"cpu": 1000, "memory": 2**30} for number in range(10)}
+    without_cpu = {f"node-{number:04}": {"cpu": 4000} for number in range(10, 30)}
+    ledger = a_ledger(many_nodes(memory="1Gi"), {**without_memory, **without_cpu})
+    shape = a_shape(cpu="2", memory="1Mi")
+    assert found(ledger, shape) == ("node-0030", 11)
+    assert found(ledger, shape) == ("node-0030", 1)
+
+
+def test_of_few_nodes_too_those_that_were_too_full_are_not_looked_at_again() -> None:
+    two = constraints(terms=[a_term(f"{HOST} In node-0001,node-0002")])
+    ledger = a_ledger(many_nodes(), {"node-0001": {"cpu": 4000}})
+    assert found(ledger, a_shape(two)) == ("node-0002", 2)
+    assert found(ledger, a_shape(two)) == ("node-0002", 1)
+
+
 def test_among_freed_nodes_alone_no_other_is_looked_at() -> None:
     ledger = a_ledger(many_nodes(), freed=["node-0003", "node-0005", "gone"])
     assert found(ledger, a_shape(), only_freed=True) == ("node-0003", 2)
@@ -78,12 +94,12 @@ def test_what_was_blocked_on_freed_nodes_may_still_find_room_elsewhere() -> None
     assert found(ledger, a_shape())[0] == "free"
 
 
-def test_filling_a_thousand_nodes_looks_at_one_node_an_admission() -> None:
+def test_filling_a_thousand_nodes_looks_at_each_node_once_an_admission_and_once_when_it_is_full() -> None:
     ledger, shape, admitted = a_ledger(many_nodes()), a_shape(), 0
     while (node := ledger.find_node(SPOT, shape, only_freed=False)) is not None:
         ledger.spend("team-a", SPOT, shape, node)
         admitted += 1
-    assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 4 * MANY)
+    assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 5 * MANY)
 
 
 def test_a_pod_that_asks_for_nothing_finds_no_node() -> None:
@@ -111,6 +127,14 @@ def test_what_a_decision_takes_leaves_the_room_as_it_was() -> None:
     assert (room.free("a")["cpu"], left.free("a")["cpu"]) == (4000, 0)
     again = RoomLeft(room)
     assert again.find(again.search("spot", shape.requests, {"a"})) == "a"
+
+
+def test_what_was_taken_before_a_resource_was_first_asked_for_is_taken() -> None:
+    nodes = {name: a_node(name) for name in ("a", "b")}
+    left = RoomLeft(Room(NodeIndex(nodes, {"spot": SPOT}), {}))
+    left.take("b", a_shape(cpu="1").requests)
+    assert left.find(left.search("spot", a_shape(cpu="1").requests, set(nodes))) == "b"
+    assert left.find(left.search("spot", a_shape(cpu="4").requests, set(nodes))) == "a"
 
 
 def test_what_pods_on_an_unknown_node_take_is_nothing_to_the_room() -> None:
