@@ -10,23 +10,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from controller.cache.blocked import Blocked
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.core.backlog import Backlog
-from controller.core.decisions import Admit, Plan, Wait
+from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
-from controller.core.keys import GATE
 from controller.core.nodes import Node, NodeIndex
-from controller.core.pods import Phase, Pod
+from controller.core.pods import Phase, Pod, foreign_gates
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
-from controller.core.reasons import Reason
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import Hold, QueueKey, Workload, WorkloadClass, order_key
+from controller.core.workloads import QueueKey, Workload, WorkloadClass, order_key
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -53,8 +52,7 @@ class ClusterCache:
         self._rejections = Rejections()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
-        self._blocked: dict[WorkloadClass, Wait] = {}
-        self._freed: set[str] = set()
+        self._blocked = Blocked()
         self._index: NodeIndex | None = None
         self._tree: QuotaTree | None = None
         self._room: Room | None = None
@@ -122,8 +120,8 @@ class ClusterCache:
             node_used=self.usage.by_node,
             room=self.room,
             faulty_queues=self.faulty_queues,
-            blocked=self._blocked,
-            freed=frozenset(self._freed),
+            blocked=self._blocked.waits,
+            freed=frozenset(self._blocked.freed),
         )
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
@@ -139,7 +137,7 @@ class ClusterCache:
     def absorb(self, plan: Plan) -> None:
         """Remember what a plan found blocked and why, and assume its admissions."""
         if plan.is_complete:
-            self._freed.clear()
+            self._blocked.freed.clear()
         for admit in plan.admits:
             self._assumed[admit.workload.uid] = admit
             self._refresh(admit.workload.uid)
@@ -147,7 +145,7 @@ class ClusterCache:
             if kind not in self.backlog.runs:
                 continue
             if wait.blockers:
-                self._blocked[kind] = wait
+                self._blocked.waits[kind] = wait
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self._mark_due(member)
@@ -179,7 +177,7 @@ class ClusterCache:
 
     def reopen_all(self) -> None:
         """Let the next decision look at every class anew."""
-        self._blocked.clear()
+        self._blocked.waits.clear()
         self.reasons.forget([kind for kind in self.reasons.known() if kind not in self.backlog.runs])
         self._on_change()
 
@@ -246,7 +244,7 @@ class ClusterCache:
         return moved or back != NOTHING
 
     def _enqueue(self, pod: Pod) -> bool:
-        hold = pod.hold or _foreign_gates(pod) or self._rejections.hold_of(pod.uid)
+        hold = pod.hold or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
         kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
         former = self.backlog.get(pod.uid)
         order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
@@ -264,7 +262,7 @@ class ClusterCache:
 
     def _leave(self, kind: WorkloadClass) -> None:
         if kind not in self.backlog.runs:
-            self._blocked.pop(kind, None)
+            self._blocked.open([kind])
             self.reasons.forget([kind])
 
     # -- charges ---------------------------------------------------------------------------------------------------
@@ -298,25 +296,28 @@ class ClusterCache:
 
     def _mark(self, back: GivenBack) -> None:
         if back.node:
-            self._freed.add(back.node)
+            self._blocked.freed.add(back.node)
+        if not self._blocked.waits:
+            return
         if back.cluster_queue:
-            self._reopen(back.cluster_queue)
+            for name in self._relatives(back.cluster_queue):
+                for key in self.queues_of(name):
+                    kinds = self.backlog.classes(key)
+                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage.in_tree)
         flavor = self.flavors.get(back.flavor)
         if flavor is not None and flavor.mode is CapacityMode.STATIC:
             for queue in self.cluster_queues.values():
                 if any(quota.flavor == flavor.name for quota in queue.flavors):
                     self._reopen(queue.name)
 
+    def _relatives(self, cluster_queue: str) -> list[str]:
+        """All queues of its tree: what one gives back another may borrow."""
+        return self.tree.below(self.tree.path(cluster_queue)[-1])
+
     def _reopen(self, cluster_queue: str) -> None:
-        """Let all that may use what this queue gave back be looked at again: whoever is in its tree."""
-        if not self._blocked:
-            return
-        tree = self.tree
-        together = set(tree.below(tree.path(cluster_queue)[-1]))
-        for key, local in self.local_queues.items():
-            if local.cluster_queue in together:
-                for kind in self.backlog.classes(key):
-                    self._blocked.pop(kind, None)
+        for name in self._relatives(cluster_queue):
+            for key in self.queues_of(name):
+                self._blocked.open(self.backlog.classes(key))
 
     # -- everything else -------------------------------------------------------------------------------------------
 
@@ -329,13 +330,13 @@ class ClusterCache:
         if known == node:
             return
         self.nodes[node.name] = node
-        self._freed.add(node.name)
+        self._blocked.freed.add(node.name)
         self._reindex()
 
     def drop_node(self, name: str) -> None:
         """Forget a node that is gone."""
         if self.nodes.pop(name, None) is not None:
-            self._freed.discard(name)
+            self._blocked.freed.discard(name)
             self._reindex()
 
     def set_flavor(self, name: str, flavor: Flavor | None) -> None:
@@ -383,14 +384,6 @@ def _set(known: dict[_K, _V], key: _K, value: _V | None) -> None:
         known.pop(key, None)
     else:
         known[key] = value
-
-
-def _foreign_gates(pod: Pod) -> Hold | None:
-    foreign = [gate for gate in pod.gates if gate != GATE]
-    if not foreign:
-        return None
-    names = ", ".join(foreign)
-    return Hold(Reason.FOREIGN_GATE, f"waits for the scheduling gates of others to be removed first: {names}")
 
 
 def _is_older(pod: Pod, known: Pod) -> bool:

@@ -114,6 +114,10 @@ class Ledger:
         """Amounts left on a node, this decision's admissions included."""
         return self._room.free(node)
 
+    def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
+        """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
+        return self._room.most(flavor.name, resource, self._snapshot.nodes.allowed(flavor, shape.constraints))
+
     @property
     def nodes_looked_at(self) -> int:
         """How many nodes were compared with a shape: what finding room cost."""

@@ -98,7 +98,7 @@ class NodeIndex:
         self.overlaps: dict[str, set[str]] = {}
         self._usable: dict[str, _Usable] = {}
         self._allowed: dict[tuple[str, Constraints], frozenset[str]] = {}
-        self._eligible: dict[tuple[str, Constraints], tuple[str, ...]] = {}
+        self._largest: dict[tuple[str, Constraints, str], int] = {}
         by_name = [flavors[name] for name in sorted(flavors) if flavors[name].mode is CapacityMode.NODES]
         for name in sorted(nodes):
             self._place(nodes[name], by_name)
@@ -130,12 +130,14 @@ class NodeIndex:
             known = self._allowed[key] = self._usable_of(flavor.name).allowing(constraints, held)
         return known
 
-    def eligible(self, flavor: Flavor, constraints: Constraints) -> tuple[str, ...]:
-        """What `allowed` says, by name."""
-        key = (flavor.name, constraints)
-        known = self._eligible.get(key)
+    def largest(self, flavor: Flavor, constraints: Constraints, resource: str) -> int:
+        """Say how much of a resource the largest of the allowed nodes has when nothing runs on it."""
+        key = (flavor.name, constraints, resource)
+        known = self._largest.get(key)
         if known is None:
-            known = self._eligible[key] = tuple(sorted(self.allowed(flavor, constraints)))
+            names = self.allowed(flavor, constraints)
+            known = max((self.nodes[name].allocatable.get(resource, 0) for name in names), default=0)
+            self._largest[key] = known
         return known
 
     def _usable_of(self, flavor: str) -> _Usable:

@@ -95,23 +95,21 @@ def _find_room(
 def _no_node(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
     """Say why no node has room: none matches, none is large enough, or all are taken for now."""
     index = snapshot.nodes
-    eligible = index.eligible(flavor, shape.constraints)
-    members = index.members(flavor.name)
-    if not eligible:
-        usable = sum(index.nodes[name].is_usable for name in members)
+    if not index.allowed(flavor, shape.constraints):
+        usable = len(index.usable(flavor.name))
         detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
         return Blocker(flavor.name, Reason.NEVER_FITS if usable else Reason.NO_CAPACITY, detail=detail)
     for resource, need in shape.requests:
-        largest = max(index.nodes[name].allocatable.get(resource, 0) for name in eligible)
+        largest = index.largest(flavor, shape.constraints, resource)
         if need > largest:
             return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, "more than its largest node has")
-    return _tightest(ledger, flavor, shape, eligible)
+    return _tightest(ledger, flavor, shape)
 
 
-def _tightest(ledger: Ledger, flavor: Flavor, shape: Shape, eligible: tuple[str, ...]) -> Blocker:
+def _tightest(ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
     """Name the resource that the fullest-handed node lacks, `pods` last: it is rarely the real shortage."""
     for resource, need in sorted(shape.requests, key=lambda pair: pair[0] == PODS):
-        best = max(ledger.free(name).get(resource, 0) for name in eligible)
+        best = ledger.most_free(flavor, shape, resource)
         if need > best:
             return Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, best, "free on its emptiest node")
     return Blocker(flavor.name, Reason.NO_CAPACITY, detail="no single node has all that the pod asks for")

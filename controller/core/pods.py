@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from controller.core.keys import GATE
+from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 from controller.core.workloads import Hold
 
@@ -87,3 +88,12 @@ class Pod:
         if self.queue is None or self.gates:
             return Phase.OTHER
         return Phase.RESERVED if self.node is None else Phase.RUNNING
+
+
+def foreign_gates(pod: Pod) -> Hold | None:
+    """Return the hold that the gates of others are; None where there are none."""
+    foreign = [gate for gate in pod.gates if gate != GATE]
+    if not foreign:
+        return None
+    names = ", ".join(foreign)
+    return Hold(Reason.FOREIGN_GATE, f"waits for the scheduling gates of others to be removed first: {names}")

@@ -130,6 +130,14 @@ class RoomLeft:
                 return node
         return None
 
+    def most(self, flavor: str, resource: str, allowed: AbstractSet[str]) -> int:
+        """Say how much of a resource the one of these usable nodes of a flavor has that has the most left."""
+        self._put_in_place()
+        shelf = self._shelf(flavor, resource)
+        if len(allowed) ** 2 <= len(shelf):
+            return max((self.free(node).get(resource, 0) for node in allowed), default=0)
+        return next((amount for amount, node in reversed(shelf) if node in allowed), 0)
+
     def _has_room(self, node: str, search: Search) -> bool:
         self.looked_at += 1
         free = self._free.get(node) or self._room.free(node)

@@ -57,25 +57,25 @@ def test_only_usable_matching_tolerated_nodes_are_eligible() -> None:
         a_node("not-ours", labels={"pool": "x", "zone": "a"}),
     ]
     index = NodeIndex({node.name: node for node in nodes}, {"spot": SPOT})
-    assert index.eligible(SPOT, constraints(selector={"zone": "a"})) == ("good",)
-    assert index.eligible(SPOT, constraints(selector={"zone": "a"}, tolerations=[TOLERATES])) == ("good", "tainted")
-    assert index.eligible(SPOT, constraints(terms=[a_term("zone In b"), a_term("zone In c")])) == ("other-zone",)
-    assert index.eligible(SPOT, constraints(terms=[])) == ()
-    assert index.eligible(SPOT, constraints(terms=[a_term()])) == ()
+    assert index.allowed(SPOT, constraints(selector={"zone": "a"})) == {"good"}
+    assert index.allowed(SPOT, constraints(selector={"zone": "a"}, tolerations=[TOLERATES])) == {"good", "tainted"}
+    assert index.allowed(SPOT, constraints(terms=[a_term("zone In b"), a_term("zone In c")])) == {"other-zone"}
+    assert index.allowed(SPOT, constraints(terms=[])) == set()
+    assert index.allowed(SPOT, constraints(terms=[a_term()])) == set()
 
 
 def test_fields_of_a_term_are_about_the_nodes_name() -> None:
     index = index_of("a", "b")
-    assert index.eligible(SPOT, constraints(terms=[a_term(fields=["metadata.name In b,c"])])) == ("b",)
-    assert index.eligible(SPOT, constraints(terms=[a_term(fields=["metadata.name NotIn b"])])) == ("a",)
-    assert index.eligible(SPOT, constraints(terms=[a_term(fields=["metadata.other In b"])])) == ()
+    assert index.allowed(SPOT, constraints(terms=[a_term(fields=["metadata.name In b,c"])])) == {"b"}
+    assert index.allowed(SPOT, constraints(terms=[a_term(fields=["metadata.name NotIn b"])])) == {"a"}
+    assert index.allowed(SPOT, constraints(terms=[a_term(fields=["metadata.other In b"])])) == set()
 
 
 def test_a_flavors_own_tolerations_count() -> None:
     tainted = {"a": a_node("a", taints=[a_taint()])}
     tolerant = a_flavor("spot", tolerations=[TOLERATES])
-    assert NodeIndex(tainted, {"spot": SPOT}).eligible(SPOT, constraints()) == ()
-    assert NodeIndex(tainted, {"spot": tolerant}).eligible(tolerant, constraints()) == ("a",)
+    assert NodeIndex(tainted, {"spot": SPOT}).allowed(SPOT, constraints()) == set()
+    assert NodeIndex(tainted, {"spot": tolerant}).allowed(tolerant, constraints()) == {"a"}
 
 
 def test_a_pods_phase_follows_its_gates_its_queue_and_its_node() -> None:
