@@ -56,7 +56,11 @@ class Ledger:
         return None
 
     def limit_blocker(self, queue: ClusterQueue, shape: Shape) -> Blocker | None:
-        """Return the first limit on all flavors, from the queue upwards, that does not allow one more, else None."""
+        """Return the first limit on all flavors, from the queue upwards, that does not allow one more, else None.
+
+        What no waiting would change is told before what is short for now.
+        """
+        short: Blocker | None = None
         for name in self._snapshot.tree.path(queue.name):
             limits = self._snapshot.tree.limits(name)
             for resource, need in shape.requests if limits else ():
@@ -66,9 +70,9 @@ class Ledger:
                 if need > most:
                     return Blocker("", Reason.NEVER_FITS, resource, need, most, f"more than the limit of {name}", name)
                 free = most - self.usage.used(name, "", resource)
-                if need > free:
-                    return Blocker("", Reason.QUEUE_LIMIT, resource, need, free, at=name)
-        return None
+                if need > free and short is None:
+                    short = Blocker("", Reason.QUEUE_LIMIT, resource, need, free, at=name)
+        return short
 
     def borrowing_level(self, queue: ClusterQueue, flavor: str, shape: Shape) -> int:
         """Return how far up the tree one more of this shape would have to borrow: 0, it stays within its own quota."""
@@ -81,7 +85,11 @@ class Ledger:
         )
 
     def static_blocker(self, flavor: Flavor, shape: Shape) -> Blocker | None:
-        """Return the first resource (by name) of which a Static flavor has too little left, over all queues."""
+        """Return the first resource (by name) of which a Static flavor has too little left, over all queues.
+
+        What no waiting would change is told before what is short for now.
+        """
+        short: Blocker | None = None
         for resource, need in shape.requests:
             if resource == PODS and resource not in flavor.static:
                 continue
@@ -90,9 +98,9 @@ class Ledger:
                 return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, total, "more than the flavor's capacity")
             key = (flavor.name, resource)
             free = total - self._snapshot.flavor_usage.get(key, 0) - self._spent_of_flavor.get(key, 0)
-            if need > free:
-                return Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, free)
-        return None
+            if need > free and short is None:
+                short = Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, free)
+        return short
 
     def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
         """Return a node of the flavor with room for one more of this shape, fullest first; None when there is none."""

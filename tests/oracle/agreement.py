@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import yaml
 
 from controller.core.decide import decide
-from tests.oracle import rules
 from tests.oracle.documents import document
-from tests.oracle.rules import Placed
-from tests.oracle.worlds import Pod, World
+from tests.oracle.turns import Decided, Fault, follow
+from tests.oracle.worlds import World
 from tests.scenarios.events import Stage
 
 _ORDER = ("namespaces", "flavors", "clusterQueues", "localQueues", "nodes", "foreign", "create")
 _UNLIMITED = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What the core says: (pod, flavor, node) in order of admission, and the reason of each who waits."""
-
-    admitted: tuple[tuple[str, str, str | None], ...]
-    waiting: dict[str, str]
 
 
 def decided(world: World) -> Decided:
@@ -47,55 +37,11 @@ def decided(world: World) -> Decided:
 
 def disagreement(world: World) -> str:
     """Say where the core and the rules part; empty: nowhere."""
-    return next(_disagreements(world, decided(world)), "")
-
-
-def _disagreements(world: World, found: Decided) -> Iterator[str]:
-    """Follow the core's choice of nodes, which the rules leave open, and hold everything else to them."""
-    admitted = {name: (flavor, node) for name, flavor, node in found.admitted}
-    placed = [Placed(rules.demand(one.requests), one.queue, one.flavor, one.node) for one in world.running]
-    line = sorted(world.pods, key=rules.place_in_line)
-    held_up: set[str] = set()
-    told: dict[tuple[object, ...], str] = {}
-    for pod in line:
-        queue, reasons = rules.queue_of(world, pod), rules.closed(world, pod)
-        result = rules.Turn(reasons=frozenset(reasons))
-        if queue is not None and not reasons:
-            result = rules.Turn(reasons=frozenset({"Priority"}))
-            if queue.name not in held_up:
-                result = rules.turn(world, placed, queue, pod.make)
-            if queue.is_strict and result.reasons:
-                held_up.add(queue.name)
-        yield from _held_to(pod, result, admitted.get(pod.name), found.waiting.get(pod.name), told)
-        if pod.name in admitted and queue is not None:
-            placed.append(Placed(rules.demand(pod.make.requests), queue.name, *admitted[pod.name]))
-    in_line = [pod.name for pod in line if pod.name in admitted]
-    if [name for name, _, _ in found.admitted] != in_line:
-        yield f"admitted in the order {[name for name, _, _ in found.admitted]}; the rules: {in_line}"
-
-
-def _held_to(
-    pod: Pod,
-    result: rules.Turn,
-    admitted: tuple[str, str | None] | None,
-    waiting: str | None,
-    told: dict[tuple[object, ...], str],
-) -> Iterator[str]:
-    """Hold one pod to its turn. Pods alike share one reason, that of the first of them who has to wait."""
-    alike = (pod.namespace, pod.queue, str(pod.make), pod.has_foreign_gate)
-    if result.flavor:
-        if admitted is None:
-            yield f"{pod.name}: waits with {waiting}; by the rules it goes onto {result.flavor}, on {result.nodes}"
-        elif admitted[0] != result.flavor or admitted[1] not in result.nodes:
-            yield f"{pod.name}: went onto {admitted}; by the rules it goes onto {result.flavor}, on {result.nodes}"
-    elif admitted is not None:
-        yield f"{pod.name}: went onto {admitted}; by the rules it waits with {sorted(result.reasons)}"
-    elif alike in told and told[alike] != waiting:
-        yield f"{pod.name}: waits with {waiting}, another pod that is just alike with {told[alike]}"
-    elif alike not in told and waiting not in result.reasons:
-        yield f"{pod.name}: waits with {waiting}; by the rules with {sorted(result.reasons)}"
-    if admitted is None and waiting is not None:
-        told[alike] = waiting
+    try:
+        follow(world, decided(world))
+    except Fault as fault:
+        return str(fault)
+    return ""
 
 
 # -- for people ----------------------------------------------------------------------------------------------------
@@ -122,8 +68,9 @@ def _sort(told: str) -> str:
 
 def _is_whole(world: World) -> bool:
     """A queue that is named must not go, nor a node on which something runs: that would be another disagreement."""
-    queues, nodes = {queue.name for queue in world.queues}, {node.name for node in world.nodes}
-    return all(one.node in nodes for one in world.running) and {d.queue for d in world.doors} <= {*queues, "gone"}
+    queues, nodes = {"", "gone", *(queue.name for queue in world.queues)}, {node.name for node in world.nodes}
+    named = {*(door.queue for door in world.doors), *(queue.parent for queue in world.queues)}
+    return all(one.node in nodes for one in world.running) and named <= queues
 
 
 def report(world: World) -> str:

@@ -37,7 +37,11 @@ def document(world: World) -> Json:
 
 
 def _amounts(amounts: Amounts) -> Json:
-    return {resource: f"{amount}{UNITS[resource]}" for resource, amount in amounts.items()}
+    return {resource: _amount(resource, amount) for resource, amount in amounts.items()}
+
+
+def _amount(resource: str, amount: int) -> str:
+    return f"{amount}{UNITS[resource]}"
 
 
 def _requirements(requirements: tuple[Requirement, ...]) -> list[Json]:
@@ -60,12 +64,28 @@ def _queue(queue: Queue) -> Json:
     selector: Json | None = None
     if queue.namespaces is not None:
         selector = {"matchExpressions": _requirements(queue.namespaces)} if queue.namespaces else {}
+    limits = [{"name": name, "max": most} for name, most in _amounts(queue.limits).items()]
     return {
         "namespaceSelector": selector,
         **({"queueingStrategy": "StrictFIFO"} if queue.is_strict else {}),
         **({"stopPolicy": "Hold"} if queue.is_held else {}),
-        "quotas": {flavor: _amounts(amounts) for flavor, amounts in queue.quotas},
+        **({"parent": queue.parent} if queue.parent else {}),
+        **({"limits": limits} if limits else {}),
+        **({"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}} if queue.tries_next else {}),
+        "quotas": {
+            flavor: {resource: _given(queue, flavor, resource, amount) for resource, amount in amounts.items()}
+            for flavor, amounts in queue.quotas
+        },
     }
+
+
+def _given(queue: Queue, flavor: str, resource: str, amount: int) -> Json | str:
+    limits = {
+        name: _amount(resource, given[flavor, resource])
+        for name, given in (("borrowingLimit", queue.borrowing), ("lendingLimit", queue.lending))
+        if (flavor, resource) in given
+    }
+    return {"nominalQuota": _amount(resource, amount), **limits} if limits else _amount(resource, amount)
 
 
 def _node(node: Node) -> Json:

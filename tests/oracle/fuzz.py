@@ -16,7 +16,7 @@ from random import Random
 import click
 
 from tests.oracle.agreement import disagreement, report
-from tests.oracle.worlds import draw_world
+from tests.oracle.drawing import draw_world
 from tests.support.shared_work import Judge, judge_all
 
 _BATCH = 250

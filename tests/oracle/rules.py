@@ -6,23 +6,14 @@ leave open (which of two true reasons is told, which node) is answered by all th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from tests.oracle.tree import Column, Placed, children, limit_faults, path
 from tests.oracle.worlds import Amounts, Door, Flavor, Labels, Make, Node, Pod, Queue, Requirement, World
 
-MILDEST_FIRST = ("NoCapacity", "QuotaExceeded", "NeverFits")
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Who takes what: quota of a queue in a flavor (neither for a stranger), and room on a node (None: on none)."""
-
-    requests: Amounts
-    queue: str
-    flavor: str
-    node: str | None
+MILDEST_FIRST = ("NoCapacity", "QuotaExceeded", "ParentQueueLimit", "NeverFits")
 
 
 def place_in_line(pod: Pod) -> tuple[int, int, str]:
@@ -55,13 +46,14 @@ def closed(world: World, pod: Pod) -> set[str]:
     door, queue = _door(world, pod), queue_of(world, pod)
     if door is None or queue is None:
         return {"QueueNotFound"}
-    reasons = set()
-    if door.is_held or queue.is_held:
+    reasons, way = set(), path(world, queue)
+    if door.is_held or any(one.is_held for one in way or (queue,)):
         reasons.add("QueueStopped")
     labels = world.namespaces[pod.namespace]
     if queue.namespaces is None or not all(matches(one, labels) for one in queue.namespaces):
         reasons.add("NamespaceNotSelected")
-    if {name for name, _ in queue.quotas} - {flavor.name for flavor in world.flavors}:
+    named = {name for one in way for name, _ in one.quotas}
+    if not way or not queue.quotas or children(world, queue) or named - {flavor.name for flavor in world.flavors}:
         reasons.add("QueueInvalid")
     return reasons
 
@@ -120,21 +112,23 @@ def contradict(make: Make, flavor: Flavor) -> bool:
 # -- quota and room ------------------------------------------------------------------------------------------------
 
 
-def quota_faults(placed: Iterable[Placed], queue: Queue, flavor: str, quota: Amounts, need: Amounts) -> set[str]:
-    """Why the queue's quota of a flavor does not give `need` on top of what it gave; empty: it does.
+def quota_faults(
+    world: World, placed: Iterable[Placed], queue: Queue, flavor: str, quota: Amounts, need: Amounts
+) -> set[str]:
+    """Why the tree does not give the queue `need` of a flavor on top of what it gave; empty: it does.
 
-    The one place that knows whose quotas hold for a queue.
+    What can never be had is told before what is short for now, and of that the first by name.
     """
-    given = [one.requests for one in placed if (one.queue, one.flavor) == (queue.name, flavor)]
-    reasons = set()
     for resource, amount in need.items():
-        if resource not in quota:
-            reasons |= set() if resource == "pods" else {"NeverFits"}
-        elif amount > quota[resource]:
-            reasons.add("NeverFits")
-        elif amount + _sum(given, resource) > quota[resource]:
-            reasons.add("QuotaExceeded")
-    return reasons
+        if resource not in quota and resource != "pods":
+            return {"NeverFits"}
+        if resource in quota and amount > Column(world, (), flavor, resource).left(queue):
+            return {"NeverFits"}
+    for resource in sorted(need.keys() & quota.keys()):
+        column = Column(world, tuple(placed), flavor, resource)
+        if need[resource] > column.left(queue):
+            return column.shortage(queue)
+    return set()
 
 
 def _sum(requests: Iterable[Amounts], resource: str) -> int:
@@ -153,7 +147,7 @@ def static_faults(placed: Iterable[Placed], flavor: Flavor, need: Amounts) -> se
             reasons.add("NeverFits")
         elif amount + _sum(taken, resource) > total[resource]:
             reasons.add("NoCapacity")
-    return reasons
+    return {"NeverFits"} if "NeverFits" in reasons else reasons
 
 
 def nodes_of(world: World, flavor: Flavor) -> list[Node]:
@@ -211,31 +205,59 @@ def node_faults(world: World, placed: Iterable[Placed], flavor: Flavor, make: Ma
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What becomes of a pod when its turn comes: a flavor and the nodes to choose from (None: no node), or reasons."""
+    """What becomes of a pod if it is its turn: a flavor and the nodes to choose from (None: no node), or reasons.
+
+    `borrows` is how far up the tree it borrows at least, in whichever flavor takes it.
+    """
 
     flavor: str = ""
     nodes: tuple[str | None, ...] = ()
     reasons: frozenset[str] = frozenset()
+    borrows: int = 0
 
 
-def turn(world: World, placed: list[Placed], queue: Queue, make: Make) -> Turn:
-    """The first of the queue's flavors with quota and room, or every reason that may be told."""
+def turn(world: World, placed: Sequence[Placed], queue: Queue, make: Make) -> Turn:
+    """The flavor of those with quota and room that the queue wants first, or every reason that may be told."""
+    found = limit_faults(world, placed, queue, demand(make.requests))
+    if found:
+        return Turn(reasons=frozenset(found))
     possible: set[str] = set()
+    takes: list[tuple[int, Flavor]] = []
     for name, quota in queue.quotas:
         flavor = next(one for one in world.flavors if one.name == name)
         found = _faults(world, placed, queue, flavor, quota, make)
         if not found:
-            static = flavor.static is not None
-            return Turn(name, (None,) if static else tuple(nodes_with_room(world, placed, flavor, make)))
-        possible = {min(pair, key=MILDEST_FIRST.index) for pair in product(possible, found)} if possible else found
-    return Turn(reasons=frozenset(possible))
+            takes.append((_borrows(world, placed, queue, flavor, quota, make), flavor))
+        elif possible:
+            possible = {min(pair, key=MILDEST_FIRST.index) for pair in product(possible, found)}
+        else:
+            possible = found
+    if not takes:
+        return Turn(reasons=frozenset(possible))
+    least = min(borrows for borrows, _ in takes)
+    flavor = next(flavor for borrows, flavor in takes if borrows == least or not queue.tries_next)
+    nodes = (None,) if flavor.static is not None else tuple(nodes_with_room(world, placed, flavor, make))
+    return Turn(flavor.name, nodes, borrows=least)
 
 
-def _faults(world: World, placed: list[Placed], queue: Queue, flavor: Flavor, quota: Amounts, make: Make) -> set[str]:
+def _borrows(world: World, placed: Sequence[Placed], queue: Queue, flavor: Flavor, quota: Amounts, make: Make) -> int:
+    return max(
+        (
+            Column(world, tuple(placed), flavor.name, resource).borrows(queue, amount)
+            for resource, amount in demand(make.requests).items()
+            if resource in quota
+        ),
+        default=0,
+    )
+
+
+def _faults(
+    world: World, placed: Sequence[Placed], queue: Queue, flavor: Flavor, quota: Amounts, make: Make
+) -> set[str]:
     """What stands against one flavor; contradictions come before quota, and quota before room."""
     if contradict(make, flavor):
         return {"NeverFits"}
-    found = quota_faults(placed, queue, flavor.name, quota, demand(make.requests))
+    found = quota_faults(world, placed, queue, flavor.name, quota, demand(make.requests))
     if found:
         return found
     if flavor.static is not None:

@@ -1,4 +1,4 @@
-"""Small worlds in plain values, drawn at random: keys, values and sizes collide often, so that every rule meets others.
+"""Small worlds in plain values.
 
 Nothing here is of the core: amounts are whole numbers of one unit a resource (`UNITS`), labels are dicts, names text.
 """
@@ -6,13 +6,14 @@ Nothing here is of the core: amounts are whole numbers of one unit a resource (`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from random import Random
+from dataclasses import dataclass, field
 
 Amounts = Mapping[str, int]
 Labels = Mapping[str, str]
 Requirement = tuple[str, str, tuple[str, ...]]
 """Key, operator, values."""
+Columns = Mapping[tuple[str, str], int]
+"""An amount by flavor and resource."""
 
 UNITS = {"cpu": "m", "memory": "Gi", "pods": "", "example.com/gpu": ""}
 GPU = "example.com/gpu"
@@ -84,13 +85,22 @@ class Flavor:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A ClusterQueue: quotas by flavor in order of preference. `namespaces` None selects none, () all."""
+    """A ClusterQueue: quotas by flavor in order of preference. `namespaces` None selects none, () all.
+
+    `borrowing` and `lending` are its limits in the tree, `limits` those over all flavors; `parent` empty: a root.
+    """
 
     name: str
     quotas: tuple[tuple[str, Amounts], ...]
     is_strict: bool = False
     is_held: bool = False
     namespaces: tuple[Requirement, ...] | None = ()
+    parent: str = ""
+    borrowing: Columns = field(default_factory=dict)
+    lending: Columns = field(default_factory=dict)
+    limits: Amounts = field(default_factory=dict)
+    tries_next: bool = False
+    """Rather a later flavor than to borrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +115,7 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Up to 6 pods, 3 queues, 2 flavors and 3 nodes, and what runs already."""
+    """Up to 6 pods, 3 queues below up to 2 others, 2 flavors and 3 nodes, and what runs already."""
 
     pods: tuple[Pod, ...]
     running: tuple[Running, ...]
@@ -114,136 +124,3 @@ class World:
     queues: tuple[Queue, ...]
     doors: tuple[Door, ...]
     namespaces: Mapping[str, Labels]
-
-
-_POOLS, _ZONES = ("spot", "steady"), ("a", "b")
-_FLAVORS = ("first", "second")
-_NAMESPACES = {"dev": {"stage": "dev"}, "prod": {"stage": "prod"}}
-
-
-def draw_world(chance: Random) -> World:
-    """Draw one world."""
-    nodes = tuple(_node(chance, f"node-{number}") for number in range(chance.choice((0, 1, 2, 2, 3, 3, 3, 3))))
-    queues = tuple(_queue(chance, f"queue-{number}") for number in range(chance.randint(1, 3)))
-    flavors = tuple(_flavor(chance, name) for name in chance.sample(_FLAVORS, 2) if chance.random() < 0.98)
-    doors = tuple(
-        Door(namespace, queue.name, queue.name if chance.random() < 0.98 else "gone", is_held=_rarely(chance))
-        for queue in queues
-        for namespace in _NAMESPACES
-        if not _rarely(chance)
-    )
-    # often all alike: then what matters is order and sums
-    make = _make(chance) if chance.random() < 0.3 else None
-    return World(
-        pods=tuple(_pod(chance, number, queues, make) for number in range(chance.randint(1, 6))),
-        running=tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes),
-        nodes=nodes,
-        flavors=flavors,
-        queues=queues,
-        doors=doors,
-        namespaces=_NAMESPACES,
-    )
-
-
-def _rarely(chance: Random) -> bool:
-    return chance.random() < 0.02
-
-
-def _node(chance: Random, name: str) -> Node:
-    return Node(
-        name,
-        {"pool": chance.choice(_POOLS), "zone": chance.choice(_ZONES), "cores": str(chance.randint(1, 3))},
-        {
-            "cpu": chance.choice((2000, 3000, 4000)),
-            "memory": chance.choice((2, 4, 16, 16)),
-            "pods": chance.choice((2, 110)),
-            **({GPU: chance.choice((1, 2))} if chance.random() < 0.3 else {}),
-        },
-        is_tainted=chance.random() < 0.1,
-        is_ready=chance.random() < 0.95,
-        is_cordoned=chance.random() < 0.05,
-    )
-
-
-def _flavor(chance: Random, name: str) -> Flavor:
-    labels: dict[str, str] = {}
-    if chance.random() < 0.7:
-        # mostly of its own nodes; now and then both are of the same
-        labels["pool"] = _POOLS[_FLAVORS.index(name)] if chance.random() < 0.8 else chance.choice(_POOLS)
-    requirements = tuple(_requirement(chance) for _ in range(chance.choice((0,) * 8 + (1, 2))))
-    static = None
-    if chance.random() < 0.2:
-        static = {"cpu": chance.choice((1000, 3000)), "memory": chance.choice((2, 8))}
-        static.update({"pods": 2} if chance.random() < 0.3 else {})
-    return Flavor(name, labels, requirements, tolerates=chance.random() < 0.3, static=static)
-
-
-def _requirement(chance: Random) -> Requirement:
-    key = chance.choice(("pool", "zone", "cores"))
-    values: tuple[str, ...] = {"pool": _POOLS, "zone": _ZONES, "cores": ("1", "2", "3")}[key]
-    operator = chance.choice(("In", "In", "NotIn", "Exists", "DoesNotExist", *(("Gt", "Lt") if key == "cores" else ())))
-    match operator:
-        case "In" | "NotIn":
-            return key, operator, tuple(chance.sample(values, chance.randint(1, len(values))))
-        case "Gt" | "Lt":
-            return key, operator, (chance.choice(values),)
-        case _:
-            return key, operator, ()
-
-
-def _queue(chance: Random, name: str) -> Queue:
-    flavors = chance.sample(_FLAVORS, chance.choice((1, 2, 2)))
-    namespaces: tuple[Requirement, ...] | None = ()
-    if chance.random() < 0.1:
-        namespaces = chance.choice((None, (("stage", "In", ("dev",)),), (("stage", "NotIn", ("dev",)),)))
-    return Queue(
-        name,
-        tuple((flavor, _quota(chance)) for flavor in flavors),
-        is_strict=chance.random() < 0.35,
-        is_held=_rarely(chance),
-        namespaces=namespaces,
-    )
-
-
-def _quota(chance: Random) -> Amounts:
-    return {
-        "cpu": chance.choice((0, 2000, 3000, 4000, 8000)),
-        "memory": chance.choice((2, 6, 64, 64)),
-        **({"pods": chance.choice((1, 2, 4))} if chance.random() < 0.2 else {}),
-        **({GPU: chance.choice((1, 4))} if chance.random() < 0.6 else {}),
-    }
-
-
-def _make(chance: Random) -> Make:
-    requests = {"cpu": chance.choice((500, 1000, 1000, 1000, 2000, 3000)), "memory": chance.choice((0, 0, 0, 1, 3))}
-    if chance.random() < 0.1:
-        requests[GPU] = 1
-    selector = {"zone": chance.choice(_ZONES)} if chance.random() < 0.1 else {}
-    if chance.random() < 0.05:
-        selector["pool"] = chance.choice(_POOLS)
-    terms: tuple[tuple[Requirement, ...], ...] = ()
-    if chance.random() < 0.15:
-        terms = tuple(
-            tuple(_requirement(chance) for _ in range(chance.randint(1, 2))) for _ in range(chance.randint(1, 2))
-        )
-    return Make(requests, selector, terms, tolerates=chance.random() < 0.2)
-
-
-def _pod(chance: Random, number: int, queues: tuple[Queue, ...], make: Make | None) -> Pod:
-    return Pod(
-        f"pod-{number}",
-        chance.choice(tuple(_NAMESPACES)),
-        chance.choice(queues).name if chance.random() < 0.98 else "nowhere",
-        make or _make(chance),
-        priority=chance.choice((0, 0, 0, 1)),
-        created=chance.randint(0, 3),
-        has_foreign_gate=_rarely(chance),
-    )
-
-
-def _running(chance: Random, number: int, nodes: tuple[Node, ...], queues: tuple[Queue, ...]) -> Running:
-    owner = chance.choice(queues) if chance.random() < 0.6 else None
-    flavor = chance.choice(owner.quotas)[0] if owner is not None else ""
-    return Running(
-        f"run-{number}", _make(chance).requests, chance.choice(nodes).name, owner.name if owner else "", flavor
-    )

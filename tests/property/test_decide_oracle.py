@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections import Counter
+from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 import yaml
@@ -14,17 +16,17 @@ from controller.core.decide import decide
 from controller.core.decisions import Plan, Wait
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
-from tests.oracle import agreement
-from tests.oracle.agreement import Decided, decided, disagreement, report, smallest
-from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Queue, World, draw_world
+from tests.oracle import agreement, rules
+from tests.oracle.agreement import decided, disagreement, report, smallest
+from tests.oracle.drawing import draw_world
+from tests.oracle.turns import Decided
+from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Queue, World
 
 _BATCHES, _BATCH = 20, 100
 SEED = 0 if "CI" in os.environ else secrets.randbits(32)
 """CI judges a change by what it changes; elsewhere the search goes on."""
 NOT_DRAWN = {Reason.INVALID_REQUESTS, Reason.UNSUPPORTED_RESOURCE_CLAIMS, Reason.PATCH_REJECTED, Reason.PENDING}
 """What comes of a pod's form or of the past, and not of the decision."""
-OF_TREES = {Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT}
-"""Trees have an oracle of their own: test_quota_tree.py."""
 
 
 @pytest.mark.parametrize("number", range(_BATCHES))
@@ -42,8 +44,24 @@ def test_the_worlds_that_are_drawn_come_to_everything() -> None:
         found = decided(draw_world(chance))
         seen.update(found.waiting.values())
         seen["admitted"] += len(found.admitted)
-    assert {reason for reason in Reason if reason not in NOT_DRAWN | OF_TREES} <= seen.keys()
+    assert {reason for reason in Reason if reason not in NOT_DRAWN} <= seen.keys()
     assert seen["admitted"] > seen.total() / 6
+
+
+def test_the_trees_that_are_drawn_let_pods_borrow_from_near_and_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    borrows: Counter[int] = Counter()
+
+    def counting(*given: Any) -> rules.Turn:
+        result = plain(*given)
+        borrows[result.borrows] += 1
+        return result
+
+    plain = rules.turn
+    monkeypatch.setattr(rules, "turn", counting)
+    chance = Random(0)  # noqa: S311
+    for _ in range(300):
+        disagreement(draw_world(chance))
+    assert min(borrows[1], borrows[2]) > 10
 
 
 # -- what the oracle itself notices --------------------------------------------------------------------------------
@@ -62,8 +80,22 @@ def a_world(*pods: Pod, **cpu: int) -> World:
     )
 
 
-def a_waiting_pod(name: str, cpu: int = 1000, *, created: int = 0) -> Pod:
-    return Pod(name, "dev", "queue", _asking({"cpu": cpu}), priority=0, created=created, has_foreign_gate=False)
+def a_waiting_pod(name: str, cpu: int = 1000, *, created: int = 0, queue: str = "queue") -> Pod:
+    return Pod(name, "dev", queue, _asking({"cpu": cpu}), priority=0, created=created, has_foreign_gate=False)
+
+
+def a_tree(*pods: Pod, **queues: Any) -> World:
+    """Queues by name below `org`, which owns nothing, each behind a door of its name, and room for all of them."""
+    planted = (Queue(name, **{"parent": "org", "quotas": (), **fields}) for name, fields in queues.items())
+    return replace(
+        a_world(*pods, node=90000),
+        queues=(*planted, Queue("org", ())),
+        doors=tuple(Door("dev", name, name) for name in queues),
+    )
+
+
+def owning(cpu: int) -> tuple[tuple[str, Amounts], ...]:
+    return (("first", {"cpu": cpu}),)
 
 
 def _asking(amounts: Amounts) -> Make:
@@ -72,6 +104,9 @@ def _asking(amounts: Amounts) -> Make:
 
 ONE, TWO = a_waiting_pod("pod-1"), a_waiting_pod("pod-2", created=1)
 LARGE = a_waiting_pod("pod-3", 3000, created=2)
+LENT, OWN = a_waiting_pod("pod-4", queue="poor"), a_waiting_pod("pod-5", created=1, queue="rich")
+POOR = {"quotas": owning(0)}
+RICH = {"quotas": owning(1000)}
 
 
 @pytest.mark.parametrize(
@@ -100,6 +135,41 @@ LARGE = a_waiting_pod("pod-3", 3000, created=2)
             a_world(ONE, TWO, quota=500),
             Decided((), {"pod-1": "NeverFits", "pod-2": "QuotaExceeded"}),
             "pod-2: waits with QuotaExceeded, another pod that is just alike with NeverFits",
+        ),
+        (
+            a_tree(LENT, OWN, poor=POOR, rich={"quotas": owning(2000)}),
+            Decided((("pod-4", "first", "one"), ("pod-5", "first", "one")), {}),
+            r"admitted in the order \['pod-4', 'pod-5'\]; the rules: \['pod-5', 'pod-4'\]",
+        ),
+        (
+            a_tree(LENT, OWN, poor=POOR, rich=RICH),
+            Decided((("pod-4", "first", "one"),), {"pod-5": "ParentQueueLimit"}),
+            "pod-5: waits with ParentQueueLimit; by the rules it goes onto first",
+        ),
+        (
+            a_tree(LENT, OWN, poor=POOR, rich=RICH),
+            Decided((("pod-5", "first", "one"),), {"pod-4": "QuotaExceeded"}),
+            r"pod-4: waits with QuotaExceeded; by the rules with \['ParentQueueLimit'\]",
+        ),
+        (
+            a_tree(LENT, poor={**POOR, "borrowing": {("first", "cpu"): 500}}, rich=RICH),
+            Decided((("pod-4", "first", "one"),), {}),
+            r"pod-4: went onto .*; by the rules it waits with \['NeverFits'\]",
+        ),
+        (
+            a_tree(LENT, poor=POOR, rich={**RICH, "lending": {("first", "cpu"): 0}}),
+            Decided((), {"pod-4": "ParentQueueLimit"}),
+            r"pod-4: waits with ParentQueueLimit; by the rules with \['NeverFits'\]",
+        ),
+        (
+            a_tree(OWN, replace(OWN, name="pod-6", created=2), rich={"quotas": owning(9000), "limits": {"pods": 1}}),
+            Decided((("pod-5", "first", "one"),), {"pod-6": "QuotaExceeded"}),
+            r"pod-6: waits with QuotaExceeded; by the rules with \['QueueLimit'\]",
+        ),
+        (
+            a_tree(OWN, rich={**RICH, "parent": "gone"}),
+            Decided((("pod-5", "first", "one"),), {}),
+            r"pod-5: went onto .*; by the rules it waits with \['QueueInvalid'\]",
         ),
     ],
 )

@@ -1,0 +1,224 @@
+"""Small worlds drawn at random: keys, values and sizes collide often, so that every rule meets others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from tests.oracle.worlds import (
+    GPU,
+    Amounts,
+    Columns,
+    Door,
+    Flavor,
+    Make,
+    Node,
+    Pod,
+    Queue,
+    Requirement,
+    Running,
+    World,
+)
+
+_PLENTY = {"cpu": 16000, "memory": 64, "pods": 110, GPU: 4}
+_POOLS, _ZONES = ("spot", "steady"), ("a", "b")
+_FLAVORS = ("first", "second")
+_NAMESPACES = {"dev": {"stage": "dev"}, "prod": {"stage": "prod"}}
+
+
+def draw_world(chance: Random) -> World:
+    """Draw one world. In some there is room for all: then what matters is quota."""
+    has_room = chance.random() < 0.5
+    ends = tuple(_queue(chance, f"queue-{number}") for number in range(chance.choice((1, 2, 2, 3, 3))))
+    inner = tuple(_inner(chance, f"inner-{number}") for number in range(chance.choice((0, 1, 1, 2, 2))))
+    queues = _planted(chance, ends, inner)
+    if has_room:
+        nodes = tuple(Node(f"node-{pool}", {"pool": pool}, _PLENTY) for pool in _POOLS)
+        flavors = tuple(Flavor(name, {"pool": pool}) for name, pool in zip(_FLAVORS, _POOLS, strict=True))
+    else:
+        nodes = tuple(_node(chance, f"node-{number}") for number in range(chance.choice((0, 1, 2, 2, 3, 3, 3, 3))))
+        flavors = tuple(_flavor(chance, name) for name in chance.sample(_FLAVORS, 2) if chance.random() < 0.98)
+    doors = tuple(
+        Door(namespace, queue.name, queue.name if chance.random() < 0.98 else "gone", is_held=_rarely(chance))
+        for queue in queues
+        for namespace in _NAMESPACES
+        if not _rarely(chance)
+    )
+    # often all alike: then what matters is order and sums
+    make = _make(chance, is_plain=has_room) if chance.random() < 0.3 else None
+    return World(
+        pods=tuple(
+            _pod(chance, number, ends if chance.random() < 0.97 else queues, make or _make(chance, is_plain=has_room))
+            for number in range(chance.randint(1, 6))
+        ),
+        running=tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes),
+        nodes=nodes,
+        flavors=flavors,
+        queues=queues,
+        doors=doors,
+        namespaces=_NAMESPACES,
+    )
+
+
+def _rarely(chance: Random) -> bool:
+    return chance.random() < 0.02
+
+
+def _node(chance: Random, name: str) -> Node:
+    return Node(
+        name,
+        {"pool": chance.choice(_POOLS), "zone": chance.choice(_ZONES), "cores": str(chance.randint(1, 3))},
+        {
+            "cpu": chance.choice((2000, 3000, 4000)),
+            "memory": chance.choice((2, 4, 16, 16)),
+            "pods": chance.choice((2, 110)),
+            **({GPU: chance.choice((1, 2))} if chance.random() < 0.3 else {}),
+        },
+        is_tainted=chance.random() < 0.1,
+        is_ready=chance.random() < 0.95,
+        is_cordoned=chance.random() < 0.05,
+    )
+
+
+def _flavor(chance: Random, name: str) -> Flavor:
+    labels: dict[str, str] = {}
+    if chance.random() < 0.7:
+        # mostly of its own nodes; now and then both are of the same
+        labels["pool"] = _POOLS[_FLAVORS.index(name)] if chance.random() < 0.8 else chance.choice(_POOLS)
+    requirements = tuple(_requirement(chance) for _ in range(chance.choice((0,) * 8 + (1, 2))))
+    static = None
+    if chance.random() < 0.2:
+        static = {"cpu": chance.choice((1000, 3000)), "memory": chance.choice((2, 8))}
+        static.update({"pods": 2} if chance.random() < 0.3 else {})
+    return Flavor(name, labels, requirements, tolerates=chance.random() < 0.3, static=static)
+
+
+def _requirement(chance: Random) -> Requirement:
+    key = chance.choice(("pool", "zone", "cores"))
+    values: tuple[str, ...] = {"pool": _POOLS, "zone": _ZONES, "cores": ("1", "2", "3")}[key]
+    operator = chance.choice(("In", "In", "NotIn", "Exists", "DoesNotExist", *(("Gt", "Lt") if key == "cores" else ())))
+    match operator:
+        case "In" | "NotIn":
+            return key, operator, tuple(chance.sample(values, chance.randint(1, len(values))))
+        case "Gt" | "Lt":
+            return key, operator, (chance.choice(values),)
+        case _:
+            return key, operator, ()
+
+
+def _queue(chance: Random, name: str) -> Queue:
+    flavors = chance.sample(_FLAVORS, chance.choice((1, 2, 2)))
+    namespaces: tuple[Requirement, ...] | None = ()
+    if chance.random() < 0.1:
+        namespaces = chance.choice((None, (("stage", "In", ("dev",)),), (("stage", "NotIn", ("dev",)),)))
+    return Queue(
+        name,
+        tuple((flavor, _quota(chance)) for flavor in flavors),
+        is_strict=chance.random() < 0.35,
+        is_held=_rarely(chance),
+        namespaces=namespaces,
+        limits=_limits(chance),
+    )
+
+
+def _limits(chance: Random) -> Amounts:
+    if chance.random() < 0.85:
+        return {}
+    return dict(chance.sample((("pods", chance.randint(1, 4)), ("cpu", 1000 * chance.randint(1, 5)), (GPU, 1)), 2))
+
+
+def _inner(chance: Random, name: str) -> Queue:
+    """A queue to hang others on: what it owns beside them is mostly little."""
+    return Queue(
+        name,
+        tuple(
+            (flavor, {resource: amount if chance.random() < 0.3 else 0 for resource, amount in _quota(chance).items()})
+            for flavor in chance.sample(_FLAVORS, chance.choice((0, 0, 1, 2)))
+        ),
+        is_held=_rarely(chance),
+        limits=_limits(chance),
+    )
+
+
+def _planted(chance: Random, queues: tuple[Queue, ...], inner: tuple[Queue, ...]) -> tuple[Queue, ...]:
+    """Hang most of the queues on others, below which they borrow; now and then on what is not there, or below it."""
+    above = [one.name for one in inner]
+    parents = {queue.name: chance.choice(above) for queue in queues if above and chance.random() < 0.9}
+    if len(above) > 1 and chance.random() < 0.7:
+        parents[above[1]] = above[0]
+    for name in above[:1]:
+        if _rarely(chance):
+            # a circle, alone or with the other
+            parents[name] = above[-1]
+    for queue in (*queues, *inner):
+        if _rarely(chance):
+            parents[queue.name] = "gone"
+    return tuple(_hung(chance, queue, parents.get(queue.name, "")) for queue in (*queues, *inner))
+
+
+def _hung(chance: Random, queue: Queue, parent: str) -> Queue:
+    if not parent:
+        return queue
+    return replace(
+        queue,
+        parent=parent,
+        borrowing=_column_limits(chance, queue),
+        lending=_column_limits(chance, queue),
+        tries_next=chance.random() < 0.5,
+    )
+
+
+def _column_limits(chance: Random, queue: Queue) -> Columns:
+    sizes = {"cpu": (0, 1000, 2000, 3000), "memory": (0, 2, 4), "pods": (0, 1), GPU: (0, 1)}
+    return {
+        (flavor, resource): chance.choice(sizes[resource])
+        for flavor, amounts in queue.quotas
+        for resource in amounts
+        if chance.random() < 0.2
+    }
+
+
+def _quota(chance: Random) -> Amounts:
+    return {
+        "cpu": chance.choice((0, 1000, 2000, 2000, 3000, 4000, 8000)),
+        "memory": chance.choice((2, 6, 64, 64)),
+        **({"pods": chance.choice((1, 2, 4))} if chance.random() < 0.2 else {}),
+        **({GPU: chance.choice((1, 4))} if chance.random() < 0.6 else {}),
+    }
+
+
+def _make(chance: Random, *, is_plain: bool = False) -> Make:
+    requests = {"cpu": chance.choice((500, 1000, 1000, 1000, 2000, 3000)), "memory": chance.choice((0, 0, 0, 1, 3))}
+    if chance.random() < 0.1:
+        requests[GPU] = 1
+    if is_plain:
+        return Make(requests, {}, (), tolerates=False)
+    selector = {"zone": chance.choice(_ZONES)} if chance.random() < 0.1 else {}
+    if chance.random() < 0.05:
+        selector["pool"] = chance.choice(_POOLS)
+    terms: tuple[tuple[Requirement, ...], ...] = ()
+    if chance.random() < 0.15:
+        terms = tuple(
+            tuple(_requirement(chance) for _ in range(chance.randint(1, 2))) for _ in range(chance.randint(1, 2))
+        )
+    return Make(requests, selector, terms, tolerates=chance.random() < 0.2)
+
+
+def _pod(chance: Random, number: int, queues: tuple[Queue, ...], make: Make) -> Pod:
+    return Pod(
+        f"pod-{number}",
+        chance.choice(tuple(_NAMESPACES)),
+        chance.choice(queues).name if chance.random() < 0.98 else "nowhere",
+        make,
+        priority=chance.choice((0, 0, 0, 1)),
+        created=chance.randint(0, 3),
+        has_foreign_gate=_rarely(chance),
+    )
+
+
+def _running(chance: Random, number: int, nodes: tuple[Node, ...], queues: tuple[Queue, ...]) -> Running:
+    owner = chance.choice(queues) if chance.random() < 0.6 else None
+    flavor = chance.choice(owner.quotas or ((_FLAVORS[0], {}),))[0] if owner is not None else ""
+    return Running(
+        f"run-{number}", _make(chance).requests, chance.choice(nodes).name, owner.name if owner else "", flavor
+    )
