@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from controller.core.amounts import Requests
 from controller.core.pods import Phase
-from controller.core.quota_tree import QuotaTree
-from controller.core.tree_usage import TreeUsage, UsageKey
+from controller.core.quota_tree import QuotaTree, UsageKey
+from controller.core.tree_usage import TreeUsage
 from controller.core.workloads import QueueKey
 
 _K = TypeVar("_K")

@@ -15,6 +15,9 @@ from controller.core.queues import ClusterQueue
 Column = tuple[str, str]
 """(flavor, resource)."""
 
+UsageKey = tuple[str, str, str]
+"""(cluster queue, flavor, resource); flavor empty: all that the queue and those below it use, of whichever flavor."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -27,6 +30,19 @@ class Cell:
     local: int
     borrowing_limit: int | None
     potential: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One column of one queue on the way up: where its usage is kept, its numbers, how high it is in the tree.
+
+    `total` is where the usage of the resource in all flavors is kept, None where the queue has no limit on it.
+    """
+
+    key: UsageKey
+    cell: Cell | None
+    height: int
+    total: UsageKey | None
 
 
 class QuotaTree:
@@ -44,6 +60,7 @@ class QuotaTree:
         self._children: dict[str, list[str]] = {}
         self._heights: dict[str, int] = {}
         self._cells: dict[str, dict[Column, Cell]] = {}
+        self._chains: dict[tuple[str, Column], tuple[Link, ...]] = {}
         for name in sorted(queues):
             self._find_path(name)
         for name in sorted(self._paths):
@@ -125,6 +142,21 @@ class QuotaTree:
         """Return the numbers of a column; None where neither the queue nor one below it has such a quota."""
         cells = self._cells.get(name)
         return None if cells is None else cells.get(column)
+
+    def chain(self, name: str, column: Column) -> tuple[Link, ...]:
+        """Return the column's links from the queue up to its root, worked out once: they are asked for all the time."""
+        known = self._chains.get((name, column))
+        if known is None:
+            known = self._chains[name, column] = tuple(
+                Link(
+                    (one, *column),
+                    self.cell(one, column),
+                    self.height(one),
+                    (one, "", column[1]) if column[1] in self.limits(one) else None,
+                )
+                for one in self.path(name)
+            )
+        return known
 
     def is_changing(self, name: str, column: Column) -> bool:
         """Say whether a quota of this column, anywhere in the queue's tree, may be another one later by itself."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from controller.core.decisions import Wait
 from controller.core.nodes import NodeIndex
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
-from controller.core.quota_tree import QuotaTree
+from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.room import Room
-from controller.core.tree_usage import UsageKey
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 

@@ -10,10 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controller.core.amounts import PODS
-from controller.core.quota_tree import Column, QuotaTree
-
-UsageKey = tuple[str, str, str]
-"""(cluster queue, flavor, resource); flavor empty: all that the queue and those below it use, of whichever flavor."""
+from controller.core.quota_tree import Column, QuotaTree, UsageKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +32,27 @@ class TreeUsage:
 
     def used(self, queue: str, flavor: str, resource: str) -> int:
         """Return what is used there; flavor empty: the total of a resource that the queue limits."""
-        key = (queue, flavor, resource)
-        return self._base.get(key, 0) + self.sums.get(key, 0)
+        return self._used((queue, flavor, resource))
 
     def add(self, queue: str, flavor: str, resource: str, amount: int) -> None:
         """Charge an amount to a queue and those above it, or, where it is negative, take it back.
 
         Pods of a queue that has no quota for `pods` are not those above it's either.
         """
-        is_counted = resource != PODS or self._tree.cell(queue, (flavor, resource)) is not None
+        chain = self._tree.chain(queue, (flavor, resource))
+        is_counted = resource != PODS or chain[0].cell is not None
         part = amount
-        for name in self._tree.path(queue):
-            if resource in self._tree.limits(name):
-                self._shift((name, "", resource), amount)
-            cell = self._tree.cell(name, (flavor, resource))
-            local = cell.local if cell is not None else 0
-            before = self.used(name, flavor, resource)
-            if part:
-                self._shift((name, flavor, resource), part)
+        for link in chain:
+            if link.total is not None:
+                self._shift(link.total, amount)
+            if not part:
+                continue
+            before, local = self._used(link.key), link.cell.local if link.cell is not None else 0
+            self._shift(link.key, part)
             part = max(0, before + part - local) - max(0, before - local) if is_counted else 0
+
+    def _used(self, key: UsageKey) -> int:
+        return self._base.get(key, 0) + self.sums.get(key, 0)
 
     def _shift(self, key: UsageKey, amount: int) -> None:
         total = self.sums.get(key, 0) + amount
@@ -64,33 +63,32 @@ class TreeUsage:
 
     def available(self, queue: str, column: Column) -> Available:
         """Return `available` of Kueue: own quota that is left, and what can be borrowed. Below zero: over quota."""
-        found = Available(0, queue)
-        for index, name in enumerate(reversed(self._tree.path(queue))):
-            cell = self._tree.cell(name, column)
+        amount, at = 0, queue
+        for index, link in enumerate(reversed(self._tree.chain(queue, column))):
+            cell, used = link.cell, self._used(link.key)
             if cell is None:
                 continue
-            used = self.used(name, *column)
             if index == 0:
-                found = Available(cell.subtree - used, name)
+                amount, at = cell.subtree - used, link.key[0]
                 continue
-            offered = found
             if cell.borrowing_limit is not None:
                 cap = cell.subtree - cell.local - max(0, used - cell.local) + cell.borrowing_limit
-                offered = Available(cap, name) if cap < found.amount else found
-            found = Available(max(0, cell.local - used) + offered.amount, offered.at)
-        return found
+                if cap < amount:
+                    amount, at = cap, link.key[0]
+            if used < cell.local:
+                amount += cell.local - used
+        return Available(amount, at)
 
     def borrowing_level(self, queue: str, column: Column, amount: int) -> int:
         """Return 0 where the queue's own quota holds the amount too, else the height of the lowest above whose does.
 
         Mirrors `FindHeightOfLowestSubtreeThatFits`.
         """
-        path = self._tree.path(queue)
+        chain = self._tree.chain(queue, column)
         left = amount
-        for name in path:
-            cell = self._tree.cell(name, column)
-            used = self.used(name, *column)
-            if cell is None or used + left <= cell.subtree:
-                return self._tree.height(name)
-            left -= max(0, cell.local - used)
-        return self._tree.height(path[-1])
+        for link in chain:
+            used = self._used(link.key)
+            if link.cell is None or used + left <= link.cell.subtree:
+                return link.height
+            left -= max(0, link.cell.local - used)
+        return chain[-1].height

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -29,6 +29,8 @@ GI, MI = 2**30, 2**20
 ZONE, RACK, POOL = "topology.kubernetes.io/zone", "rack", "pool"
 ZONES = ("zone-a", "zone-b", "zone-c")
 _RACKS = 120
+_TREES, _DEPARTMENTS = 10, 5
+"""Queues are the leaves of ten trees, five departments each."""
 _FIFTH = 5
 """One queue, shape and node in five is of the GPU kind."""
 _KNOWN_PER_NODE = 10
@@ -102,12 +104,21 @@ def draw(recipe: Recipe) -> World:
     world.queues = [
         ClusterQueue(
             name=_team(number),
-            flavors=tuple(FlavorQuota(name, _nominal(world, recipe, number, name)) for name in _flavors_of(number)),
+            parent=f"department-{number % (_TREES * _DEPARTMENTS)}",
+            flavors=tuple(_quota(name, _nominal(world, recipe, number, name)) for name in _flavors_of(number)),
             namespaces=LabelSelector(),
         )
         for number in range(recipe.queues)
     ]
+    for number in range(_TREES * _DEPARTMENTS):
+        world.queues.append(ClusterQueue(name=f"department-{number}", parent=f"company-{number % _TREES}"))
+    world.queues += [ClusterQueue(name=f"company-{number}") for number in range(_TREES)]
     return world
+
+
+def _quota(flavor: str, nominal: Mapping[str, int]) -> FlavorQuota:
+    """A quota of which half may be borrowed beside it."""
+    return FlavorQuota(flavor, nominal, borrowing={name: amount // 2 for name, amount in nominal.items()})
 
 
 def load(world: World) -> ClusterCache:

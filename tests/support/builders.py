@@ -23,11 +23,11 @@ from controller.core.queues import (
     QueueingStrategy,
     StopPolicy,
 )
-from controller.core.quota_tree import QuotaTree
+from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.shapes import Constraints, Shape
 from controller.core.snapshot import Snapshot
 from controller.core.taints import Taint, Toleration
-from controller.core.tree_usage import TreeUsage, UsageKey
+from controller.core.tree_usage import TreeUsage
 from controller.core.workloads import QueueKey, Workload, WorkloadClass, order_key
 
 GPU = "nvidia.com/gpu"

@@ -22,7 +22,7 @@ def test_the_same_recipe_draws_the_same_world_and_another_seed_another() -> None
 
 def test_a_world_has_as_many_of_everything_as_its_recipe_says() -> None:
     world = draw(SMALL)
-    assert (len(world.queued), len(world.bound), len(world.queues), len(world.nodes)) == (500, 500, 10, 50)
+    assert (len(world.queued), len(world.bound), len(world.queues), len(world.nodes)) == (500, 500, 10 + 60, 50)
     assert len({pod.shape for pod in world.queued}) == SMALL.shapes
     assert len({pod.uid for pod in (*world.queued, *world.bound)}) == 1_000
 
