@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from controller.core.documents import term_document, toleration_document
@@ -15,6 +15,7 @@ from controller.core.scheduling_policies.pod import Pod
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.core.scheduling_policies.violation import Breach
 from tests.support import scheduling_oracle as oracle
+from tests.support.api_objects import node_terms, requirement
 from tests.support.pod_update_rules import PREFERRED, REQUIRED, may_run_on
 from tests.support.scheduling import a_pod, a_policy
 from tests.support.scheduling_strategies import allowed_sections, pod_specs, policy_specs
@@ -86,6 +87,11 @@ def test_a_pod_of_one_policy_is_admitted_where_the_proposal_admits_it(spec: Json
 
 @THOROUGH
 @given(several, options, pod_specs())
+@example(
+    [{"default": {"affinity": node_terms({"matchExpressions": [requirement("Gt", "0")]})}}],
+    MergeOption.DEEP_MERGE,
+    {"affinity": node_terms()},
+)
 def test_completing_twice_is_completing_once_and_adds_to_the_end_alone(
     specs: list[Json], option: MergeOption, spec: Json
 ) -> None:

@@ -164,7 +164,8 @@ def _default_node_affinity(work: _Work, affinity: DefaultAffinity) -> None:
     narrowed = None if affinity.required is None else _narrowed(work, affinity.required)
     if affinity.required is not None and narrowed is None:
         return
-    if affinity.required is not None:
+    # a list of no terms, which matches no node, takes none
+    if affinity.required is not None and narrowed != work.pod.directives.required:
         addition = _default(work, f"nodeAffinity.{REQUIRED}", terms_text(affinity.required), default_nodes(REQUIRED))
         work.give(addition, required=narrowed)
     if affinity.preferred:
