@@ -16,7 +16,7 @@ import click
 _COMMANDS = {
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
     "import": (
-        "controller.cli.import_kupid:import_group",
+        "controller.cli.imports.group:import_group",
         "Convert objects of other projects, such as kupid, to ours.",
     ),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),

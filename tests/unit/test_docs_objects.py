@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from controller.api.crd import KINDS
-from controller.cli.import_kupid import convert
+from controller.cli.imports.kupid import convert
 from controller.core.keys import GROUP, VERSION
 from tests.support.api_objects import Json
 

@@ -1,0 +1,15 @@
+"""`penstock import`: the projects whose objects it converts."""
+
+from __future__ import annotations
+
+import click
+
+from controller.cli.imports.kupid import kupid
+
+
+@click.group(name="import")
+def import_group() -> None:
+    """Bring objects of other projects over."""
+
+
+import_group.add_command(kupid)
