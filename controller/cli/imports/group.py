@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from controller.cli.imports.kueue import kueue
 from controller.cli.imports.kupid import kupid
 
 
@@ -12,4 +13,5 @@ def import_group() -> None:
     """Bring objects of other projects over."""
 
 
+import_group.add_command(kueue)
 import_group.add_command(kupid)
