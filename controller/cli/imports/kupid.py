@@ -71,7 +71,7 @@ def convert(where: str, body: object, *, target: str) -> dict[str, Any]:
     kind, version = body.get("kind"), body.get("apiVersion")
     if version != _KUPID:
         raise ConversionError(f"{where}: apiVersion: {version!r}: must be {_KUPID}")
-    if kind not in _PARSERS:
+    if not isinstance(kind, str) or kind not in _PARSERS:
         raise ConversionError(f"{where}: kind: {kind!r}: must be {' or '.join(_PARSERS)}")
     document = {
         "apiVersion": f"{GROUP}/{VERSION}",
