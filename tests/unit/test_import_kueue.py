@@ -161,10 +161,10 @@ def test_local_queues_and_flavors_become_ours() -> None:
     ours = converted(
         kueue_object("LocalQueue", "main", {"clusterQueue": "team-a", "stopPolicy": "Hold"}, namespace="default"),
         kueue_flavor("spot", nodeLabels={"pool": "spot"}, tolerations=[toleration]),
-        kueue_object("ResourceFlavor", "any"),
+        kueue_object("ResourceFlavor", "unlabelled"),
     )
     assert ours["LocalQueue/main"] == local_queue(stopPolicy="Hold")
-    assert ours["ResourceFlavor/any"] == resource_flavor("any")
+    assert ours["ResourceFlavor/unlabelled"] == resource_flavor("unlabelled")
     kept = {name: value for name, value in toleration.items() if name != "operator"}
     assert ours["ResourceFlavor/spot"] == resource_flavor(nodeLabels={"pool": "spot"}, tolerations=[kept])
 

@@ -147,7 +147,7 @@ def test_what_changes_which_pods_are_admitted_needs_to_be_allowed(
     refused = convert(document, options=options)
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert told in refused.stderr.partition("Error: ")[2]
-    assert refused.stderr.endswith("use --partial to leave this out\n")
+    assert refused.stderr.endswith("accept this by --partial\n")
     partial = convert(document, options=(*options, "--partial"))
     assert partial.exit_code == 0
     assert partial.stdout
@@ -201,6 +201,13 @@ def test_faults_of_all_objects_are_told_together() -> None:
         "Error: <stdin>: document 1: must be an object, is str",
         "<stdin>: document 2: LocalQueue b: spec.clusterQueue: is required",
     ]
+
+
+def test_all_that_breaks_our_rules_is_told_together() -> None:
+    names = ["x" * 64, "y" * 64]
+    done = convert(*(kueue_object("ClusterQueue", name, {}) for name in names), kueue_flavor("z" * 64))
+    assert done.exit_code == 1
+    assert [line.count("metadata.name") for line in done.stderr.splitlines()] == [1, 1, 1]
 
 
 def test_the_same_name_in_two_namespaces_or_kinds_is_no_duplicate() -> None:

@@ -22,7 +22,7 @@ _LABEL = (
     "pods name their queue by the label penstock.dev/queue-name, instead of kueue.x-k8s.io/queue-name: change it in "
     "what makes the pods; pods that run already are not charged to a queue"
 )
-_PARTIAL = "nothing is written; change the objects, or use --partial to leave this out"
+_PARTIAL = "nothing is written; change the objects, or accept this by --partial"
 
 
 @click.command()

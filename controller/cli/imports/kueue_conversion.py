@@ -6,14 +6,14 @@ The objects are converted together, since a tree, a flavor's sum and a name that
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
 from controller.cli.imports.documents import ConversionError, kept_metadata
 from controller.cli.imports.kueue_differences import tell
 from controller.cli.imports.kueue_documents import UNCONVERTED, Found
-from controller.cli.imports.kueue_flavors import Capacity, flavor_spec
+from controller.cli.imports.kueue_flavors import Capacity, flavor_spec, tell_overlaps
 from controller.cli.imports.kueue_groups import Folding, Given
 from controller.cli.imports.kueue_report import Report
 from controller.cli.imports.kueue_tree import Trees
@@ -38,13 +38,19 @@ def convert(found: Sequence[Found], capacity: Capacity, report: Report) -> list[
             report.warn(one, "kind", f"is left out: {UNCONVERTED[one.kind]}")
         else:
             tell(one, report)
-    queues = _queues(kinds, report)
+    faults: list[str] = []
+    queues = _queues(kinds, report, faults)
     sums = _sums(queues)
+    used = _used_flavors(kinds, sums, report)
+    if capacity == "Nodes":
+        tell_overlaps(used, report)
     flavors = [
-        _document("ResourceFlavor", one, flavor_spec(one, capacity, sums.get(one.metadata.name, {}), report))
-        for one in kinds["ResourceFlavor"]
+        _document("ResourceFlavor", one, flavor_spec(one, capacity, sums.get(one.metadata.name, {}), report), faults)
+        for one in used
     ]
-    doors = [_document("LocalQueue", one, _door_spec(one)) for one in kinds["LocalQueue"]]
+    doors = [_document("LocalQueue", one, _door_spec(one), faults) for one in kinds["LocalQueue"]]
+    if faults:
+        raise ConversionError("\n".join(faults))
     return [*flavors, *queues, *doors]
 
 
@@ -59,20 +65,34 @@ def _refuse_twice(found: Iterable[Found]) -> None:
         raise ConversionError("\n".join(faults))
 
 
-def _queues(kinds: dict[str, list[Found]], report: Report) -> list[Document]:
+def _queues(kinds: dict[str, list[Found]], report: Report, faults: list[str]) -> list[Document]:
     queues, cohorts = kinds["ClusterQueue"], kinds["Cohort"]
     trees = Trees(queues, cohorts)
     folding = Folding(queues, cohorts, trees, {one.metadata.name: one for one in kinds["ResourceFlavor"]})
     documents = [_implicit(trees.names[name]) for name in trees.implicit]
     for one in sorted(cohorts, key=trees.depth):
-        name = trees.names[one.metadata.name]
-        documents.append(_document("ClusterQueue", one, _node_spec(one, trees, folding.cohort(one)), name))
+        spec, name = _node_spec(one, trees, folding.cohort(one)), trees.names[one.metadata.name]
+        documents.append(_document("ClusterQueue", one, spec, faults, name))
     for one in queues:
         spec = {**_node_spec(one, trees, folding.queue(one, report)), **_queue_spec(one)}
-        documents.append(_document("ClusterQueue", one, spec))
+        documents.append(_document("ClusterQueue", one, spec, faults))
     for old, new in trees.renamed.items():
         report.warnings.append(f"Cohort {old}: a ClusterQueue has that name too; becomes ClusterQueue {new}")
     return documents
+
+
+def _used_flavors(kinds: dict[str, list[Found]], sums: Container[str], report: Report) -> list[Found]:
+    """Return the flavors without those that only queues there name: a flavor here takes nodes from the others."""
+    named = {
+        flavor.name
+        for one in (*kinds["ClusterQueue"], *kinds["Cohort"])
+        for group in one.spec.resource_groups
+        for flavor in group.flavors
+    }
+    gone = [one for one in kinds["ResourceFlavor"] if one.metadata.name in named and one.metadata.name not in sums]
+    for one in gone:
+        report.warn(one, "kind", "is left out, since none of the queues names it any more")
+    return [one for one in kinds["ResourceFlavor"] if one not in gone]
 
 
 def _node_spec(found: Found, trees: Trees, given: Given) -> Document:
@@ -105,7 +125,8 @@ def _implicit(name: str) -> Document:
     return {"apiVersion": f"{GROUP}/{VERSION}", "kind": "ClusterQueue", "metadata": {"name": name}, "spec": {}}
 
 
-def _document(kind: str, found: Found, spec: Document, name: str | None = None) -> Document:
+def _document(kind: str, found: Found, spec: Document, faults: list[str], name: str | None = None) -> Document:
+    """Return the object, and say in `faults` where it breaks the rules of our kind."""
     metadata = kept_metadata(found.written_metadata)
     if name is not None and isinstance(metadata, dict):
         metadata = {**metadata, "name": name}
@@ -113,8 +134,7 @@ def _document(kind: str, found: Found, spec: Document, name: str | None = None) 
     try:
         _PARSERS[kind](document)
     except InvalidObject as error:
-        faults = (f"{found.label}: cannot be a {kind} of ours: {fault}" for fault in error.faults)
-        raise ConversionError("\n".join(faults)) from None
+        faults += (f"{found.label}: cannot be a {kind} of ours: {fault}" for fault in error.faults)
     return document
 
 

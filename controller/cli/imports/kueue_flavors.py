@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any, Literal
 
 from controller.cli.imports.kueue_documents import Found
@@ -31,6 +32,28 @@ def flavor_spec(found: Found, capacity: Capacity, sums: Mapping[str, int], repor
         static = {name: format_amount(name, min(total, MAX_VALUE)) for name, total in sorted(sums.items())}
         spec["capacity"] = {"mode": "Static", "static": static}
     return dict(spec)
+
+
+def tell_overlaps(flavors: Sequence[Found], report: Report) -> None:
+    """Report flavors of the same nodes, by their labels: with mode Nodes each node is of the first flavor by name."""
+    for first, second in combinations(sorted(flavors, key=lambda found: found.metadata.name), 2):
+        wide, narrow = first.spec.node_labels, second.spec.node_labels
+        if any(narrow.get(key, value) != value for key, value in wide.items()):
+            continue
+        name = first.metadata.name
+        if wide.items() <= narrow.items():
+            report.lose(
+                second,
+                "spec.nodeLabels",
+                f"every node with them is of flavor {name} too, and belongs to the first of the two by name, so that "
+                "pods would never get this one; tell their nodes apart by labels, or use --capacity Static",
+            )
+        else:
+            report.warn(
+                second,
+                "spec.nodeLabels",
+                f"nodes that have these labels and those of flavor {name} belong to the first of the two by name",
+            )
 
 
 def _tell_taint(
