@@ -16,8 +16,8 @@ import click
 _COMMANDS = {
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
     "import": (
-        "controller.cli.import_kupid:import_group",
-        "Convert objects of other projects, such as kupid, to ours.",
+        "controller.cli.imports.group:import_group",
+        "Convert objects of other projects, Kueue and kupid, to ours.",
     ),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),
     "release": ("controller.cli.release:release", "Take the gate off pods without admitting them, as to uninstall."),

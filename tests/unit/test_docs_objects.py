@@ -11,7 +11,10 @@ import pytest
 import yaml
 
 from controller.api.crd import KINDS
-from controller.cli.import_kupid import convert
+from controller.cli.imports.kueue_conversion import convert as convert_all
+from controller.cli.imports.kueue_documents import read
+from controller.cli.imports.kueue_report import Report
+from controller.cli.imports.kupid import convert
 from controller.core.keys import GROUP, VERSION
 from tests.support.api_objects import Json
 
@@ -42,9 +45,10 @@ def test_an_object_in_a_document_is_legal(written: Json) -> None:
     assert parsed.metadata.name == written["metadata"]["name"]
 
 
-def test_the_documents_have_objects_and_name_every_kind_that_a_user_writes_beside_queues() -> None:
+def test_the_documents_have_objects_and_name_the_kinds_that_others_become() -> None:
     kinds = {one["kind"] for one in objects(DOCS / "moving-over.md") if one["apiVersion"].startswith(GROUP)}
-    assert kinds == {"ClusterPodSchedulingPolicy", "PodSchedulingPolicy", "SchedulingPolicy"}
+    policies = {"ClusterPodSchedulingPolicy", "PodSchedulingPolicy", "SchedulingPolicy"}
+    assert kinds == {"ClusterQueue", *policies}
     assert len(OURS) > len(kinds)
 
 
@@ -53,3 +57,12 @@ def test_an_object_of_kupid_becomes_what_the_document_says() -> None:
     of_kupid = next(one for one in found if one["apiVersion"].startswith("kupid."))
     ours = found[found.index(of_kupid) + 1]
     assert convert("document", of_kupid, target="Pods") == ours
+
+
+def test_objects_of_kueue_become_what_the_document_says() -> None:
+    found = list(objects(DOCS / "moving-over.md"))
+    of_kueue = [read("document", one) for one in found if one["apiVersion"].startswith("kueue.")]
+    report = Report()
+    ours = convert_all(of_kueue, "Nodes", report)
+    assert ours == found[len(of_kueue) : len(of_kueue) + len(ours)]
+    assert (len(ours), report.losses) == (2, [])

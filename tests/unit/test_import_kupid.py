@@ -84,6 +84,7 @@ def test_a_list_is_taken_apart_and_the_annotation_of_kubectl_dropped() -> None:
     [
         ({"kind": "Pod", "apiVersion": "v1"}, "apiVersion: 'v1': must be kupid.gardener.cloud/v1alpha1"),
         ({**of_kupid(), "kind": "Policy"}, "kind: 'Policy': must be PodSchedulingPolicy or ClusterPodSchedulingPolicy"),
+        ({**of_kupid(), "kind": []}, "kind: []: must be PodSchedulingPolicy or ClusterPodSchedulingPolicy"),
         ("text", "must be an object, is str"),
         ({**of_kupid(), "metadata": 3}, "metadata: 3: must be an object"),
         ({**of_kupid(), "spec": None}, "spec: null: must be an object"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TextIO
 
 import click
 import yaml
 
 from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_policy, parse_pod_scheduling_policy
+from controller.cli.imports.documents import ConversionError, kept_metadata, objects, toleration, without_nulls
 from controller.core.keys import GROUP, VERSION
 
 _KUPID = "kupid.gardener.cloud/v1alpha1"
@@ -16,8 +16,6 @@ _PARSERS = {
     "PodSchedulingPolicy": parse_pod_scheduling_policy,
     "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
 }
-_KEPT_METADATA = ("name", "namespace", "labels", "annotations")
-_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _TOLD = {
     "Pods": "kupid changed the templates in Deployments, StatefulSets, DaemonSets, Jobs and CronJobs by the templates' "
     "labels; here pods are changed when they are created: podSelector has to match the labels of the pods "
@@ -32,16 +30,7 @@ _DIFFERENCES = {
 }
 
 
-class ConversionError(Exception):
-    """An object cannot be converted; the text says which, where in it, and why, one line a fault."""
-
-
-@click.group(name="import")
-def import_group() -> None:
-    """Bring objects of other projects over."""
-
-
-@import_group.command()
+@click.command()
 @click.option("-f", "--file", type=click.File(encoding="utf-8"), required=True, help="YAML or JSON; - reads stdin.")
 @click.option(
     "--target",
@@ -60,7 +49,7 @@ def kupid(file: TextIO, target: str) -> None:
       penstock import kupid -f policies.yaml | kubectl apply -f -
     """
     converted, faults, warnings = [], [], []
-    for where, body in _objects(file):
+    for where, body in objects(file):
         try:
             converted.append(convert(where, body, target=target))
         except ConversionError as error:
@@ -82,12 +71,12 @@ def convert(where: str, body: object, *, target: str) -> dict[str, Any]:
     kind, version = body.get("kind"), body.get("apiVersion")
     if version != _KUPID:
         raise ConversionError(f"{where}: apiVersion: {version!r}: must be {_KUPID}")
-    if kind not in _PARSERS:
+    if not isinstance(kind, str) or kind not in _PARSERS:
         raise ConversionError(f"{where}: kind: {kind!r}: must be {' or '.join(_PARSERS)}")
     document = {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": kind,
-        "metadata": _metadata(body.get("metadata")),
+        "metadata": kept_metadata(body.get("metadata")),
         "spec": _spec(body.get("spec"), target),
     }
     try:
@@ -97,49 +86,12 @@ def convert(where: str, body: object, *, target: str) -> dict[str, Any]:
     return document
 
 
-def _objects(file: TextIO) -> Iterator[tuple[str, object]]:
-    """Each object with where it stands; those of a List one by one, as `kubectl get -o yaml` writes them."""
-    try:
-        for number, body in enumerate(yaml.safe_load_all(file), start=1):
-            where = f"{file.name}: document {number}"
-            if isinstance(body, dict) and body.get("kind") == "List" and isinstance(body.get("items"), list):
-                yield from ((f"{where}: items[{index}]", item) for index, item in enumerate(body["items"]))
-            elif body is not None:
-                yield where, body
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"{file.name}: not YAML: {' '.join(str(error).split())}") from None
-
-
-def _metadata(written: object) -> object:
-    """What a person wrote of it; the rest is the apiserver's and of the old object."""
-    if not isinstance(written, dict):
-        return written
-    kept = {name: written[name] for name in _KEPT_METADATA if written.get(name)}
-    if isinstance(kept.get("annotations"), dict):
-        annotations = {key: value for key, value in kept["annotations"].items() if key != _APPLIED}
-        kept = {name: value for name, value in kept.items() if name != "annotations"}
-        return {**kept, "annotations": annotations} if annotations else kept
-    return kept
-
-
 def _spec(written: object, target: str) -> object:
     """Without what is null, or an empty name, which both say no more than absence; empty selectors stay."""
-    spec = _without_nulls(written)
+    spec = without_nulls(written)
     if not isinstance(spec, dict):
         return spec
     spec = {name: value for name, value in spec.items() if name not in _DIFFERENCES or value != ""}
     if isinstance(spec.get("tolerations"), list):
-        spec["tolerations"] = [_toleration(one) for one in spec["tolerations"]]
+        spec["tolerations"] = [toleration(one) for one in spec["tolerations"]]
     return spec if target == "Pods" else {**spec, "target": target}
-
-
-def _toleration(written: object) -> object:
-    if isinstance(written, dict) and written.get("operator") == "":
-        return {name: value for name, value in written.items() if name != "operator"}
-    return written
-
-
-def _without_nulls(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,55 @@
+"""What `penstock import` shares between projects: reading objects of theirs, and what of them stays in ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import click
+import yaml
+
+_KEPT_METADATA = ("name", "namespace", "labels", "annotations")
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class ConversionError(Exception):
+    """An object cannot be converted; the text says which, where in it, and why, one line a fault."""
+
+
+def objects(file: TextIO) -> Iterator[tuple[str, object]]:
+    """Each object with where it stands; those of a List one by one, as `kubectl get -o yaml` writes them."""
+    try:
+        for number, body in enumerate(yaml.safe_load_all(file), start=1):
+            where = f"{file.name}: document {number}"
+            if isinstance(body, dict) and body.get("kind") == "List" and isinstance(body.get("items"), list):
+                yield from ((f"{where}: items[{index}]", item) for index, item in enumerate(body["items"]))
+            elif body is not None:
+                yield where, body
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{file.name}: not YAML: {' '.join(str(error).split())}") from None
+
+
+def kept_metadata(written: object) -> object:
+    """What a person wrote of it; the rest is the apiserver's and of the old object."""
+    if not isinstance(written, dict):
+        return written
+    kept = {name: written[name] for name in _KEPT_METADATA if written.get(name)}
+    if isinstance(kept.get("annotations"), dict):
+        annotations = {key: value for key, value in kept["annotations"].items() if key != _APPLIED}
+        kept = {name: value for name, value in kept.items() if name != "annotations"}
+        return {**kept, "annotations": annotations} if annotations else kept
+    return kept
+
+
+def without_nulls(value: object) -> Any:
+    """The value without what is null, which says no more than absence; what is empty stays."""
+    if isinstance(value, dict):
+        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
+def toleration(written: object) -> object:
+    """A toleration in which an empty operator, which is the default, is left out."""
+    if isinstance(written, dict) and written.get("operator") == "":
+        return {name: value for name, value in written.items() if name != "operator"}
+    return written

@@ -1,0 +1,17 @@
+"""`penstock import`: the projects whose objects it converts."""
+
+from __future__ import annotations
+
+import click
+
+from controller.cli.imports.kueue import kueue
+from controller.cli.imports.kupid import kupid
+
+
+@click.group(name="import")
+def import_group() -> None:
+    """Bring objects of other projects over."""
+
+
+import_group.add_command(kueue)
+import_group.add_command(kupid)

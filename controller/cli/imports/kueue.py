@@ -1,0 +1,87 @@
+"""`penstock import kueue`: Kueue's queues as ours, from YAML to YAML."""
+
+from __future__ import annotations
+
+from typing import TextIO, get_args
+
+import click
+import yaml
+
+from controller.cli.imports.documents import ConversionError, objects
+from controller.cli.imports.kueue_conversion import convert
+from controller.cli.imports.kueue_documents import Found, read
+from controller.cli.imports.kueue_flavors import Capacity
+from controller.cli.imports.kueue_report import Report
+
+_TOLD: dict[Capacity, str] = {
+    "Nodes": "there quota alone admits; here a pod is admitted only when a node of its flavor has room for it too "
+    "(--capacity Static for quota alone, as where nodes are made for pods that wait)",
+    "Static": "capacity.static of a flavor is what all queues own of it together: raise it with their quotas",
+}
+_LABEL = (
+    "pods name their queue by the label penstock.dev/queue-name, instead of kueue.x-k8s.io/queue-name: change it in "
+    "what makes the pods; pods that run already are not charged to a queue"
+)
+_PARTIAL = "nothing is written; change the objects, or accept this by --partial"
+
+
+@click.command()
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    type=click.File(encoding="utf-8"),
+    required=True,
+    multiple=True,
+    help="YAML or JSON; - reads stdin. Several are one world: name all of a tree.",
+)
+@click.option(
+    "--capacity",
+    type=click.Choice(get_args(Capacity)),
+    default="Nodes",
+    show_default=True,
+    help="How flavors know their room. Nodes: by the nodes that there are. Static: quota alone decides, as there.",
+)
+@click.option("--partial", is_flag=True, help="Write what can be converted, though pods are then admitted otherwise.")
+def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool) -> None:
+    """Convert Kueue's ClusterQueues, Cohorts, LocalQueues and ResourceFlavors to ours, on stdout.
+
+    v1beta1 and v1beta2 are read. What differs is told on stderr, one line each. Nothing is written when an object is
+    faulty, or when something was left out that changes which pods are admitted.
+
+    \b
+    Example:
+      kubectl get clusterqueues.kueue.x-k8s.io,cohorts.kueue.x-k8s.io -o yaml > queues.yaml
+      kubectl get resourceflavors.kueue.x-k8s.io -o yaml > flavors.yaml
+      kubectl get localqueues.kueue.x-k8s.io -A -o yaml > doors.yaml
+      penstock import kueue -f queues.yaml -f flavors.yaml -f doors.yaml | kubectl apply -f -
+    """
+    report = Report()
+    try:
+        documents = convert(_read(files), capacity, report)
+    except ConversionError as error:
+        raise click.ClickException(str(error)) from None
+    left_out = report.losses if partial else []
+    for warning in (_LABEL, _TOLD[capacity], *report.warnings, *left_out):
+        click.echo(f"Warning: {warning}", err=True)
+    if report.losses and not partial:
+        raise click.ClickException("\n".join([*report.losses, _PARTIAL]))
+    click.echo(yaml.safe_dump_all(documents, sort_keys=False, explicit_start=True), nl=False)
+
+
+def _read(files: tuple[TextIO, ...]) -> list[Found]:
+    """Return every object of the files. Raises ConversionError with the faults of all of them."""
+    found: list[Found] = []
+    faults: list[str] = []
+    for file in files:
+        before = len(found) + len(faults)
+        for where, body in objects(file):
+            try:
+                found.append(read(where, body))
+            except ConversionError as error:
+                faults.append(str(error))
+        if len(found) + len(faults) == before:
+            faults.append(f"{file.name}: holds no object")
+    if faults:
+        raise ConversionError("\n".join(faults))
+    return found

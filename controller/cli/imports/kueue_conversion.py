@@ -1,0 +1,148 @@
+"""From all of Kueue's objects to all of ours: cohorts become parents, the rest kind by kind.
+
+The objects are converted together, since a tree, a flavor's sum and a name that clashes concern several of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
+
+from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
+from controller.cli.imports.documents import ConversionError, kept_metadata
+from controller.cli.imports.kueue_differences import tell
+from controller.cli.imports.kueue_documents import UNCONVERTED, Found
+from controller.cli.imports.kueue_flavors import Capacity, flavor_spec, tell_overlaps
+from controller.cli.imports.kueue_groups import Folding, Given
+from controller.cli.imports.kueue_report import Report
+from controller.cli.imports.kueue_tree import Trees
+from controller.core.amounts import supply_amount
+from controller.core.keys import GROUP, VERSION
+
+Document = dict[str, Any]
+_PARSERS = {
+    "ClusterQueue": parse_cluster_queue,
+    "LocalQueue": parse_local_queue,
+    "ResourceFlavor": parse_resource_flavor,
+}
+
+
+def convert(found: Sequence[Found], capacity: Capacity, report: Report) -> list[Document]:
+    """Return our objects: flavors, queues from the roots down, then local queues. Raises ConversionError."""
+    _refuse_twice(found)
+    kinds: defaultdict[str, list[Found]] = defaultdict(list)
+    for one in found:
+        kinds[one.kind].append(one)
+        if one.kind in UNCONVERTED:
+            report.warn(one, "kind", f"is left out: {UNCONVERTED[one.kind]}")
+        else:
+            tell(one, report)
+    faults: list[str] = []
+    queues = _queues(kinds, report, faults)
+    sums = _sums(queues)
+    used = _used_flavors(kinds, sums, report)
+    if capacity == "Nodes":
+        tell_overlaps(used, report)
+    flavors = [
+        _document("ResourceFlavor", one, flavor_spec(one, capacity, sums.get(one.metadata.name, {}), report), faults)
+        for one in used
+    ]
+    doors = [_document("LocalQueue", one, _door_spec(one), faults) for one in kinds["LocalQueue"]]
+    if faults:
+        raise ConversionError("\n".join(faults))
+    return [*flavors, *queues, *doors]
+
+
+def _refuse_twice(found: Iterable[Found]) -> None:
+    first: dict[tuple[str, str], Found] = {}
+    faults = [
+        f"{one.label}: metadata.name: there is another at {first[one.key].where}; leave one out"
+        for one in found
+        if one.kind not in UNCONVERTED and first.setdefault(one.key, one) is not one
+    ]
+    if faults:
+        raise ConversionError("\n".join(faults))
+
+
+def _queues(kinds: dict[str, list[Found]], report: Report, faults: list[str]) -> list[Document]:
+    queues, cohorts = kinds["ClusterQueue"], kinds["Cohort"]
+    trees = Trees(queues, cohorts)
+    folding = Folding(queues, cohorts, trees, {one.metadata.name: one for one in kinds["ResourceFlavor"]})
+    documents = [_implicit(trees.names[name]) for name in trees.implicit]
+    for one in sorted(cohorts, key=trees.depth):
+        spec, name = _node_spec(one, trees, folding.cohort(one)), trees.names[one.metadata.name]
+        documents.append(_document("ClusterQueue", one, spec, faults, name))
+    for one in queues:
+        spec = {**_node_spec(one, trees, folding.queue(one, report)), **_queue_spec(one)}
+        documents.append(_document("ClusterQueue", one, spec, faults))
+    for old, new in trees.renamed.items():
+        report.warnings.append(f"Cohort {old}: a ClusterQueue has that name too; becomes ClusterQueue {new}")
+    return documents
+
+
+def _used_flavors(kinds: dict[str, list[Found]], sums: Container[str], report: Report) -> list[Found]:
+    """Return the flavors without those that only queues there name: a flavor here takes nodes from the others."""
+    named = {
+        flavor.name
+        for one in (*kinds["ClusterQueue"], *kinds["Cohort"])
+        for group in one.spec.resource_groups
+        for flavor in group.flavors
+    }
+    gone = [one for one in kinds["ResourceFlavor"] if one.metadata.name in named and one.metadata.name not in sums]
+    for one in gone:
+        report.warn(one, "kind", "is left out, since none of the queues names it any more")
+    return [one for one in kinds["ResourceFlavor"] if one not in gone]
+
+
+def _node_spec(found: Found, trees: Trees, given: Given) -> Document:
+    parts = {"parent": trees.parent_of(found), "flavors": given.flavors, "limits": given.limits}
+    return {name: value for name, value in parts.items() if value}
+
+
+def _queue_spec(found: Found) -> Document:
+    written = found.spec
+    spec: Document = {}
+    if written.namespace_selector is not None:
+        spec["namespaceSelector"] = written.namespace_selector.model_dump(by_alias=True, exclude_unset=True)
+    if written.queueing_strategy != "BestEffortFIFO":
+        spec["queueingStrategy"] = written.queueing_strategy
+    if written.flavor_fungibility.when_can_borrow == "TryNextFlavor":
+        spec["flavorFungibility"] = {"whenCanBorrow": "TryNextFlavor"}
+    return {**spec, **_stop(found)}
+
+
+def _door_spec(found: Found) -> Document:
+    return {"clusterQueue": found.spec.cluster_queue, **_stop(found)}
+
+
+def _stop(found: Found) -> Document:
+    return {} if found.spec.stop_policy == "None" else {"stopPolicy": "Hold"}
+
+
+def _implicit(name: str) -> Document:
+    """A cohort that is only named, which has no quota of its own."""
+    return {"apiVersion": f"{GROUP}/{VERSION}", "kind": "ClusterQueue", "metadata": {"name": name}, "spec": {}}
+
+
+def _document(kind: str, found: Found, spec: Document, faults: list[str], name: str | None = None) -> Document:
+    """Return the object, and say in `faults` where it breaks the rules of our kind."""
+    metadata = kept_metadata(found.written_metadata)
+    if name is not None and isinstance(metadata, dict):
+        metadata = {**metadata, "name": name}
+    document = {"apiVersion": f"{GROUP}/{VERSION}", "kind": kind, "metadata": metadata, "spec": spec}
+    try:
+        _PARSERS[kind](document)
+    except InvalidObject as error:
+        faults += (f"{found.label}: cannot be a {kind} of ours: {fault}" for fault in error.faults)
+    return document
+
+
+def _sums(queues: Iterable[Document]) -> dict[str, dict[str, int]]:
+    """What all queues own together, by flavor and resource: no tree can use more than that."""
+    sums: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for queue in queues:
+        for flavor in queue["spec"].get("flavors", ()):
+            for quota in flavor["resources"]:
+                sums[flavor["name"]][quota["name"]] += supply_amount(quota["name"], quota["nominalQuota"])
+    return {name: dict(resources) for name, resources in sums.items()}

@@ -1,0 +1,111 @@
+"""Fields of Kueue's queues that have no counterpart, or not quite: what is told of each.
+
+A loss changes which pods are admitted, or onto which nodes; all else is a warning. Flavors and resource groups are told
+of where they are converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from controller.cli.imports.kueue_documents import Found
+from controller.cli.imports.kueue_objects import FairSharing, Group, Preemption, QueueSpecV1Beta1
+from controller.cli.imports.kueue_report import Report
+from controller.core.amounts import demand_amount, supply_amount
+
+_NO_PREEMPTION = "there is no preemption yet, so pods wait until those that are admitted end"
+_FAIR_SHARING = (
+    "there is no fair sharing yet: who borrows least goes first, then priority and age; what one may take "
+    "is bounded by borrowingLimit"
+)
+_BELONGS_TO_PREEMPTION = "it chooses between flavors by preemption, which there is not yet"
+
+
+def tell(found: Found, report: Report) -> None:
+    """Report every such field of the object that is not at its default."""
+    spec = found.spec
+    if found.kind == "WorkloadPriorityClass":
+        report.warn(
+            found,
+            "value",
+            "has no counterpart yet: pods are ordered by their PriorityClass; make one with "
+            f"value: {spec.value} and preemptionPolicy: Never, and name it in the pods",
+        )
+        return
+    if found.kind in ("ClusterQueue", "Cohort"):
+        _tell_rounding(found, spec.resource_groups, report)
+    if found.kind == "ClusterQueue":
+        _tell_queue(found, report)
+    if found.kind in ("ClusterQueue", "LocalQueue") and spec.stop_policy == "HoldAndDrain":
+        report.warn(found, "spec.stopPolicy", "becomes Hold: what runs goes on; delete the pods that are to go")
+    if found.kind != "ResourceFlavor" and _has_weight(spec.fair_sharing):
+        report.warn(found, "spec.fairSharing.weight", _FAIR_SHARING)
+    if found.kind == "LocalQueue" and found.metadata.name == "default":
+        report.warn(
+            found,
+            "metadata.name",
+            "pods that name no queue go to it only when the namespace says so; label it "
+            "penstock.dev/default-queue: default",
+        )
+
+
+def _tell_queue(found: Found, report: Report) -> None:
+    spec = found.spec
+    for path in _preempting(spec.preemption):
+        report.warn(found, f"spec.preemption.{path}", _NO_PREEMPTION)
+    if spec.flavor_fungibility.when_can_preempt != "TryNextFlavor":
+        report.warn(found, "spec.flavorFungibility.whenCanPreempt", _BELONGS_TO_PREEMPTION)
+    if spec.flavor_fungibility.preference != "BorrowingOverPreemption":
+        report.warn(found, "spec.flavorFungibility.preference", _BELONGS_TO_PREEMPTION)
+    for path, name in _checks(found):
+        report.lose(
+            found, path, f"there are no admission checks, so pods are admitted without waiting for {name}; remove it"
+        )
+    if spec.admission_scope.admission_mode != "NoAdmissionFairSharing":
+        report.warn(found, "spec.admissionScope.admissionMode", _FAIR_SHARING)
+    if not isinstance(spec, QueueSpecV1Beta1) and spec.concurrent_admission_policy is not None:
+        report.warn(
+            found,
+            "spec.concurrentAdmissionPolicy",
+            "a pod takes the first flavor that has quota and room when its turn comes, and stays there",
+        )
+
+
+def _preempting(preemption: Preemption) -> Iterator[str]:
+    if preemption.within_cluster_queue != "Never":
+        yield "withinClusterQueue"
+    if preemption.reclaim_within_cohort != "Never":
+        yield "reclaimWithinCohort"
+    if preemption.borrow_within_cohort.policy != "Never":
+        yield "borrowWithinCohort"
+
+
+def _checks(found: Found) -> Iterator[tuple[str, str]]:
+    if isinstance(found.spec, QueueSpecV1Beta1):
+        for index, name in enumerate(found.spec.admission_checks):
+            yield f"spec.admissionChecks[{index}]", name
+    for index, check in enumerate(found.spec.admission_checks_strategy.admission_checks):
+        yield f"spec.admissionChecksStrategy.admissionChecks[{index}]", check.name
+
+
+def _has_weight(sharing: FairSharing) -> bool:
+    return str(sharing.weight) != "1"
+
+
+def _tell_rounding(found: Found, groups: Iterable[Group], report: Report) -> None:
+    """Kueue rounds quotas up to the unit of the resource (`ResourceValue`), Penstock down."""
+    for at, group in enumerate(groups):
+        for flavor_at, flavor in enumerate(group.flavors):
+            for index, quota in enumerate(flavor.resources):
+                path = f"spec.resourceGroups[{at}].flavors[{flavor_at}].resources[{index}]"
+                amounts = {
+                    "nominalQuota": quota.nominal_quota,
+                    "borrowingLimit": quota.borrowing_limit,
+                    "lendingLimit": quota.lending_limit,
+                }
+                for field, text in amounts.items():
+                    if text is None or demand_amount(quota.name, text) == supply_amount(quota.name, text):
+                        continue
+                    report.warn(
+                        found, f"{path}.{field}", f"{text} is no whole unit and is rounded down, there it was up"
+                    )

@@ -1,0 +1,105 @@
+"""From a document to one of Kueue's objects, or to the faults that a person can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from controller.api.parse import fault_line
+from controller.cli.imports.documents import ConversionError, toleration, without_nulls
+from controller.cli.imports.kueue_objects import (
+    Cohort,
+    LocalQueue,
+    Named,
+    PriorityClass,
+    QueueV1Beta1,
+    QueueV1Beta2,
+    ResourceFlavor,
+    WrittenObject,
+)
+from controller.kube.fields import member
+
+GROUP = "kueue.x-k8s.io"
+VERSIONS = (f"{GROUP}/v1beta1", f"{GROUP}/v1beta2")
+
+_MODELS: dict[str, tuple[type[WrittenObject], type[WrittenObject]]] = {
+    "ClusterQueue": (QueueV1Beta1, QueueV1Beta2),
+    "Cohort": (Cohort, Cohort),
+    "LocalQueue": (LocalQueue, LocalQueue),
+    "ResourceFlavor": (ResourceFlavor, ResourceFlavor),
+    "WorkloadPriorityClass": (PriorityClass, PriorityClass),
+}
+UNCONVERTED = {
+    "AdmissionCheck": "there are no admission checks here; queues that ask for one are told of apart",
+    "MultiKueueCluster": "pods are not sent to other clusters",
+    "MultiKueueConfig": "pods are not sent to other clusters",
+    "ProvisioningRequestConfig": "no nodes are asked for before pods are admitted",
+    "Topology": "there are no topologies here; flavors that name one are told of apart",
+    "Workload": "there is no object beside the pod; make pods again with the label penstock.dev/queue-name",
+}
+"""Kinds of the same group that are told of and left out; a queue or flavor that needs one says what that changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One object of the input: where it stands, and its parts. `spec` of a WorkloadPriorityClass is the whole."""
+
+    where: str
+    kind: str
+    metadata: Named
+    written_metadata: object
+    spec: Any
+
+    @property
+    def label(self) -> str:
+        """The object as messages name it."""
+        return f"{self.where}: {self.kind} {self.key[1]}"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What only one object of the input may have."""
+        return self.kind, "/".join(part for part in (self.metadata.namespace, self.metadata.name) if part)
+
+
+def read(where: str, body: object) -> Found:
+    """Return the object. Raises ConversionError when it is not one of Kueue's, or not legal there."""
+    if not isinstance(body, dict):
+        raise ConversionError(f"{where}: must be an object, is {type(body).__name__}")
+    kind, version = body.get("kind"), body.get("apiVersion")
+    if version not in VERSIONS:
+        raise ConversionError(f"{where}: apiVersion: {version!r}: must be {' or '.join(VERSIONS)}")
+    if isinstance(kind, str) and kind in UNCONVERTED:
+        return Found(where, kind, Named(name=_name_of(body)), None, None)
+    if not isinstance(kind, str) or kind not in _MODELS:
+        raise ConversionError(f"{where}: kind: {kind!r}: must be one of {', '.join(_MODELS)}")
+    try:
+        parsed: Any = _MODELS[kind][VERSIONS.index(version)].model_validate(_tidy(body), by_alias=True, by_name=False)
+    except ValidationError as error:
+        lines = (fault_line(_path(one["loc"]), one) for one in error.errors(include_url=False))
+        raise ConversionError("\n".join(f"{where}: {kind} {_name_of(body)}: {line}" for line in lines)) from None
+    spec = parsed if isinstance(parsed, PriorityClass) else parsed.spec
+    return Found(where, kind, parsed.metadata, body.get("metadata"), spec)
+
+
+def _name_of(body: dict[str, Any]) -> str:
+    metadata = body.get("metadata")
+    return str(metadata.get("name") or "(no name)") if isinstance(metadata, dict) else "(no name)"
+
+
+def _tidy(body: dict[str, Any]) -> Any:
+    """Without nulls and without operators that are empty, both of which are the default."""
+    tidied = without_nulls(body)
+    spec = tidied.get("spec")
+    if isinstance(spec, dict) and isinstance(spec.get("tolerations"), list):
+        spec["tolerations"] = [toleration(one) for one in spec["tolerations"]]
+    return tidied
+
+
+def _path(where: Sequence[str | int]) -> str:
+    path = ""
+    for step in where:
+        path = f"{path}[{step}]" if isinstance(step, int) else member(path, step)
+    return path

@@ -1,0 +1,79 @@
+"""Kueue's ResourceFlavors as ours. There a flavor is only quota; here it has room too, known in one of two ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+from controller.cli.imports.kueue_documents import Found
+from controller.cli.imports.kueue_objects import Taint
+from controller.cli.imports.kueue_report import Report
+from controller.core import taints
+from controller.core.amounts import MAX_VALUE, format_amount
+
+Capacity = Literal["Nodes", "Static"]
+
+
+def flavor_spec(found: Found, capacity: Capacity, sums: Mapping[str, int], report: Report) -> dict[str, Any]:
+    """Return the spec of ours. `sums` is what all queues together own of it, by resource."""
+    written = found.spec
+    spec = written.model_dump(by_alias=True, exclude_unset=True, include={"node_labels", "tolerations"})
+    held = [taints.Toleration(t.key, t.operator, t.value, t.effect) for t in written.tolerations]
+    for index, taint in enumerate(written.node_taints):
+        _tell_taint(found, index, taint, held, capacity, report)
+    if written.topology_name is not None:
+        report.lose(
+            found,
+            "spec.topologyName",
+            "there are no topologies yet, so pods are admitted without keeping to the one that they ask for; remove it",
+        )
+    if capacity == "Static" and sums:
+        static = {name: format_amount(name, min(total, MAX_VALUE)) for name, total in sorted(sums.items())}
+        spec["capacity"] = {"mode": "Static", "static": static}
+    return dict(spec)
+
+
+def tell_overlaps(flavors: Sequence[Found], report: Report) -> None:
+    """Report flavors of the same nodes, by their labels: with mode Nodes each node is of the first flavor by name."""
+    for first, second in combinations(sorted(flavors, key=lambda found: found.metadata.name), 2):
+        wide, narrow = first.spec.node_labels, second.spec.node_labels
+        if any(narrow.get(key, value) != value for key, value in wide.items()):
+            continue
+        name = first.metadata.name
+        if wide.items() <= narrow.items():
+            report.lose(
+                second,
+                "spec.nodeLabels",
+                f"every node with them is of flavor {name} too, and belongs to the first of the two by name, so that "
+                "pods would never get this one; tell their nodes apart by labels, or use --capacity Static",
+            )
+        else:
+            report.warn(
+                second,
+                "spec.nodeLabels",
+                f"nodes that have these labels and those of flavor {name} belong to the first of the two by name",
+            )
+
+
+def _tell_taint(
+    found: Found, index: int, taint: Taint, held: list[taints.Toleration], capacity: Capacity, report: Report
+) -> None:
+    path = f"spec.nodeTaints[{index}]"
+    text = f"{taint.key}={taint.value}:{taint.effect}"
+    if taints.are_tolerated([taints.Taint(taint.key, taint.value, taint.effect)], held):
+        report.warn(found, path, f"{text} keeps no pod out there, so nothing is lost by leaving it out")
+    elif capacity == "Nodes":
+        report.warn(
+            found,
+            path,
+            f"the taints that count are those of the nodes: let every node of the flavor have {text}, and pods that "
+            "do not tolerate it do not get the flavor",
+        )
+    else:
+        report.lose(
+            found,
+            path,
+            f"with --capacity Static nobody looks at nodes, so pods that do not tolerate {text} would get the flavor; "
+            "use --capacity Nodes",
+        )
