@@ -141,4 +141,4 @@ def test_what_is_available_is_the_same_before_and_after(documents: list[Json], d
             there["ClusterQueue", name].add(amount)
             usage.add(name, *here, amount)
         for name in names:
-            assert usage.room(name, here).amount == there["ClusterQueue", name].available()
+            assert usage.available(name, here).amount == there["ClusterQueue", name].available()
