@@ -1,7 +1,7 @@
 """The one decision: who is admitted now, onto what, and why the others wait. Pure: same snapshot, same plan.
 
-Each cluster queue has one head, the first of its classes' heads. Of all queues' heads that one goes next which borrows
-least, and of those that borrow alike the first in the order of workloads; then its queue's next head takes part.
+Each cluster queue is a line with one head, the first of its classes' heads. Of all heads the first in the order of
+workloads goes next, whether it has to borrow or not; then its line's next head takes part.
 
 Within one decision quota and room only shrink, so what was blocked once stays blocked: each class of workloads has to
 fail only once, whatever its length. Cost follows classes and admissions, not waiting pods.
@@ -26,8 +26,8 @@ _Head = tuple[OrderKey, int, WorkloadClass]
 _Line = tuple[ClusterQueue, list[_Head]]
 """A cluster queue and the heap of its classes' heads."""
 
-_Turn = tuple[int, OrderKey, str]
-"""Of a line: how far its head borrows at least, the head's place in the order, the cluster queue's name."""
+_Turn = tuple[OrderKey, str]
+"""Of a line: its head's place in the order, the cluster queue's name."""
 
 
 def decide(snapshot: Snapshot, *, limit: int) -> Plan:
@@ -55,12 +55,12 @@ class _Decision:
                 self._lines.setdefault(queue.name, (queue, []))[1].append((run[0].order, 0, kind))
         for _, heads in self._lines.values():
             heapify(heads)
-        self._turns = [(0, heads[0][0], name) for name, (_, heads) in self._lines.items()]
+        self._turns = [(heads[0][0], name) for name, (_, heads) in self._lines.items()]
         heapify(self._turns)
         while self._turns:
             if len(self._admits) >= self._limit:
                 return self._plan(is_complete=False)
-            self._take(heappop(self._turns))
+            self._take(heappop(self._turns)[1])
         return self._plan(is_complete=True)
 
     def _plan(self, *, is_complete: bool) -> Plan:
@@ -93,32 +93,26 @@ class _Decision:
             found = self._doors[key] = door(self._snapshot, key)
         return found
 
-    def _take(self, turn: _Turn) -> None:
-        """Let the head of a line be admitted, take its turn later because it borrows, or wait with all of its class."""
-        borrowing, _, name = turn
+    def _take(self, name: str) -> None:
+        """Let the head of a line be admitted, or wait with all of its class."""
         queue, heads = self._lines[name]
-        order, index, kind = heads[0]
+        _, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
         strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         only_freed = not strict and self._blocked(kind) is not None
         found = self._find(queue, kind, only_freed=only_freed)
         if isinstance(found, Placement):
-            if found.borrowing > borrowing:
-                heappush(self._turns, (found.borrowing, order, name))
-                return
             self._admit(run[index], queue, found)
-            heappop(heads)
             if index + 1 < len(run):
                 heappush(heads, (run[index + 1].order, index + 1, kind))
         else:
             if not only_freed:
                 self._waits[kind] = found
-            heappop(heads)
             if strict:
                 self._close(queue, heads)
                 return
         if heads:
-            heappush(self._turns, (0, heads[0][0], name))
+            heappush(self._turns, (heads[0][0], name))
 
     def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placement | Wait:
         if kind.hold is not None:

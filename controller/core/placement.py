@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from controller.core.amounts import PODS
 from controller.core.decisions import Blocker, Wait
@@ -19,23 +19,16 @@ _MILDEST_FIRST = (Reason.NO_CAPACITY, Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A flavor with quota and room, and the node where room was found (None for a sum).
-
-    `borrowing` is how far up the tree it has to borrow, 0: not at all.
-    """
+    """A flavor with quota and room, and the node where room was found (None for a sum)."""
 
     flavor: Flavor
     node: str | None
-    borrowing: int = 0
 
 
 def place(
     snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, shape: Shape, *, only_freed: bool
 ) -> Placement | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least.
-
-    The placement's `borrowing` is the least that any flavor would need: within one decision that never falls, while
-    that of the first flavor would, when the flavor fills up.
 
     `only_freed` looks for room on the nodes in `snapshot.freed` alone, the others being known to have none; a Wait it
     returns carries no arithmetic, since the earlier one stands.
@@ -44,19 +37,19 @@ def place(
     if limit is not None:
         return Wait(limit.reason, blockers=(limit,))
     blockers: list[Blocker] = []
-    placements: list[Placement] = []
+    placements: list[tuple[int, Placement]] = []
     for quota in queue.flavors:
         found = _try(snapshot, ledger, queue, quota, shape, only_freed=only_freed)
         if isinstance(found, Blocker):
             blockers.append(found)
             continue
-        placements.append(found)
-        if not found.borrowing:
+        if queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH:
+            return found
+        placements.append((ledger.borrowing_level(queue, found.flavor.name, shape), found))
+        if not placements[-1][0]:
             break
     if placements:
-        least = min(placements, key=lambda one: one.borrowing)
-        first = least if queue.when_can_borrow is WhenCanBorrow.TRY_NEXT_FLAVOR else placements[0]
-        return replace(first, borrowing=least.borrowing)
+        return min(placements, key=lambda one: one[0])[1]
     reason = min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
     return Wait(reason, blockers=tuple(blockers))
 
@@ -70,13 +63,7 @@ def _try(
     if isinstance(held, Conflict):
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, shape)
-    if blocker is not None:
-        return blocker
-    found = _find_room(snapshot, ledger, flavor, shape, only_freed=only_freed)
-    if isinstance(found, Blocker):
-        return found
-    borrowing = ledger.borrowing_level(queue, flavor.name, shape)
-    return replace(found, borrowing=borrowing) if borrowing else found
+    return blocker or _find_room(snapshot, ledger, flavor, shape, only_freed=only_freed)
 
 
 def _find_room(

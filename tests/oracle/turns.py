@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from tests.oracle import rules
@@ -24,16 +23,12 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a decision has come to: who is placed, who stands in which queue's line, what was told, who went in.
-
-    `borrowed` says of a queue how far its head borrowed when it could last go and others went first.
-    """
+    """What a decision has come to: who is placed, who stands in which queue's line, what was told, who went in."""
 
     placed: tuple[Placed, ...]
     lines: Mapping[str, tuple[Pod, ...]]
     told: Told = field(default_factory=dict)
     went: tuple[str, ...] = ()
-    borrowed: Mapping[str, int] = field(default_factory=dict)
 
 
 class Fault(Exception):
@@ -55,29 +50,11 @@ def follow(world: World, said: Decided) -> None:
 
 
 def _take_turns(world: World, said: Decided, now: Moment) -> None:
-    """Let who borrows least go next, and of those the first in line. Nodes, which the rules leave open, are the core's.
-
-    Open is also when it is found out that a head cannot go any more which could, but let others go first since it
-    borrows: at once, or when its turn comes. Both are tried.
-    """
-    kept: set[str] = set()
+    """Let the first of all heads go next, as long as there are any. Which node, the rules leave to the core."""
     while now.lines:
-        turns = {
-            name: rules.turn(world, now.placed, _queue(world, name), line[0].make) for name, line in now.lines.items()
-        }
-        late = {name for name in now.borrowed if turns[name].reasons}
-        for name in late - kept:
-            with suppress(Fault):
-                _take_turns(world, said, _passed_over(world, said, now, name, turns[name]))
-                return
-            kept.add(name)
-        borrows = {name: now.borrowed[name] if name in late else turn.borrows for name, turn in turns.items()}
-        name = min(now.lines, key=lambda one: (borrows[one], rules.place_in_line(now.lines[one][0])))
-        if turns[name].reasons:
-            now = _passed_over(world, said, now, name, turns[name])
-            continue
-        now = replace(now, borrowed={one: far for one, far in borrows.items() if far})
-        now, kept = _goes_in(said, now, name, turns[name]), set()
+        name = min(now.lines, key=lambda one: rules.place_in_line(now.lines[one][0]))
+        turn = rules.turn(world, now.placed, _queue(world, name), now.lines[name][0].make)
+        now = _passed_over(world, said, now, name, turn) if turn.reasons else _goes_in(said, now, name, turn)
     in_fact = [name for name, _, _ in said.admitted]
     if in_fact != [*now.went]:
         raise Fault(f"admitted in the order {in_fact}; the rules: {[*now.went]}")
@@ -96,8 +73,7 @@ def _passed_over(world: World, said: Decided, now: Moment, name: str, turn: rule
 
 def _next(now: Moment, name: str, line: Iterable[Pod]) -> Moment:
     lines = {**now.lines, name: tuple(line)}
-    borrowed = {one: far for one, far in now.borrowed.items() if one != name}
-    return replace(now, lines={one: pods for one, pods in lines.items() if pods}, borrowed=borrowed)
+    return replace(now, lines={one: pods for one, pods in lines.items() if pods})
 
 
 def _goes_in(said: Decided, now: Moment, name: str, turn: rules.Turn) -> Moment:

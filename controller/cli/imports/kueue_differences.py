@@ -15,7 +15,7 @@ from controller.core.amounts import demand_amount, supply_amount
 
 _NO_PREEMPTION = "there is no preemption yet, so pods wait until those that are admitted end"
 _FAIR_SHARING = (
-    "there is no fair sharing yet: who borrows least goes first, then priority and age; what one may take "
+    "there is no fair sharing yet: priority and age decide in a whole tree; what one may take by borrowing "
     "is bounded by borrowingLimit"
 )
 _BELONGS_TO_PREEMPTION = "it chooses between flavors by preemption, which there is not yet"
