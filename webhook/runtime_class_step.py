@@ -21,6 +21,7 @@ from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.pod import Exempt, Pod
 from controller.core.scheduling_policies.runtime_class import ChosenClass, ClassSource, choose_class
 from controller.core.taints import Toleration
+from controller.core.wording import first_few
 from webhook import limits, scheduling_pods
 from webhook.creators import is_daemon_set_pod, is_mirror_pod
 from webhook.noted import entries, scheduling_entry, with_entries
@@ -29,7 +30,6 @@ from webhook.review import NOTHING, Answer, Request
 from webhook.world import RuntimeClasses, World
 
 _FLAG = "--default-runtime-class"
-_NAMED_MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,7 @@ def _contradiction(conflict: Conflict, choice: Choice) -> str:
 
 def _missing(choice: Choice, classes: RuntimeClasses) -> str:
     names = sorted(classes.names())
-    more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
-    there = f"there are {', '.join(names[:_NAMED_MOST])}{more}" if names else "there are none"
+    there = f"there are {first_few(names)}" if names else "there are none"
     if choice.set_by:
         return f"{choice} does not exist: create it, correct the default, or name one in spec.runtimeClassName; {there}"
     return f"spec.runtimeClassName: {choice} does not exist: create it, or name one that does; {there}"

@@ -14,6 +14,7 @@ from rich.text import Text
 from controller.core.class_nodes import Verdict, judge
 from controller.core.names import is_dns_subdomain
 from controller.core.runtime_classes import RuntimeClass
+from controller.core.wording import first_few
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.decode import decode_node, decode_runtime_class
@@ -70,8 +71,7 @@ async def _runtime_class(client: Client, name: str) -> RuntimeClass:
     except NotFound:
         pass
     names = sorted(one.name for one in await list_all(client, _CLASSES, decode_runtime_class))
-    more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
-    there = f"there are {', '.join(names[:_NAMED_MOST])}{more}" if names else "the cluster has none"
+    there = f"there are {first_few(names, _NAMED_MOST)}" if names else "the cluster has none"
     raise click.ClickException(f"RuntimeClass {name!r} does not exist; {there}")
 
 

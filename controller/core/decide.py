@@ -18,7 +18,7 @@ from controller.core.placement import Placement, place
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
+from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass
 
 _Head = tuple[OrderKey, int, WorkloadClass]
 """Of a class: place in the order, index in its run, class. Orders are total, so the class is never compared."""
@@ -72,7 +72,7 @@ class _Decision:
         is_strict = not isinstance(entrance, Wait) and entrance.strategy is QueueingStrategy.STRICT_FIFO
         # a refused release is tried again within a minute, and keeps its place in a strict queue until then
         if kind.hold is not None and not (is_strict and kind.hold.reason is Reason.PATCH_REJECTED):
-            self._waits[kind] = Wait(kind.hold.reason, kind.hold.text)
+            self._waits[kind] = _held(kind.hold)
             return None
         if isinstance(entrance, Wait):
             self._waits[kind] = entrance
@@ -116,7 +116,7 @@ class _Decision:
 
     def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placement | Wait:
         if kind.hold is not None:
-            return Wait(kind.hold.reason, kind.hold.text)
+            return _held(kind.hold)
         return place(self._snapshot, self._ledger, queue, kind.shape, only_freed=only_freed)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placement) -> None:
@@ -129,7 +129,11 @@ class _Decision:
             if kind.hold is None:
                 self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
             else:
-                self._waits[kind] = Wait(kind.hold.reason, kind.hold.text)
+                self._waits[kind] = _held(kind.hold)
+
+
+def _held(hold: Hold) -> Wait:
+    return Wait(hold.reason, hold.text)
 
 
 def _waits_for_room(wait: Wait) -> bool:

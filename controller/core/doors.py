@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 
 from controller.core.decisions import Wait
 from controller.core.queues import ClusterQueue, StopPolicy
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
+from controller.core.wording import first_few
 from controller.core.workloads import QueueKey
-
-_NAMED_MOST = 5
 
 
 def door(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:
@@ -65,11 +64,5 @@ def tree_fault(tree: QuotaTree, name: str, flavors: Container[str]) -> str | Non
 def _takes_no_pods(snapshot: Snapshot, queue: ClusterQueue) -> str | None:
     children = snapshot.tree.children(queue.name)
     if children:
-        return f"ClusterQueue {queue.name} takes no pods itself: use one of the queues below it ({listed(children)})"
+        return f"ClusterQueue {queue.name} takes no pods itself: use one of the queues below it ({first_few(children)})"
     return None if queue.flavors else f"ClusterQueue {queue.name} has no flavors, so it can give nothing"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Write the first few of them."""
-    more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
-    return f"{', '.join(names[:_NAMED_MOST])}{more}"

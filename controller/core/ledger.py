@@ -5,8 +5,6 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from controller.core.amounts import PODS
 from controller.core.decisions import Blocker
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota
@@ -117,10 +115,6 @@ class Ledger:
         if node is None:
             self._searches[key] = None
         return node
-
-    def free(self, node: str) -> Mapping[str, int]:
-        """Amounts left on a node, this decision's admissions included."""
-        return self._room.free(node)
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""

@@ -1,10 +1,18 @@
-"""A Wait in words, for people: what is needed, what is free, in which flavor."""
+"""What people read: a Wait in words (what is needed, what is free, in which flavor), and lists cut short."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from controller.core.amounts import format_amount
 from controller.core.decisions import Blocker, Wait
 from controller.core.reasons import Reason
+
+
+def first_few(names: Sequence[str], most: int = 5) -> str:
+    """Write the first of them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def describe(wait: Wait) -> str:

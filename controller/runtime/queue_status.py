@@ -9,11 +9,12 @@ from controller.api.cluster_queue import FLAVORS_REPORTED
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
-from controller.core.doors import listed, tree_fault
+from controller.core.doors import tree_fault
 from controller.core.pods import Phase
 from controller.core.queues import ClusterQueue, StopPolicy
 from controller.core.quota_tree import Column
 from controller.core.windows import Outlook
+from controller.core.wording import first_few
 from controller.kube.clock import rfc3339
 from controller.runtime.status import Finding, Status, conditions
 
@@ -126,7 +127,7 @@ def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) ->
         return ("Active", False, "ParentStopped", text)
     children = cache.tree.children(queue.name)
     if children:
-        return ("Active", True, "Ready", f"Shares quota among the queues below it: {listed(children)}")
+        return ("Active", True, "Ready", f"Shares quota among the queues below it: {first_few(children)}")
     return _takes_pods(queue)
 
 

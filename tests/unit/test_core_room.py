@@ -112,9 +112,10 @@ def test_cordoned_nodes_and_nodes_of_no_flavor_are_never_found() -> None:
 
 
 def test_a_node_that_has_less_than_nothing_is_no_room() -> None:
-    ledger = a_ledger([a_node("over"), a_node("free")], {"over": {"cpu": 9000}})
-    assert found(ledger, a_shape())[0] == "free"
-    assert ledger.free("over")["cpu"] == -5000
+    nodes, used = [a_node("over"), a_node("free")], {"over": {"cpu": 9000}}
+    assert found(a_ledger(nodes, used), a_shape())[0] == "free"
+    index = NodeIndex({node.name: node for node in nodes}, {"spot": SPOT})
+    assert Room(index, used).free("over")["cpu"] == -5000
 
 
 def test_what_a_decision_takes_leaves_the_room_as_it_was() -> None:
