@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from controller.core.groups import Membership
 from controller.core.keys import GATE
 from controller.core.owners import Owner
 from controller.core.reasons import Reason
@@ -49,8 +50,8 @@ class Pod:
 
     `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the pod; `policies` are those
     that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
-    controlling one, `completion_index` that of a pod of an Indexed Job. `generation` 0: the apiserver sets none, so
-    the release patch tests `resource_version`.
+    controlling one, `completion_index` that of a pod of an Indexed Job, `group` the gang it belongs to. `generation` 0:
+    the apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -76,6 +77,8 @@ class Pod:
     policies: tuple[str, ...] = ()
     owner: Owner | None = None
     completion_index: int = 0
+    group: Membership | None = None
+    has_succeeded: bool = False
 
     @property
     def key(self) -> str:

@@ -97,7 +97,7 @@ def test_what_was_blocked_on_freed_nodes_may_still_find_room_elsewhere() -> None
 def test_filling_a_thousand_nodes_looks_at_each_node_once_an_admission_and_once_when_it_is_full() -> None:
     ledger, shape, admitted = a_ledger(many_nodes()), a_shape(), 0
     while (node := ledger.find_node(SPOT, shape, only_freed=False)) is not None:
-        ledger.spend("team-a", SPOT, shape, node)
+        ledger.spend("team-a", SPOT, shape.requests, node)
         admitted += 1
     assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 5 * MANY)
 
