@@ -13,6 +13,7 @@ from typing import TypeVar
 from controller.cache.blocked import Blocked
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.places import Places
 from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
@@ -27,7 +28,7 @@ from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueu
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import QueueKey, Workload, WorkloadClass, order_key
+from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -49,6 +50,7 @@ class ClusterCache:
         self.faulty_queues: dict[str, str] = {}
         self._doors: dict[str, list[QueueKey]] | None = None
         self.backlog = Backlog()
+        self.places = Places()
         self.usage = Usage()
         self.reasons = Reasons()
         self.policies = PolicyBook()
@@ -236,6 +238,7 @@ class ClusterCache:
         if pod is not None and is_queued and uid not in self._assumed:
             moved = self._enqueue(pod)
         else:
+            self.places.leave(uid)
             removed = self.backlog.remove(uid)
             moved = removed is not None
             if removed is not None:
@@ -250,10 +253,10 @@ class ClusterCache:
         return moved or back != NOTHING
 
     def _enqueue(self, pod: Pod) -> bool:
-        hold = pod.hold or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
+        order, fault = self.places.take(pod)
+        hold = pod.hold or fault or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
         kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
         former = self.backlog.get(pod.uid)
-        order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
         workload = Workload(pod.uid, pod.key, kind, order)
         if not self.backlog.put(workload):
             return False
@@ -270,6 +273,12 @@ class ClusterCache:
         if kind not in self.backlog.runs:
             self._blocked.open([kind])
             self.reasons.forget([kind])
+
+    def move(self, uids: Iterable[str]) -> None:
+        """Let waiting pods take their new places in the order."""
+        moved = [uid for uid in uids if self._refresh(uid)]
+        if moved:
+            self._on_change()
 
     # -- charges ---------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,9 @@ GATE: Final = "penstock.dev/queue"
 QUEUE_NAME: Final = "penstock.dev/queue-name"
 """Pod label, written by the user: the LocalQueue of the pod's namespace."""
 
+PRIORITY_CLASS: Final = "penstock.dev/priority-class"
+"""Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
+
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
 """Namespace label: the LocalQueue of pods that name none."""
 

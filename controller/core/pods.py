@@ -47,10 +47,10 @@ class Outline:
 class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
 
-    `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the pod; `policies` are those
-    that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
-    controlling one, `completion_index` that of a pod of an Indexed Job. `generation` 0: the apiserver sets none, so
-    the release patch tests `resource_version`.
+    `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps; `said` is our condition
+    as it stands on the pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods
+    that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job.
+    `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -62,6 +62,7 @@ class Pod:
     queue: str | None = None
     gates: tuple[str, ...] = ()
     priority: int = 0
+    priority_class: str | None = None
     created: float = 0.0
     node: str | None = None
     is_finished: bool = False

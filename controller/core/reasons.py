@@ -36,6 +36,8 @@ class Reason(StrEnum):
     """The pod has resourceClaims, whose devices cannot be charged yet."""
     PATCH_REJECTED = "PatchRejected"
     """The apiserver or its admission refused the release patch; it is tried again."""
+    PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
+    """The WorkloadPriorityClass that the pod names does not exist."""
     PENDING = "Pending"
     """Not yet looked at."""
 

@@ -18,6 +18,7 @@ _RANGE = re.compile(r"(.+)-(\d+)\.\.(\d+)")
 _UIDS = 1_000_000
 _KINDS: dict[str, tuple[str, Callable[[str, Form], Json]]] = {
     "flavors": ("ResourceFlavor", forms.flavor_document),
+    "priorityClasses": ("WorkloadPriorityClass", forms.priority_class_document),
     "clusterQueues": ("ClusterQueue", forms.cluster_queue_document),
     "localQueues": ("LocalQueue", forms.local_queue_document),
 }

@@ -75,6 +75,11 @@ def flavor_document(name: str, form: Form) -> Json:
     return {"apiVersion": _API, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": _pruned(form)}
 
 
+def priority_class_document(name: str, form: Form) -> Json:
+    """Return a WorkloadPriorityClass; the form is its spec."""
+    return {"apiVersion": _API, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "spec": _pruned(form)}
+
+
 def cluster_queue_document(name: str, form: Form) -> Json:
     """Return a ClusterQueue; the form is its spec, where `quotas` may stand for `flavors`.
 

@@ -15,7 +15,14 @@ from msgspec import Raw
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.cache.written import (
+    Read,
+    Written,
+    read_cluster_queue,
+    read_flavor,
+    read_local_queue,
+    read_priority_class,
+)
 from controller.core.decide import decide
 from controller.core.decisions import Admit, Wait
 from controller.core.pods import Phase, Pod
@@ -32,7 +39,12 @@ _FULL_PASS_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """As the executor: a refused release is tried again after 1 s, then twice that, at most a minute."""
 
-_READERS = {"ResourceFlavor": read_flavor, "ClusterQueue": read_cluster_queue, "LocalQueue": read_local_queue}
+_READERS = {
+    "ResourceFlavor": read_flavor,
+    "ClusterQueue": read_cluster_queue,
+    "LocalQueue": read_local_queue,
+    "WorkloadPriorityClass": read_priority_class,
+}
 
 
 class Restless(Exception):
@@ -67,6 +79,8 @@ class _Mind:
                 return sinks.flavor_sink(self.cache, self.written)
             case "ClusterQueue":
                 return sinks.cluster_queue_sink(self.cache, self.written)
+            case "WorkloadPriorityClass":
+                return sinks.priority_class_sink(self.cache, self.written)
             case _:
                 return sinks.local_queue_sink(self.cache, self.written)
 

@@ -7,7 +7,15 @@ from typing import Any
 import orjson
 import pytest
 
-from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME, STAMPED_ANNOTATIONS, STAMPED_LABELS
+from controller.core.keys import (
+    DEFAULT_QUEUE,
+    GATE,
+    POLICIES,
+    PRIORITY_CLASS,
+    QUEUE_NAME,
+    STAMPED_ANNOTATIONS,
+    STAMPED_LABELS,
+)
 from tests.support.json_patch import patched
 from tests.support.worlds import EmptyWorld
 from webhook import steps
@@ -33,6 +41,9 @@ class AWorld(EmptyWorld):
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return (namespace, name) == ("default", "main")
+
+    def has_priority_class(self, name: str) -> bool:
+        return name == "high"
 
 
 PLAIN = AWorld()
@@ -93,6 +104,16 @@ def test_a_pod_without_a_queue_gets_the_namespaces_default(metadata: Json) -> No
 
 def test_a_queue_that_is_named_wins_over_the_default() -> None:
     assert after(a_new_pod("own"), DEFAULTING)["metadata"]["labels"] == {QUEUE_NAME: "own"}
+
+
+@pytest.mark.parametrize("name", ["high", "hihg"])
+def test_a_misspelt_workload_priority_class_is_warned_of(name: str) -> None:
+    answer = mutate(a_request(a_new_pod(metadata={"labels": {QUEUE_NAME: "main", PRIORITY_CLASS: name}})), PLAIN)
+    told = (
+        "WorkloadPriorityClass 'hihg' does not exist: the pod stays queued until it does, or its label is corrected "
+        "(PriorityClassNotFound)",
+    )
+    assert answer.warnings == (() if name == "high" else told)
 
 
 def test_a_misspelt_queue_still_gates_and_warns() -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 import orjson
 import pytest
 
+from controller.core.keys import PRIORITY_CLASS
 from tests.integration.queueing.conftest import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, is_gated
@@ -33,6 +34,26 @@ async def test_the_higher_priority_goes_first(team: Team) -> None:
         assert is_gated(pods["low"])
     finally:
         await team.client.delete(f"{path}/{team.full('high')}")
+
+
+async def test_a_workload_priority_class_goes_before_the_pods_own_and_is_waited_for(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 1}})
+    await team.pod("running")
+    await team.until_bound("running")
+    await team.pod("ordinary")
+    high = team.full("high")
+    await team.pod("high", labels={PRIORITY_CLASS: high})
+    message = await team.until_waiting("high", "PriorityClassNotFound")
+    assert message == f"WorkloadPriorityClass {high} does not exist: create it, or correct the pod's label"
+    await team.make("workloadpriorityclasses", "WorkloadPriorityClass", high, {"value": 100})
+
+    async def counted() -> bool:
+        return bool((await team.status("workloadpriorityclasses", high)).get("pending") == 1)
+
+    await eventually(counted)
+    await team.end("running")
+    pods = await team.until_bound("high")
+    assert is_gated(pods["ordinary"])
 
 
 async def test_strict_fifo_holds_up_what_is_behind_and_best_effort_lets_it_pass(team: Team) -> None:
