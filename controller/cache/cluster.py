@@ -50,7 +50,7 @@ class ClusterCache:
         self.faulty_queues: dict[str, str] = {}
         self._doors: dict[str, list[QueueKey]] | None = None
         self.backlog = Backlog()
-        self.places = Places()
+        self.places = Places(self.jobs)
         self.usage = Usage()
         self.reasons = Reasons()
         self.policies = PolicyBook()
@@ -367,7 +367,10 @@ class ClusterCache:
 
     def set_job(self, uid: str, job: Job | None) -> None:
         """Take in a Job, or forget it."""
+        is_other = (uid in self.jobs) is (job is None)
         _set(self.jobs, uid, job)
+        if is_other:  # while it is there, nothing changes that its pods' places rest on
+            self.move(self.places.of_job(uid))
 
     def _reindex(self) -> None:
         self._index = None

@@ -1,9 +1,15 @@
-"""Where each waiting pod stands in the order, as far as other objects say so, and who moves when those change."""
+"""Where each waiting pod stands in the order, as far as other objects say so, and who moves when those change.
+
+A pod of a Job is as old as the Job: the Job's work came then, and a pod that is made again goes on with it. What other
+owners make, such as ReplicaSets, goes by its own age: they have no end, and one of them that grows asks for more than
+it did; by the owner's age it would pass everybody who came since, for as long as it lives.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from controller.core.owners import Job
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
 from controller.core.workloads import Hold, OrderKey, order_key
@@ -15,7 +21,9 @@ _Source = tuple[str, str]
 class Places:
     """`classes` are the values of the WorkloadPriorityClasses by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, jobs: Mapping[str, Job]) -> None:
+        """`jobs` by uid, as the cache keeps them."""
+        self._jobs = jobs
         self.classes: dict[str, int] = {}
         self._sources: dict[str, tuple[_Source, ...]] = {}
         self._resting: dict[_Source, dict[str, None]] = {}
@@ -23,7 +31,14 @@ class Places:
     def take(self, pod: Pod) -> tuple[OrderKey, Hold | None]:
         """Return a waiting pod's place, and what keeps it from having one; remember on what that rests."""
         self._rest(pod.uid, tuple(_sources(pod)))
-        key = order_key(priority=self.priority(pod), created=pod.created, name=pod.key, uid=pod.uid)
+        key = order_key(
+            priority=self.priority(pod),
+            since=self._since(pod),
+            index=pod.completion_index,
+            created=pod.created,
+            name=pod.key,
+            uid=pod.uid,
+        )
         return key, self._fault(pod)
 
     def leave(self, uid: str) -> None:
@@ -46,9 +61,18 @@ class Places:
             self.classes[name] = value
         return tuple(self._resting.get((_CLASS, name), ()))
 
+    def of_job(self, uid: str) -> Sequence[str]:
+        """Return the waiting pods that name this Job as their owner."""
+        return tuple(self._resting.get((_JOB, uid), ()))
+
     def count(self, name: str) -> int:
         """Return how many pods wait that name this WorkloadPriorityClass."""
         return len(self._resting.get((_CLASS, name), ()))
+
+    def _since(self, pod: Pod) -> float:
+        """Return when the pod's Job was created, else when the pod was. Nobody's pod is of another namespace's Job."""
+        job = self._jobs.get(pod.owner.uid) if pod.owner is not None else None
+        return job.created if job is not None and job.namespace == pod.namespace else pod.created
 
     def _fault(self, pod: Pod) -> Hold | None:
         if pod.priority_class is None or pod.priority_class in self.classes:
@@ -73,8 +97,11 @@ class Places:
             del self._sources[uid]
 
 
-_CLASS = "WorkloadPriorityClass"
+_CLASS, _JOB = "WorkloadPriorityClass", "Job"
 
 
-def _sources(pod: Pod) -> list[_Source]:
-    return [(_CLASS, pod.priority_class)] if pod.priority_class is not None else []
+def _sources(pod: Pod) -> Iterator[_Source]:
+    if pod.priority_class is not None:
+        yield _CLASS, pod.priority_class
+    if pod.owner is not None and pod.owner.kind == "Job":
+        yield _JOB, pod.owner.uid

@@ -14,6 +14,7 @@ from tests.scenarios.model import Form, Json, ScenarioError
 _S = TypeVar("_S", bound=Struct)
 
 _API = "penstock.dev/v1alpha1"
+_INDEX = "batch.kubernetes.io/job-completion-index"
 _PLAIN_RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
 
 
@@ -34,6 +35,8 @@ class _PodForm(Struct, forbid_unknown_fields=True, rename="camel"):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     node: str = ""
+    owner: str = ""
+    index: int | None = None
     spec: dict[str, Any] = {}
 
 
@@ -156,10 +159,32 @@ def pod_document(name: str, namespace: str, form: Form, *, is_foreign: bool) -> 
     if fields.node:
         spec["nodeName"] = fields.node
     labels = {**({QUEUE_NAME: fields.queue} if fields.queue else {}), **fields.labels}
+    if fields.index is not None:
+        labels[_INDEX] = str(fields.index)
     metadata: Json = {"name": name, "namespace": namespace, "labels": labels}
+    if fields.owner:
+        metadata["ownerReferences"] = [_owner(name, namespace, fields.owner)]
     if fields.annotations:
         metadata["annotations"] = fields.annotations
     return {"metadata": metadata, "spec": merged(spec, fields.spec)}
+
+
+def job_document(name: str, form: Form) -> Json:
+    """Return a Job, named `namespace/name`; the form is its spec, but for `status` and `created`."""
+    namespace, _, short = name.rpartition("/")
+    spec = _pruned({key: value for key, value in form.items() if key not in ("status", "created")})
+    metadata = {"name": short, "namespace": namespace, "uid": f"Job/{name}"}
+    return {"metadata": metadata, "spec": spec, "status": form.get("status") or {}}
+
+
+def _owner(pod: str, namespace: str, text: str) -> Json:
+    """Read the controlling owner: `Job/train`, `ReplicaSet/web`."""
+    kind, slash, name = text.partition("/")
+    if not slash or not kind or not name:
+        raise ScenarioError(f"pod {pod}: owner {text!r}: write Kind/name, such as Job/train")
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    uid = f"{kind}/{namespace}/{name}"
+    return {"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": True}
 
 
 def _term(pod: str, text: str) -> Json:

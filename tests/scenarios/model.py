@@ -38,6 +38,7 @@ class Objects(Struct, forbid_unknown_fields=True, rename="camel"):
     cluster_queues: Forms | UnsetType = UNSET
     local_queues: dict[str, str | Form | None] | UnsetType = UNSET
     nodes: Forms | UnsetType = UNSET
+    jobs: Forms | UnsetType = UNSET
     foreign: dict[str, Form] | UnsetType = UNSET
 
 

@@ -30,6 +30,7 @@ from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
+from controller.kube.decode_owners import decode_job
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
 
@@ -93,6 +94,7 @@ class Cluster:
         self.objects: dict[tuple[str, str], Json] = {}
         self.namespaces: dict[str, dict[str, str]] = {}
         self.nodes: dict[str, Json] = {}
+        self.jobs: dict[str, Json] = {}
         self.pods: dict[str, Json] = {}
         self.refused: dict[str, str] = {}
         self._mind = _Mind()
@@ -142,6 +144,14 @@ class Cluster:
         """Remove a node; what ran there stays until somebody deletes it."""
         del self.nodes[name]
         self.cache.drop_node(name)
+
+    def put_job(self, key: str, document: Json | None) -> None:
+        """Create, change or (None) delete a Job; its pods stay until somebody deletes them."""
+        if document is None:
+            sinks.JobSink(self.cache).remove(decode_job(orjson.dumps(self.jobs.pop(key))))
+        else:
+            self.jobs[key] = document
+            sinks.JobSink(self.cache).upsert(decode_job(orjson.dumps(document)))
 
     def put_pod(self, document: Json) -> None:
         """Create or change a pod."""
@@ -243,6 +253,8 @@ class Cluster:
             mind.cache.put_node(decode_node(orjson.dumps(node)))
         for (kind, _), document in self.objects.items():
             mind.read(kind, document)
+        for job in self.jobs.values():
+            sinks.JobSink(mind.cache).upsert(decode_job(orjson.dumps(job)))
         for pod in self.pods.values():
             mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
         return mind
