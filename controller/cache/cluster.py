@@ -12,13 +12,14 @@ from typing import TypeVar
 
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.places import Places
 from controller.cache.policy_book import PolicyBook
 from controller.cache.rejections import Rejections
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
-from controller.core.gangs import Member, single
+from controller.core.gangs import Group, Standing, assemble, single
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod, foreign_gates
@@ -26,7 +27,7 @@ from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueu
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import Hold, OrderKey, QueueKey, order_key
+from controller.core.workloads import QueueKey
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -50,6 +51,7 @@ class ClusterCache:
         self._waiting = Waiting(self.pods)
         self.backlog = self._waiting.backlog
         self.reasons = self._waiting.reasons
+        self.places = Places(self.jobs)
         self.usage = Usage()
         self.policies = PolicyBook()
         self._assumed: dict[str, Admit] = {}
@@ -239,8 +241,9 @@ class ClusterCache:
         is_queued = pod is not None and pod.phase is Phase.QUEUED
         group = self._waiting.gangs.take_in(uid, pod)
         if pod is not None and group is None and is_queued and uid not in self._assumed:
-            moved = self._waiting.put(single(pod, self._order(pod), self._hold(pod)))
+            moved = self._waiting.put(single(self._standing(pod)))
         else:
+            self.places.leave(uid)
             is_left = group is None or not self._waiting.gangs.waits_as(group, uid)
             moved = (self._waiting.take_out(uid) if is_left else False) or group is not None
         self._unstamped.discard(uid)
@@ -253,17 +256,25 @@ class ClusterCache:
         return moved or back != NOTHING
 
     def _assemble(self) -> None:
-        self._waiting.assemble(self._member, self.jobs, now=self.now)
+        """Put the groups together that something happened to."""
+        for key, uids in self._waiting.gangs.changed():
+            pods = [self.pods[uid] for uid in uids]
+            queued = [pod for pod in pods if pod.phase is Phase.QUEUED]
+            standing = [self._standing(pod) for pod in queued if pod.uid not in self._assumed]
+            running = [pod for pod in pods if pod.is_admitted or pod.uid in self._assumed]
+            ended = [pod for pod in pods if pod.has_succeeded]
+            group = Group(key, standing, running, ended, self.jobs.get(key.name) if key.is_job else None)
+            self._waiting.put_group(key, assemble(group, now=self.now))
 
-    def _member(self, uid: str) -> Member:
-        pod = self.pods[uid]
-        return Member(pod, self._order(pod), self._hold(pod), uid in self._assumed)
+    def _standing(self, pod: Pod) -> Standing:
+        order, fault = self.places.take(pod)
+        return Standing(pod, order, pod.hold or fault or foreign_gates(pod) or self._rejections.hold_of(pod.uid))
 
-    def _order(self, pod: Pod) -> OrderKey:
-        return order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
-
-    def _hold(self, pod: Pod) -> Hold | None:
-        return pod.hold or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
+    def move(self, uids: Iterable[str]) -> None:
+        """Let waiting pods take their new places in the order."""
+        moved = [uid for uid in uids if self._refresh(uid)]
+        if moved:
+            self._on_change()
 
     # -- charges ---------------------------------------------------------------------------------------------------
 
@@ -354,9 +365,10 @@ class ClusterCache:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
         _set(self.jobs, uid, job)
-        known = job or former
-        if known is not None and former != job:
-            self._waiting.gangs.job_changed(known.namespace, uid)
+        if former is None or job is None:  # while it is there, nothing changes that its pods' places rest on
+            self.move(self.places.of_job(uid))
+        elif former.width != job.width:
+            self._waiting.gangs.job_changed(job.namespace, uid)
             self._on_change()
 
     def _reindex(self) -> None:

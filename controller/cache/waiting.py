@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from controller.cache.blocked import Blocked
 from controller.cache.gangs import Gangs
 from controller.cache.reasons import Reasons
 from controller.core.backlog import Backlog
-from controller.core.gangs import Member, assemble
-from controller.core.owners import Job
+from controller.core.gangs import Assembly
+from controller.core.groups import GroupKey
 from controller.core.pods import Pod
 from controller.core.workloads import Workload, WorkloadClass
 
@@ -48,15 +48,13 @@ class Waiting:
             if pod is not None:
                 self.reasons.mark(uid, created=pod.created, said=pod.said)
 
-    def assemble(self, member: Callable[[str], Member], jobs: Mapping[str, Job], *, now: float) -> None:
-        """Put the groups together that something happened to."""
-        for key, uids in self.gangs.changed():
-            made = assemble(key, map(member, uids), jobs.get(key.name) if key.is_job else None, now=now)
-            waiting = {workload.uid for workload in made.workloads}
-            for uid in self.gangs.wait_as(key, waiting, again_at=made.again_at):
-                self.take_out(uid)
-            for workload in made.workloads:
-                self.put(workload)
+    def put_group(self, key: GroupKey, made: Assembly) -> None:
+        """Let a group wait as these workloads, and as no others any more."""
+        uids = {workload.uid for workload in made.workloads}
+        for uid in self.gangs.wait_as(key, uids, again_at=made.again_at):
+            self.take_out(uid)
+        for workload in made.workloads:
+            self.put(workload)
 
     def _left(self, kind: WorkloadClass) -> None:
         if kind not in self.backlog.runs:

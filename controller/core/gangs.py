@@ -7,15 +7,15 @@ found out here from what exists. Nothing about groups is kept anywhere else, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
 from controller.core.amounts import CPU
 from controller.core.groups import GroupKey
 from controller.core.keys import GANG, POD_GROUP_SIZE
 from controller.core.owners import Job
-from controller.core.pods import Phase, Pod
+from controller.core.pods import Pod
 from controller.core.reasons import Reason
 from controller.core.wording import first_few
 from controller.core.workloads import Hold, OrderKey, PodSet, Workload, WorkloadClass
@@ -27,23 +27,23 @@ _FRONT = -(2**40)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """A pod of a group. `hold`: what keeps it queued; `is_sent`: it is admitted, though it does not show it yet."""
+class Standing:
+    """A queued pod, its place in the order, and what keeps it from being looked at."""
 
     pod: Pod
     order: OrderKey
     hold: Hold | None = None
-    is_sent: bool = False
 
-    @property
-    def waits(self) -> bool:
-        """Whether it is to be admitted yet."""
-        return self.pod.phase is Phase.QUEUED and not self.is_sent
 
-    @property
-    def is_admitted(self) -> bool:
-        """Whether it was admitted and has not ended."""
-        return self.is_sent or self.pod.phase in (Phase.RESERVED, Phase.RUNNING)
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group as it is now: who waits, who is admitted (though some do not show it yet), who succeeded, whose it is."""
+
+    key: GroupKey
+    waiting: Sequence[Standing]
+    admitted: Sequence[Pod] = ()
+    succeeded: Sequence[Pod] = ()
+    job: Job | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,77 +54,78 @@ class Assembly:
     again_at: float = inf
 
 
-def assemble(key: GroupKey, members: Iterable[Member], job: Job | None, *, now: float) -> Assembly:
+def assemble(group: Group, *, now: float) -> Assembly:
     """Make workloads of a group's waiting pods.
 
     Not begun: the first as many as it needs are one workload, held until they exist, and those too many wait behind
     it. Begun, that is, some are admitted already: those that it still lacks go before everything else, each as it
     comes, since the others hold quota and wait for them; those too many stand in line like any pod.
     """
-    all_members = sorted(members, key=lambda one: one.order)
-    waiting = [one for one in all_members if one.waits]
-    admitted = [one for one in all_members if one.is_admitted]
+    waiting = sorted(group.waiting, key=lambda one: one.order)
     if not waiting:
         return Assembly(())
-    fault = _fault(key, [*waiting, *admitted])
+    key, fault = group.key, _fault(group)
     if fault is not None:
         return Assembly((_together(key, waiting, Hold(Reason.GANG_INVALID, fault)),))
-    if key.is_job and job is None:
-        return Assembly(
-            (_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, "the Job of its pods is not known yet")),)
-        )
-    size = job.width if job is not None else _size_of(waiting[0])
-    done = len(admitted) + (0 if key.is_job else _ended(all_members, [*waiting, *admitted]))
+    if key.is_job and group.job is None:
+        unknown = Hold(Reason.GANG_INCOMPLETE, "the Job of its pods is not known yet")
+        return Assembly((_together(key, waiting, unknown),))
+    size = group.job.width if group.job is not None else _size_of(waiting[0].pod)
+    done = len(group.admitted) + _ended(group)
     if done or not size:
         lacking = max(0, size - done)
-        first = [_alone(one, is_first=True) for one in waiting[:lacking]]
-        return Assembly((*first, *(_alone(one) for one in waiting[lacking:])))
+        first = [single(replace(one, order=(_FRONT, *one.order[1:]))) for one in waiting[:lacking]]
+        return Assembly((*first, *map(single, waiting[lacking:])))
     if len(waiting) < size:
-        return _incomplete(key, waiting, size, job, now)
+        return _incomplete(group, waiting, size, now)
     behind = Hold(Reason.PRIORITY, f"behind the {size} members of {_named(key)} that are admitted together")
-    extra = [_alone(one, hold=one.hold or behind) for one in waiting[size:]]
+    extra = [single(replace(one, hold=one.hold or behind)) for one in waiting[size:]]
     return Assembly((_together(key, waiting[:size], _first_hold(waiting[:size])), *extra))
 
 
-def _fault(key: GroupKey, living: Sequence[Member]) -> str | None:
-    """Say what the members contradict each other in."""
-    queues = sorted({one.pod.queue or "" for one in living})
+def _fault(group: Group) -> str | None:
+    """Say what the members that live contradict each other in."""
+    key, living = group.key, [*(one.pod for one in group.waiting), *group.admitted]
+    queues = sorted({pod.queue or "" for pod in living})
     if len(queues) > 1:
         return f"the members of {_named(key)} name different queues ({first_few(queues)}); a gang needs one"
     sizes = sorted(set(map(_size_of, living)))
-    if not key.is_job and len(sizes) > 1:
+    if len(sizes) > 1:
         written = first_few([str(size) for size in sizes])
         return f"the members of {_named(key)} state different sizes in {POD_GROUP_SIZE} ({written}); a gang has one"
     return None
 
 
-def _size_of(one: Member) -> int:
-    return one.pod.group.size if one.pod.group is not None else 0
+def _size_of(pod: Pod) -> int:
+    return pod.group.size if pod.group is not None else 0
 
 
-def _ended(members: Iterable[Member], living: Iterable[Member]) -> int:
-    """Count members that succeeded in the same run as those that live: that were made by the same owner.
+def _ended(group: Group) -> int:
+    """Count the members that succeeded in the same run as those that live: that the same owner made.
 
-    A name that is used again, as that in a CronJob's template, must not count the pods of the last run.
+    A name that is used again, as that in a CronJob's template, must not count the pods of the last run. Of a Job's
+    pods the Job itself says how many are still to come.
     """
-    owners = {one.pod.owner.uid for one in living if one.pod.owner is not None}
-    done = (one.pod for one in members if one.pod.has_succeeded and one.pod.cluster_queue)
-    return sum(pod.owner is not None and pod.owner.uid in owners for pod in done)
+    if group.key.is_job:
+        return 0
+    living = (*(one.pod for one in group.waiting), *group.admitted)
+    owners = {pod.owner.uid for pod in living if pod.owner is not None}
+    return sum(pod.owner is not None and pod.owner.uid in owners for pod in group.succeeded if pod.cluster_queue)
 
 
-def _incomplete(key: GroupKey, waiting: Sequence[Member], size: int, job: Job | None, now: float) -> Assembly:
-    late_at = max(one.pod.created for one in waiting) + PATIENCE_SECONDS
+def _incomplete(group: Group, waiting: Sequence[Standing], size: int, now: float) -> Assembly:
+    key, late_at = group.key, max(one.pod.created for one in waiting) + PATIENCE_SECONDS
     text = f"{len(waiting)} of the {size} members of {_named(key)} exist; they are admitted together"
     if now < late_at:
         return Assembly((_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, text)),), late_at)
-    maker = f"job/{job.name}" if job is not None else "their owners"
+    maker = f"job/{group.job.name}" if group.job is not None else "their owners"
     hint = f"no other came for {int(PATIENCE_SECONDS) // 60} minutes: look at {maker} and the namespace's ResourceQuota"
     return Assembly((_together(key, waiting, Hold(Reason.MEMBERS_NEVER_COMPLETE, f"{text}; {hint}")),))
 
 
-def _together(key: GroupKey, members: Sequence[Member], hold: Hold | None) -> Workload:
+def _together(key: GroupKey, members: Sequence[Standing], hold: Hold | None) -> Workload:
     """One workload of these, standing where the last of them stands: nobody's place is better for being in a group."""
-    by_shape: dict[PodSet, list[Member]] = {}
+    by_shape: dict[PodSet, list[Standing]] = {}
     for one in members:
         by_shape.setdefault(PodSet(one.pod.shape), []).append(one)
     sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
@@ -143,18 +144,14 @@ def _size(made: PodSet) -> tuple[int, int, int]:
     return sum("/" in resource for resource in amounts), amounts.get(CPU, 0), amounts.get("memory", 0)
 
 
-def _alone(one: Member, *, hold: Hold | None = None, is_first: bool = False) -> Workload:
-    return single(one.pod, (_FRONT, *one.order[1:]) if is_first else one.order, hold or one.hold)
-
-
-def single(pod: Pod, order: OrderKey, hold: Hold | None) -> Workload:
+def single(one: Standing) -> Workload:
     """Return the workload that one pod is."""
-    return Workload(
-        pod.uid, pod.key, WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), hold), order
-    )
+    pod = one.pod
+    kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), one.hold)
+    return Workload(pod.uid, pod.key, kind, one.order)
 
 
-def _first_hold(members: Sequence[Member]) -> Hold | None:
+def _first_hold(members: Sequence[Standing]) -> Hold | None:
     for one in members:
         if one.hold is not None:
             return Hold(one.hold.reason, f"pod {one.pod.name} of the group: {one.hold.text}")

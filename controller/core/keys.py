@@ -22,6 +22,9 @@ POD_GROUP_SIZE: Final = "penstock.dev/pod-group-size"
 GANG: Final = "penstock.dev/gang"
 """Pod annotation, written by the user: "true" makes the pods that a Job keeps alive at a time a gang."""
 
+PRIORITY_CLASS: Final = "penstock.dev/priority-class"
+"""Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
+
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
 """Namespace label: the LocalQueue of pods that name none."""
 

@@ -35,7 +35,8 @@ def place(
     """Find quota and room for all pods of one workload, or say why not; each pod set goes to one flavor as a whole.
 
     `only_freed` looks for room on the nodes in `snapshot.freed` alone, the others being known to have none; a Wait it
-    returns carries no arithmetic of room, since the earlier one stands (`brought_up_to_date`). It is for workloads of one pod.
+    returns carries no arithmetic of room, since the earlier one stands (`brought_up_to_date`). It is for workloads of
+    one pod.
     """
     limit = ledger.limit_blocker(queue, kind.requests)
     if limit is not None:

@@ -42,6 +42,8 @@ class Reason(StrEnum):
     """What the pods say of their group cannot be used, or contradicts itself."""
     PATCH_REJECTED = "PatchRejected"
     """The apiserver or its admission refused the release patch; it is tried again."""
+    PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
+    """The WorkloadPriorityClass that the pod names does not exist."""
     PENDING = "Pending"
     """Not yet looked at."""
 

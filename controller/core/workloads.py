@@ -12,8 +12,10 @@ from controller.core.amounts import Requests, plus, times
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 
-OrderKey = tuple[int, float, str, str]
-"""(negated priority, creation in epoch seconds, namespace/name, uid): ascending is first come, and total."""
+OrderKey = tuple[int, float, int, float, str, str]
+"""(negated priority, creation of the owner, completion index, creation, namespace/name, uid), times in epoch seconds:
+ascending is first come, and total.
+"""
 
 QueueKey = tuple[str, str]
 """(namespace, name) of a local queue."""
@@ -90,6 +92,10 @@ class Workload:
         return self.members or (self.uid,)
 
 
-def order_key(*, priority: int, created: float, name: str, uid: str) -> OrderKey:
-    """Build the place in the order: priority, then creation, then name and uid (creation has a resolution of 1 s)."""
-    return (-priority, created, name, uid)
+def order_key(*, priority: int, created: float, name: str, uid: str, since: float, index: int = 0) -> OrderKey:
+    """Build the place in the order: priority; the creation of its owner, `since`; completion index; its own creation.
+
+    So a pod that an owner makes again keeps the place of the one before. Times have a resolution of 1 s: name and uid
+    decide what is left.
+    """
+    return (-priority, since, index, created, name, uid)

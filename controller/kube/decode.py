@@ -20,6 +20,7 @@ from controller.core.keys import (
     FLAVOR,
     GATE,
     POLICIES,
+    PRIORITY_CLASS,
     QUEUE_NAME,
     SCHEDULING_POLICY_ENTRY,
 )
@@ -98,6 +99,7 @@ class PodDecoder:
             queue=labels.get(QUEUE_NAME),
             gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
             priority=spec.priority or 0,
+            priority_class=labels.get(PRIORITY_CLASS),
             created=epoch(meta.creation_timestamp),
             node=spec.node_name or None,
             is_finished=status.phase in _ENDED,

@@ -15,7 +15,14 @@ from msgspec import Raw
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.cache.written import (
+    Read,
+    Written,
+    read_cluster_queue,
+    read_flavor,
+    read_local_queue,
+    read_priority_class,
+)
 from controller.core.decide import decide
 from controller.core.decisions import Admit, Wait
 from controller.core.pods import Phase, Pod
@@ -23,6 +30,7 @@ from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
+from controller.kube.decode_owners import decode_job
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
 
@@ -32,7 +40,12 @@ _FULL_PASS_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """As the executor: a refused release is tried again after 1 s, then twice that, at most a minute."""
 
-_READERS = {"ResourceFlavor": read_flavor, "ClusterQueue": read_cluster_queue, "LocalQueue": read_local_queue}
+_READERS = {
+    "ResourceFlavor": read_flavor,
+    "ClusterQueue": read_cluster_queue,
+    "LocalQueue": read_local_queue,
+    "WorkloadPriorityClass": read_priority_class,
+}
 
 
 class Restless(Exception):
@@ -67,6 +80,8 @@ class _Mind:
                 return sinks.flavor_sink(self.cache, self.written)
             case "ClusterQueue":
                 return sinks.cluster_queue_sink(self.cache, self.written)
+            case "WorkloadPriorityClass":
+                return sinks.priority_class_sink(self.cache, self.written)
             case _:
                 return sinks.local_queue_sink(self.cache, self.written)
 
@@ -79,6 +94,7 @@ class Cluster:
         self.objects: dict[tuple[str, str], Json] = {}
         self.namespaces: dict[str, dict[str, str]] = {}
         self.nodes: dict[str, Json] = {}
+        self.jobs: dict[str, Json] = {}
         self.pods: dict[str, Json] = {}
         self.refused: dict[str, str] = {}
         self._mind = _Mind()
@@ -128,6 +144,14 @@ class Cluster:
         """Remove a node; what ran there stays until somebody deletes it."""
         del self.nodes[name]
         self.cache.drop_node(name)
+
+    def put_job(self, key: str, document: Json | None) -> None:
+        """Create, change or (None) delete a Job; its pods stay until somebody deletes them."""
+        if document is None:
+            sinks.JobSink(self.cache).remove(decode_job(orjson.dumps(self.jobs.pop(key))))
+        else:
+            self.jobs[key] = document
+            sinks.JobSink(self.cache).upsert(decode_job(orjson.dumps(document)))
 
     def put_pod(self, document: Json) -> None:
         """Create or change a pod."""
@@ -229,6 +253,8 @@ class Cluster:
             mind.cache.put_node(decode_node(orjson.dumps(node)))
         for (kind, _), document in self.objects.items():
             mind.read(kind, document)
+        for job in self.jobs.values():
+            sinks.JobSink(mind.cache).upsert(decode_job(orjson.dumps(job)))
         for pod in self.pods.values():
             mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
         return mind

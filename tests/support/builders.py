@@ -176,7 +176,7 @@ def a_local_queue(
 
 def a_workload(pod: Pod) -> Workload:
     kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), pod.hold)
-    order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
+    order = order_key(priority=pod.priority, since=pod.created, created=pod.created, name=pod.key, uid=pod.uid)
     return Workload(pod.uid, pod.key, kind, order)
 
 

@@ -102,6 +102,23 @@ def test_filling_a_thousand_nodes_looks_at_each_node_once_an_admission_and_once_
     assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 5 * MANY)
 
 
+def test_a_gang_fills_the_fullest_nodes_first_and_looks_at_no_more_than_it_needs() -> None:
+    nodes = [a_node("a", cpu="8"), a_node("b", cpu="4"), a_node("c", cpu="2"), a_node("d", cpu="1")]
+    ledger = a_ledger(nodes)
+    assert ledger.find_nodes(SPOT, a_shape(cpu="2"), 4) == ["c", "b", "b", "a"]
+    assert ledger.nodes_looked_at == 3
+    assert ledger.find_nodes(SPOT, a_shape(cpu="2"), 9) == ["c", "b", "b", "a", "a", "a", "a"]
+
+
+def test_what_was_only_tried_is_given_back() -> None:
+    ledger, shape = a_ledger([a_node("a", cpu="4")]), a_shape(cpu="4")
+    ledger.spend("team-a", SPOT, shape.requests, "a")
+    assert ledger.find_nodes(SPOT, shape, 1) == []
+    ledger.give_back("team-a", SPOT, shape.requests, "a")
+    assert ledger.find_nodes(SPOT, shape, 1) == ["a"]
+    assert ledger.usage.sums == {}
+
+
 def test_a_pod_that_asks_for_nothing_finds_no_node() -> None:
     assert found(a_ledger([a_node()]), Shape((), Constraints())) == (None, 0)
 
