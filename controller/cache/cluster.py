@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from controller.cache.blocked import Blocked
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.places import Places
 from controller.cache.policy_book import PolicyBook
-from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
-from controller.core.backlog import Backlog
+from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
+from controller.core.gangs import Group, Standing, assemble, single
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod, foreign_gates
@@ -27,7 +27,7 @@ from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueu
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import QueueKey, Workload, WorkloadClass, order_key
+from controller.core.workloads import QueueKey
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -48,15 +48,17 @@ class ClusterCache:
         self.local_queues: dict[QueueKey, LocalQueue] = {}
         self.faulty_queues: dict[str, str] = {}
         self._doors: dict[str, list[QueueKey]] | None = None
-        self.backlog = Backlog()
+        self._waiting = Waiting(self.pods)
+        self.backlog = self._waiting.backlog
+        self.reasons = self._waiting.reasons
+        self.places = Places(self.jobs)
         self.usage = Usage()
-        self.reasons = Reasons()
         self.policies = PolicyBook()
         self._assumed: dict[str, Admit] = {}
         self._rejections = Rejections()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
-        self._blocked = Blocked()
+        self._blocked = self._waiting.blocked
         self._index: NodeIndex | None = None
         self._tree: QuotaTree | None = None
         self._room: Room | None = None
@@ -99,12 +101,14 @@ class ClusterCache:
         self.usage.moved_nodes.clear()
         return self._room
 
-    def pass_to(self, now: float) -> int:
+    def pass_to(self, now: float) -> float:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
         self.now = now
         self.queues.pass_to(int(now))
         _ = self.cluster_queues
-        return self.queues.next_change
+        again_at = self._waiting.gangs.pass_to(now)
+        self._assemble()
+        return min(self.queues.next_change, again_at)
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
@@ -112,6 +116,7 @@ class ClusterCache:
             self._unstamped_moved = False
             for uid in list(self._unstamped):
                 self._refresh(uid)
+        self._assemble()
         return Snapshot(
             cluster_queues=self.cluster_queues,
             tree=self.tree,
@@ -145,8 +150,9 @@ class ClusterCache:
         if plan.is_complete:
             self._blocked.freed.clear()
         for admit in plan.admits:
-            self._assumed[admit.workload.uid] = admit
-            self._refresh(admit.workload.uid)
+            self._assumed[admit.uid] = admit
+            self._refresh(admit.uid)
+        self._assemble()
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
@@ -154,7 +160,7 @@ class ClusterCache:
                 self._blocked.waits[kind] = wait
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
-                    self._mark_due(member)
+                    self._waiting.mark_due(member)
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
@@ -219,7 +225,7 @@ class ClusterCache:
 
     def forget_versions(self) -> None:
         """Let any state of a pod count as newer than the one known: the apiserver's history starts anew."""
-        self.pods = {uid: replace(pod, resource_version="") for uid, pod in self.pods.items()}
+        self.pods.update({uid: replace(pod, resource_version="") for uid, pod in self.pods.items()})
 
     def replace_pods(self, pods: Iterable[Pod]) -> None:
         """Take in a full list: what is not in it is gone."""
@@ -233,13 +239,13 @@ class ClusterCache:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
         pod = self.pods.get(uid)
         is_queued = pod is not None and pod.phase is Phase.QUEUED
-        if pod is not None and is_queued and uid not in self._assumed:
-            moved = self._enqueue(pod)
+        group = self._waiting.gangs.take_in(uid, pod)
+        if pod is not None and group is None and is_queued and uid not in self._assumed:
+            moved = self._waiting.put(single(self._standing(pod)))
         else:
-            removed = self.backlog.remove(uid)
-            moved = removed is not None
-            if removed is not None:
-                self._leave(removed.kind)
+            self.places.leave(uid)
+            is_left = group is None or not self._waiting.gangs.waits_as(group, uid)
+            moved = (self._waiting.take_out(uid) if is_left else False) or group is not None
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
@@ -249,27 +255,26 @@ class ClusterCache:
                 self.reasons.released[uid] = None
         return moved or back != NOTHING
 
-    def _enqueue(self, pod: Pod) -> bool:
-        hold = pod.hold or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
-        kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
-        former = self.backlog.get(pod.uid)
-        order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
-        workload = Workload(pod.uid, pod.key, kind, order)
-        if not self.backlog.put(workload):
-            return False
-        self._mark_due(workload)
-        if former is not None and former.kind != kind:
-            self._leave(former.kind)
-        return True
+    def _assemble(self) -> None:
+        """Put the groups together that something happened to."""
+        for key, uids in self._waiting.gangs.changed():
+            pods = [self.pods[uid] for uid in uids]
+            queued = [pod for pod in pods if pod.phase is Phase.QUEUED]
+            standing = [self._standing(pod) for pod in queued if pod.uid not in self._assumed]
+            running = [pod for pod in pods if pod.is_admitted or pod.uid in self._assumed]
+            ended = [pod for pod in pods if pod.has_succeeded]
+            group = Group(key, standing, running, ended, self.jobs.get(key.name) if key.is_job else None)
+            self._waiting.put_group(key, assemble(group, now=self.now))
 
-    def _mark_due(self, workload: Workload) -> None:
-        pod = self.pods[workload.uid]
-        self.reasons.mark(pod.uid, created=pod.created, said=pod.said)
+    def _standing(self, pod: Pod) -> Standing:
+        order, fault = self.places.take(pod)
+        return Standing(pod, order, pod.hold or fault or foreign_gates(pod) or self._rejections.hold_of(pod.uid))
 
-    def _leave(self, kind: WorkloadClass) -> None:
-        if kind not in self.backlog.runs:
-            self._blocked.open([kind])
-            self.reasons.forget([kind])
+    def move(self, uids: Iterable[str]) -> None:
+        """Let waiting pods take their new places in the order."""
+        moved = [uid for uid in uids if self._refresh(uid)]
+        if moved:
+            self._on_change()
 
     # -- charges ---------------------------------------------------------------------------------------------------
 
@@ -358,7 +363,13 @@ class ClusterCache:
 
     def set_job(self, uid: str, job: Job | None) -> None:
         """Take in a Job, or forget it."""
+        former = self.jobs.get(uid)
         _set(self.jobs, uid, job)
+        if former is None or job is None:  # while it is there, nothing changes that its pods' places rest on
+            self.move(self.places.of_job(uid))
+        elif former.width != job.width:
+            self._waiting.gangs.job_changed(job.namespace, uid)
+            self._on_change()
 
     def _reindex(self) -> None:
         self._index = None

@@ -9,6 +9,7 @@ from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.scheduling_policy import SchedulingPolicy
+from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue, to_variation
 from controller.cache.pod_policies import to_policy
@@ -163,6 +164,17 @@ def local_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
         cache.set_local_queue(key, to_local_queue(model) if isinstance(model, LocalQueue) else None)
 
     return ObjectSink(written.local_queues, put)
+
+
+def priority_class_sink(cache: ClusterCache, written: Written) -> ObjectSink:
+    """WorkloadPriorityClasses into the cache."""
+
+    def put(key: Key, read: Read | None) -> None:
+        model = read.model if read is not None else None
+        value = model.spec.value if isinstance(model, WorkloadPriorityClass) else None
+        cache.move(cache.places.set_class(key[1], value))
+
+    return ObjectSink(written.priority_classes, put)
 
 
 def policy_sinks(cache: ClusterCache, written: Written) -> tuple[ObjectSink, ObjectSink]:

@@ -18,6 +18,7 @@ from controller.api.parse import (
     parse_pod_scheduling_policy,
     parse_resource_flavor,
     parse_scheduling_policy,
+    parse_workload_priority_class,
 )
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.cache.scheduling_policies import to_scheduling_policy
@@ -56,6 +57,7 @@ class Written:
     policies: dict[Key, Entry] = field(default_factory=dict)
     cluster_policies: dict[Key, Entry] = field(default_factory=dict)
     scheduling_policies: dict[Key, Entry] = field(default_factory=dict)
+    priority_classes: dict[Key, Entry] = field(default_factory=dict)
 
 
 def read_flavor(raw: Raw) -> Read:
@@ -86,6 +88,11 @@ def read_cluster_pod_policy(raw: Raw) -> Read:
 def read_scheduling_policy(raw: Raw) -> Read:
     """Read a SchedulingPolicy; a faulty one is an entry without a model."""
     return _read(raw, _parse_scheduling_policy)
+
+
+def read_priority_class(raw: Raw) -> Read:
+    """Read a WorkloadPriorityClass; a faulty one is an entry without a model."""
+    return _read(raw, parse_workload_priority_class)
 
 
 def _parse_scheduling_policy(document: dict[str, Any]) -> SchedulingPolicy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from controller.core.groups import Membership
 from controller.core.keys import GATE
 from controller.core.owners import Owner
 from controller.core.reasons import Reason
@@ -47,10 +48,10 @@ class Outline:
 class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
 
-    `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the pod; `policies` are those
-    that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
-    controlling one, `completion_index` that of a pod of an Indexed Job. `generation` 0: the apiserver sets none, so
-    the release patch tests `resource_version`.
+    `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps; `said` is our condition
+    as it stands on the pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods
+    that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job, `group` the
+    gang it belongs to. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -62,6 +63,7 @@ class Pod:
     queue: str | None = None
     gates: tuple[str, ...] = ()
     priority: int = 0
+    priority_class: str | None = None
     created: float = 0.0
     node: str | None = None
     is_finished: bool = False
@@ -76,11 +78,18 @@ class Pod:
     policies: tuple[str, ...] = ()
     owner: Owner | None = None
     completion_index: int = 0
+    group: Membership | None = None
+    has_succeeded: bool = False
 
     @property
     def key(self) -> str:
         """namespace/name, as people write it."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether it was let through the gate and has not ended."""
+        return self.phase in (Phase.RESERVED, Phase.RUNNING)
 
     @property
     def phase(self) -> Phase:

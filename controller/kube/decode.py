@@ -13,12 +13,14 @@ from msgspec.json import Decoder
 
 from controller.core.amounts import QuantityError, supply_amount
 from controller.core.demand import ContainerDemand, Reported, pod_demand
+from controller.core.groups import GroupFault, Membership, membership
 from controller.core.keys import (
     CLUSTER_QUEUE,
     CONDITION,
     FLAVOR,
     GATE,
     POLICIES,
+    PRIORITY_CLASS,
     QUEUE_NAME,
     SCHEDULING_POLICY_ENTRY,
 )
@@ -70,6 +72,7 @@ class PodDecoder:
         self._shapes: dict[Shape, Shape] = {}
         self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
         self._owners: dict[Owner, Owner] = {}
+        self._groups: dict[Membership, Membership] = {}
 
     def __call__(self, raw: bytes | Raw) -> Pod:
         """Return the pod; raise UnreadableObject when the bytes are no pod."""
@@ -84,6 +87,8 @@ class PodDecoder:
         labels = meta.labels or {}
         constraints, outline, pinned = self._place(spec)
         requests, hold = self._demand(pod)
+        owner = self._owner(meta.owner_references)
+        group, unclear = self._group(meta.namespace, labels, meta.annotations, owner)
         return Pod(
             uid=meta.uid,
             namespace=meta.namespace,
@@ -94,6 +99,7 @@ class PodDecoder:
             queue=labels.get(QUEUE_NAME),
             gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
             priority=spec.priority or 0,
+            priority_class=labels.get(PRIORITY_CLASS),
             created=epoch(meta.creation_timestamp),
             node=spec.node_name or None,
             is_finished=status.phase in _ENDED,
@@ -102,11 +108,13 @@ class PodDecoder:
             flavor=labels.get(FLAVOR),
             pinned=pinned,
             said=_said(status),
-            hold=hold or (_CLAIMS if _has_claims(spec) else None),
+            hold=hold or (_CLAIMS if _has_claims(spec) else None) or unclear,
             outline=outline,
             has_annotations=meta.annotations is not None,
-            owner=self._owner(meta.owner_references),
+            owner=owner,
             completion_index=completion_index(labels, meta.annotations),
+            group=group,
+            has_succeeded=status.phase == "Succeeded",
             policies=self._carried(meta.namespace, meta.annotations[POLICIES])
             if meta.annotations and POLICIES in meta.annotations
             else (),
@@ -135,6 +143,21 @@ class PodDecoder:
         if known is None:
             _remember(self._owners, owner, owner)
         return known or owner
+
+    def _group(
+        self, namespace: str, labels: dict[str, str], annotations: dict[str, str] | None, owner: Owner | None
+    ) -> tuple[Membership | None, Hold | None]:
+        """Return the group that the pod belongs to, the same object for all members, or what is wrong with it."""
+        try:
+            group = membership(namespace, labels, annotations, owner)
+        except GroupFault as fault:
+            return None, Hold(Reason.GANG_INVALID, str(fault))
+        if group is None:
+            return None, None
+        known = self._groups.get(group)
+        if known is None:
+            _remember(self._groups, group, group)
+        return known or group, None
 
     def _shape(self, shape: Shape) -> Shape:
         known = self._shapes.get(shape)

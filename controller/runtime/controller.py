@@ -17,6 +17,7 @@ from controller.cache.written import (
     read_flavor,
     read_local_queue,
     read_pod_policy,
+    read_priority_class,
     read_scheduling_policy,
 )
 from controller.core.keys import GROUP, VERSION
@@ -164,6 +165,7 @@ def _deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tupl
         (f"{_OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
         (f"{_OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
         ("/apis/batch/v1/jobs", decode_job, sinks.JobSink(cache)),
+        (f"{_OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
         ("/api/v1/pods", decode, sinks.PodSink(cache)),
     )
 

@@ -83,6 +83,16 @@ def scheduling_policy_status(cache: ClusterCache, entry: Entry, now: float) -> S
     return {"pods": cache.policies.count_scheduling(name), "conditions": conditions(entry, [finding], now)}
 
 
+def priority_class_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a WorkloadPriorityClass's status should be."""
+    name = entry.key[1]
+    if name in cache.places.classes:
+        finding = ("Active", True, "Ready", "Orders the pods that name it")
+    else:
+        finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    return {"pending": cache.places.count(name), "conditions": conditions(entry, [finding], now)}
+
+
 def _door_is_open(cache: ClusterCache, entry: Entry, local: LocalQueue | None) -> Finding:
     if local is None:
         return ("Active", False, "Invalid", entry.fault or "the object cannot be read")

@@ -18,6 +18,7 @@ from controller.runtime.status import (
     flavor_status,
     local_queue_status,
     policy_status,
+    priority_class_status,
     scheduling_policy_status,
 )
 from controller.telemetry import logs
@@ -48,6 +49,7 @@ class StatusLane:
             _Kind("clusterqueues", written.cluster_queues, cluster_queue_status),
             _Kind("localqueues", written.local_queues, local_queue_status),
             _Kind("resourceflavors", written.flavors, flavor_status),
+            _Kind("workloadpriorityclasses", written.priority_classes, priority_class_status),
             _Kind("clusterpodschedulingpolicies", written.cluster_policies, policy_status),
             _Kind("podschedulingpolicies", written.policies, policy_status),
             _Kind("schedulingpolicies", written.scheduling_policies, scheduling_policy_status),

@@ -18,6 +18,7 @@ _RANGE = re.compile(r"(.+)-(\d+)\.\.(\d+)")
 _UIDS = 1_000_000
 _KINDS: dict[str, tuple[str, Callable[[str, Form], Json]]] = {
     "flavors": ("ResourceFlavor", forms.flavor_document),
+    "priorityClasses": ("WorkloadPriorityClass", forms.priority_class_document),
     "clusterQueues": ("ClusterQueue", forms.cluster_queue_document),
     "localQueues": ("LocalQueue", forms.local_queue_document),
 }
@@ -127,6 +128,21 @@ class Stage:
 
     def _ready(self, names: list[str]) -> None:
         self._mark_nodes(names, ready=True)
+
+    def _jobs(self, value: Forms) -> None:
+        """Jobs, each as old as the clock says unless `created` does; their pods are made apart."""
+        for given, change in value.items():
+            key = given if "/" in given else f"default/{given}"
+            if change is None:
+                self._known("Job", key)
+                self.cluster.put_job(key, None)
+                del self._forms["Job", key]
+                continue
+            form = forms.merged(self._forms.get(("Job", key), {"created": rfc3339(self.cluster.now)}), change)
+            self._forms["Job", key] = form
+            document = forms.job_document(key, form)
+            document["metadata"]["creationTimestamp"] = rfc3339(_moment(form["created"]))
+            self.cluster.put_job(key, document)
 
     # -- pods ------------------------------------------------------------------------------------------------------
 

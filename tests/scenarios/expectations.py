@@ -147,6 +147,7 @@ def read_status(stage: Stage, subject: str) -> dict[str, Any]:
     tables = {
         "ResourceFlavor": (written.flavors, status.flavor_status),
         "ClusterQueue": (written.cluster_queues, queue_status.cluster_queue_status),
+        "WorkloadPriorityClass": (written.priority_classes, status.priority_class_status),
         "LocalQueue": (written.local_queues, status.local_queue_status),
     }
     if kind not in tables:

@@ -34,9 +34,11 @@ class Objects(Struct, forbid_unknown_fields=True, rename="camel"):
     time: Any = UNSET
     namespaces: dict[str, dict[str, str] | None] | UnsetType = UNSET
     flavors: Forms | UnsetType = UNSET
+    priority_classes: Forms | UnsetType = UNSET
     cluster_queues: Forms | UnsetType = UNSET
     local_queues: dict[str, str | Form | None] | UnsetType = UNSET
     nodes: Forms | UnsetType = UNSET
+    jobs: Forms | UnsetType = UNSET
     foreign: dict[str, Form] | UnsetType = UNSET
 
 

@@ -12,7 +12,17 @@ from tests.scenarios.expectations import Outcome, faults
 from tests.scenarios.model import Objects, ScenarioError, Step, Written, attribute
 from tests.scenarios.world import Restless, ShortcutDiffers
 
-_WORLD = ("time", "namespaces", "flavors", "clusterQueues", "localQueues", "nodes", "foreign")
+_WORLD = (
+    "time",
+    "namespaces",
+    "flavors",
+    "priorityClasses",
+    "clusterQueues",
+    "localQueues",
+    "nodes",
+    "jobs",
+    "foreign",
+)
 
 
 @dataclass(frozen=True, slots=True)

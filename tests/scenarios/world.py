@@ -15,7 +15,14 @@ from msgspec import Raw
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.cache.written import (
+    Read,
+    Written,
+    read_cluster_queue,
+    read_flavor,
+    read_local_queue,
+    read_priority_class,
+)
 from controller.core.decide import decide
 from controller.core.decisions import Admit, Wait
 from controller.core.pods import Phase, Pod
@@ -23,6 +30,7 @@ from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
+from controller.kube.decode_owners import decode_job
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
 
@@ -32,7 +40,12 @@ _FULL_PASS_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """As the executor: a refused release is tried again after 1 s, then twice that, at most a minute."""
 
-_READERS = {"ResourceFlavor": read_flavor, "ClusterQueue": read_cluster_queue, "LocalQueue": read_local_queue}
+_READERS = {
+    "ResourceFlavor": read_flavor,
+    "ClusterQueue": read_cluster_queue,
+    "LocalQueue": read_local_queue,
+    "WorkloadPriorityClass": read_priority_class,
+}
 
 
 class Restless(Exception):
@@ -67,6 +80,8 @@ class _Mind:
                 return sinks.flavor_sink(self.cache, self.written)
             case "ClusterQueue":
                 return sinks.cluster_queue_sink(self.cache, self.written)
+            case "WorkloadPriorityClass":
+                return sinks.priority_class_sink(self.cache, self.written)
             case _:
                 return sinks.local_queue_sink(self.cache, self.written)
 
@@ -79,6 +94,7 @@ class Cluster:
         self.objects: dict[tuple[str, str], Json] = {}
         self.namespaces: dict[str, dict[str, str]] = {}
         self.nodes: dict[str, Json] = {}
+        self.jobs: dict[str, Json] = {}
         self.pods: dict[str, Json] = {}
         self.refused: dict[str, str] = {}
         self._mind = _Mind()
@@ -129,6 +145,14 @@ class Cluster:
         del self.nodes[name]
         self.cache.drop_node(name)
 
+    def put_job(self, key: str, document: Json | None) -> None:
+        """Create, change or (None) delete a Job; its pods stay until somebody deletes them."""
+        if document is None:
+            sinks.JobSink(self.cache).remove(decode_job(orjson.dumps(self.jobs.pop(key))))
+        else:
+            self.jobs[key] = document
+            sinks.JobSink(self.cache).upsert(decode_job(orjson.dumps(document)))
+
     def put_pod(self, document: Json) -> None:
         """Create or change a pod."""
         self._version += 1
@@ -175,7 +199,7 @@ class Cluster:
 
     def waits(self) -> dict[str, Wait]:
         """Who waits, by name, and why."""
-        backlog = {name: self.cache.backlog.get(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
+        backlog = {name: self.cache.backlog.of_pod(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
         return {name: self.cache.reasons.of(one.kind) for name, one in backlog.items() if one is not None}
 
     def _look_anew(self) -> None:
@@ -195,7 +219,7 @@ class Cluster:
 
     def _release(self, admit: Admit) -> str:
         """Do what the executor does with an admission; return the pod's name, or nothing where it was refused."""
-        pod = self.cache.pods[admit.workload.uid]
+        pod = self.cache.pods[admit.uid]
         refusal = self.refused.get(pod.name)
         if refusal is not None:
             times = self.cache.reject(pod.uid, refusal)
@@ -214,7 +238,7 @@ class Cluster:
         """
         cache = self._fresh().cache
         cache.pass_to(self.now)
-        more = [cache.pods[admit.workload.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
+        more = [cache.pods[admit.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
         if more and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
             raise ShortcutDiffers(f"a controller that starts now admits {', '.join(more)}")
         mine, theirs = self.cache.usage.by_queue, cache.usage.by_queue
@@ -229,6 +253,8 @@ class Cluster:
             mind.cache.put_node(decode_node(orjson.dumps(node)))
         for (kind, _), document in self.objects.items():
             mind.read(kind, document)
+        for job in self.jobs.values():
+            sinks.JobSink(mind.cache).upsert(decode_job(orjson.dumps(job)))
         for pod in self.pods.values():
             mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
         return mind

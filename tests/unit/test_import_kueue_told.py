@@ -94,8 +94,8 @@ def a_queue(**spec: Any) -> Json:
         ),
         (
             {**kueue_object("WorkloadPriorityClass", "high", version=V1), "value": 100},
-            "WorkloadPriorityClass high: value: has no counterpart yet: pods are ordered by their PriorityClass; make "
-            "one with value: 100 and preemptionPolicy: Never",
+            "WorkloadPriorityClass high: value: pods name the class by the label penstock.dev/priority-class, instead "
+            "of kueue.x-k8s.io/priority-class",
         ),
         (kueue_object("Workload", "w", {}), "Workload w: kind: is left out: there is no object beside the pod"),
         (kueue_object("Topology", "t", {}), "Topology t: kind: is left out: there are no topologies here"),

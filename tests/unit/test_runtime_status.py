@@ -300,17 +300,19 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
         cluster_queues={("", "team-a"): an_entry()},
         local_queues={MAIN: an_entry(MAIN)},
         flavors={("", "spot"): an_entry(("", "spot"))},
+        priority_classes={("", "c"): an_entry(("", "c"))},
         policies={MAIN: an_entry(MAIN)},
         cluster_policies={("", "p"): an_entry(("", "p"))},
         scheduling_policies={("", "s"): an_entry(("", "s"))},
     )
-    answers = (b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}", b"{}", b"{}", b"{}")
+    answers = (b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}", b"{}", b"{}", b"{}", b"{}")
     lane = Lane(written, FakeClient().will("PATCH", *answers))
     base = "/apis/penstock.dev/v1alpha1"
     assert await lane.round(NOW) == [
         f"{base}/clusterqueues/team-a/status",
         f"{base}/namespaces/default/localqueues/main/status",
         f"{base}/resourceflavors/spot/status",
+        f"{base}/workloadpriorityclasses/c/status",
         f"{base}/clusterpodschedulingpolicies/p/status",
         f"{base}/namespaces/default/podschedulingpolicies/main/status",
         f"{base}/schedulingpolicies/s/status",
@@ -318,7 +320,7 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
     assert await lane.round(NOW + 1) == []
     for entries in (
         *(written.local_queues, written.flavors, written.policies, written.cluster_policies),
-        written.scheduling_policies,
+        *(written.scheduling_policies, written.priority_classes),
     ):
         entries.clear()
     assert await lane.round(NOW + 2) == [f"{base}/clusterqueues/team-a/status"]

@@ -28,8 +28,8 @@ def tell(found: Found, report: Report) -> None:
         report.warn(
             found,
             "value",
-            "has no counterpart yet: pods are ordered by their PriorityClass; make one with "
-            f"value: {spec.value} and preemptionPolicy: Never, and name it in the pods",
+            "pods name the class by the label penstock.dev/priority-class, instead of kueue.x-k8s.io/priority-class; "
+            "a value that changes moves those that wait, which it did not there",
         )
         return
     if found.kind in ("ClusterQueue", "Cohort"):
