@@ -13,7 +13,7 @@ from typing import TypeVar
 from controller.cache.blocked import Blocked
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.in_effect import QueuesInEffect
-from controller.cache.places import Places
+from controller.cache.places import Places, hands_of
 from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
@@ -23,7 +23,7 @@ from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
-from controller.core.pods import Phase, Pod, foreign_gates
+from controller.core.pods import Phase, Pod
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
@@ -110,6 +110,9 @@ class ClusterCache:
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
+        for queue in self.places.fronts.take_moved():
+            for workload in self.backlog.waiting(queue):
+                self._refresh(workload.uid)
         if self._unstamped_moved:
             self._unstamped_moved = False
             for uid in list(self._unstamped):
@@ -250,11 +253,11 @@ class ClusterCache:
             self._rejections.forget(uid)
             if pod.said is not None and pod.said.status != "True":
                 self.reasons.released[uid] = None
-        return moved or back != NOTHING
+        return moved or back != NOTHING or bool(self.places.fronts.moved)
 
     def _enqueue(self, pod: Pod) -> bool:
-        order, fault = self.places.take(pod)
-        hold = pod.hold or fault or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
+        order, hold = self.places.take(pod)
+        hold = hold or self._rejections.hold_of(pod.uid)
         kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
         former = self.backlog.get(pod.uid)
         workload = Workload(pod.uid, pod.key, kind, order)
@@ -367,9 +370,9 @@ class ClusterCache:
 
     def set_job(self, uid: str, job: Job | None) -> None:
         """Take in a Job, or forget it."""
-        is_other = (uid in self.jobs) is (job is None)
+        former = self.jobs.get(uid)
         _set(self.jobs, uid, job)
-        if is_other:  # while it is there, nothing changes that its pods' places rest on
+        if hands_of(former) != hands_of(job):
             self.move(self.places.of_job(uid))
 
     def _reindex(self) -> None:

@@ -13,8 +13,17 @@ GATE: Final = "penstock.dev/queue"
 QUEUE_NAME: Final = "penstock.dev/queue-name"
 """Pod label, written by the user: the LocalQueue of the pod's namespace."""
 
+POD_GROUP: Final = "penstock.dev/pod-group"
+"""Pod label, written by the user: pods of a namespace with the same value are admitted together (a gang)."""
+
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
+
+HELD: Final = "penstock.dev/held"
+"""Annotation of pods, Jobs and queues, written by people: it is held, by whom and why. Of queues it holds nothing."""
+
+ON_TOP: Final = "penstock.dev/on-top"
+"""Annotation of pods and Jobs, written by people: it goes before its local queue's others; who says so, and why."""
 
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
 """Namespace label: the LocalQueue of pods that name none."""

@@ -50,7 +50,8 @@ class Pod:
     `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps; `said` is our condition
     as it stands on the pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods
     that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job.
-    `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    `held` and `is_on_top` are what people did to it by hand (`core.hands`). `generation` 0: the apiserver sets none, so
+    the release patch tests `resource_version`.
     """
 
     uid: str
@@ -76,6 +77,8 @@ class Pod:
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
     owner: Owner | None = None
+    held: str | None = None
+    is_on_top: bool = False
     completion_index: int = 0
 
     @property

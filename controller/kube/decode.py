@@ -18,6 +18,8 @@ from controller.core.keys import (
     CONDITION,
     FLAVOR,
     GATE,
+    HELD,
+    ON_TOP,
     POLICIES,
     PRIORITY_CLASS,
     QUEUE_NAME,
@@ -109,6 +111,8 @@ class PodDecoder:
             has_annotations=meta.annotations is not None,
             owner=self._owner(meta.owner_references),
             completion_index=completion_index(labels, meta.annotations),
+            held=meta.annotations.get(HELD) if meta.annotations else None,
+            is_on_top=ON_TOP in (meta.annotations or ()),
             policies=self._carried(meta.namespace, meta.annotations[POLICIES])
             if meta.annotations and POLICIES in meta.annotations
             else (),
