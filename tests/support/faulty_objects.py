@@ -1,7 +1,6 @@
 """Objects that break one rule each, with what is said of it.
 
-One table, read twice: by the unit tests of the models and by the integration tests of the CRDs, so that the apiserver
-and Python cannot come to disagree about what is legal.
+One table, read by the unit tests of the models and the integration tests of the CRDs: apiserver and Python agree.
 """
 
 from __future__ import annotations
