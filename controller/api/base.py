@@ -44,6 +44,7 @@ class Metadata(Model):
     uid: str = ""
     generation: StrictInt = 0
     resource_version: str = ""
+    annotations: dict[str, str] = {}
 
 
 class Condition(Status):

@@ -12,17 +12,17 @@ from typing import TypeVar
 
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.in_effect import QueuesInEffect
-from controller.cache.places import Places
+from controller.cache.places import Places, hands_of
 from controller.cache.policy_book import PolicyBook
 from controller.cache.rejections import Rejections
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
-from controller.core.gangs import Group, Standing, assemble, single
+from controller.core.gangs import Candidate, Group, assemble, single
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
-from controller.core.pods import Phase, Pod, foreign_gates
+from controller.core.pods import Phase, Pod
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
@@ -238,37 +238,46 @@ class ClusterCache:
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
         pod = self.pods.get(uid)
-        is_queued = pod is not None and pod.phase is Phase.QUEUED
         group = self._waiting.gangs.take_in(uid, pod)
-        if pod is not None and group is None and is_queued and uid not in self._assumed:
-            moved = self._waiting.put(single(self._standing(pod)))
-        else:
+        moved = group is not None
+        if pod is None or not self._is_waiting(pod):
             self.places.leave(uid)
-            is_left = group is None or not self._waiting.gangs.waits_as(group, uid)
-            moved = (self._waiting.take_out(uid) if is_left else False) or group is not None
+        if pod is not None and group is None and self._is_waiting(pod):
+            moved = self._waiting.put(single(self._candidate(pod)))
+        elif group is None or not self._waiting.gangs.waits_as(group, uid):
+            moved = self._waiting.take_out(uid) or moved
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
-        if pod is not None and not is_queued:
+        if pod is not None and pod.phase is not Phase.QUEUED:
             self._rejections.forget(uid)
             if pod.said is not None and pod.said.status != "True":
                 self.reasons.released[uid] = None
-        return moved or back != NOTHING
+        return moved or back != NOTHING or bool(self.places.fronts.moved)
 
     def _assemble(self) -> None:
-        """Put the groups together that something happened to."""
+        """Put the groups together that something happened to, and let those move who stand behind others."""
+        self._put_together()
+        for queue in self.places.fronts.take_moved():
+            for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
+                self._refresh(uid)
+        self._put_together()
+
+    def _put_together(self) -> None:
         for key, uids in self._waiting.gangs.changed():
             pods = [self.pods[uid] for uid in uids]
-            queued = [pod for pod in pods if pod.phase is Phase.QUEUED]
-            standing = [self._standing(pod) for pod in queued if pod.uid not in self._assumed]
-            running = [pod for pod in pods if pod.is_admitted or pod.uid in self._assumed]
-            ended = [pod for pod in pods if pod.has_succeeded]
-            group = Group(key, standing, running, ended, self.jobs.get(key.name) if key.is_job else None)
+            waiting = [self._candidate(pod) for pod in pods if self._is_waiting(pod)]
+            admitted = [pod for pod in pods if pod.is_admitted or pod.uid in self._assumed]
+            succeeded = [pod for pod in pods if pod.has_succeeded]
+            group = Group(key, waiting, admitted, succeeded, self.jobs.get(key.name) if key.is_job else None)
             self._waiting.put_group(key, assemble(group, now=self.now))
 
-    def _standing(self, pod: Pod) -> Standing:
-        order, fault = self.places.take(pod)
-        return Standing(pod, order, pod.hold or fault or foreign_gates(pod) or self._rejections.hold_of(pod.uid))
+    def _is_waiting(self, pod: Pod) -> bool:
+        return pod.phase is Phase.QUEUED and pod.uid not in self._assumed
+
+    def _candidate(self, pod: Pod) -> Candidate:
+        order, hold = self.places.take(pod)
+        return Candidate(pod, order, hold or self._rejections.hold_of(pod.uid))
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
@@ -365,9 +374,9 @@ class ClusterCache:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
         _set(self.jobs, uid, job)
-        if former is None or job is None:  # while it is there, nothing changes that its pods' places rest on
+        if hands_of(former) != hands_of(job):
             self.move(self.places.of_job(uid))
-        elif former.width != job.width:
+        elif job is not None and former is not None and former.width != job.width:
             self._waiting.gangs.job_changed(job.namespace, uid)
             self._on_change()
 

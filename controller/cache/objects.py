@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
 from controller.api.flavor import ResourceFlavor
@@ -16,6 +17,7 @@ from controller.core.amounts import supply_amount, supply_amounts
 from controller.core.cron import parse_cron
 from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
+from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
 from controller.core.queues import (
     CapacityMode,
@@ -59,7 +61,13 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
+        stop_note=_stop_note(written, spec.stop_policy),
     )
+
+
+def _stop_note(written: Resource, stop: str) -> str:
+    """Return who stopped the queue by hand. A note that was left on a queue that nobody stops says nothing."""
+    return written.metadata.annotations.get(HELD, "") if stop != "None" else ""
 
 
 def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
@@ -118,6 +126,7 @@ def to_local_queue(written: WrittenLocalQueue) -> LocalQueue:
         name=written.metadata.name,
         cluster_queue=written.spec.cluster_queue,
         stop=StopPolicy(written.spec.stop_policy),
+        stop_note=_stop_note(written, written.spec.stop_policy),
     )
 
 

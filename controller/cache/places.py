@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from controller.cache.fronts import Fronts
+from controller.core.hands import held, is_on_top
 from controller.core.owners import Job
-from controller.core.pods import Pod
+from controller.core.pods import Pod, foreign_gates
 from controller.core.reasons import Reason
 from controller.core.workloads import Hold, OrderKey, order_key
 
 _Source = tuple[str, str]
 """(kind of object, its name or uid): what a pod's place rests on beside the pod itself."""
+
+
+def hands_of(job: Job | None) -> tuple[float, str | None, bool] | None:
+    """Return what of a Job the places of its pods rest on; None for a Job that is not known."""
+    return None if job is None else (job.created, job.held, job.is_on_top)
 
 
 class Places:
@@ -25,25 +32,33 @@ class Places:
         """`jobs` by uid, as the cache keeps them."""
         self._jobs = jobs
         self.classes: dict[str, int] = {}
+        self.fronts = Fronts()
         self._sources: dict[str, tuple[_Source, ...]] = {}
         self._resting: dict[_Source, dict[str, None]] = {}
 
     def take(self, pod: Pod) -> tuple[OrderKey, Hold | None]:
         """Return a waiting pod's place, and what keeps it from having one; remember on what that rests."""
         self._rest(pod.uid, tuple(_sources(pod)))
+        job = self._job(pod)
         key = order_key(
             priority=self.priority(pod),
-            since=self._since(pod),
+            since=pod.created if job is None else job.created,
             index=pod.completion_index,
             created=pod.created,
             name=pod.key,
             uid=pod.uid,
         )
-        return key, self._fault(pod)
+        line = ((pod.namespace, pod.queue or ""), key[0])
+        hold = held(pod, job) or pod.hold or self._fault(pod) or foreign_gates(pod)
+        if hold is None and is_on_top(pod, job):
+            return self.fronts.put(pod.uid, line, key), None
+        self.fronts.drop(pod.uid)
+        return self.fronts.place(line, key), hold
 
     def leave(self, uid: str) -> None:
         """Forget a pod that waits no longer."""
         self._rest(uid, ())
+        self.fronts.drop(uid)
 
     def priority(self, pod: Pod) -> int:
         """Return the pod's priority in its queue: that of its WorkloadPriorityClass, else its own."""
@@ -69,10 +84,10 @@ class Places:
         """Return how many pods wait that name this WorkloadPriorityClass."""
         return len(self._resting.get((_CLASS, name), ()))
 
-    def _since(self, pod: Pod) -> float:
-        """Return when the pod's Job was created, else when the pod was. Nobody's pod is of another namespace's Job."""
+    def _job(self, pod: Pod) -> Job | None:
+        """Return the pod's Job, if it is known. No pod is of a Job of another namespace, whatever it says."""
         job = self._jobs.get(pod.owner.uid) if pod.owner is not None else None
-        return job.created if job is not None and job.namespace == pod.namespace else pod.created
+        return job if job is not None and job.namespace == pod.namespace else None
 
     def _fault(self, pod: Pod) -> Hold | None:
         if pod.priority_class is None or pod.priority_class in self.classes:

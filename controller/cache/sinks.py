@@ -120,7 +120,7 @@ class ObjectSink:
         key = item.entry.key
         former = self._entries.get(key)
         self._entries[key] = item.entry
-        if former is None or (former.uid, former.generation) != (item.entry.uid, item.entry.generation):
+        if former is None or _version(former) != _version(item.entry):
             self._put(key, item)
 
     def remove(self, item: Read) -> None:
@@ -130,6 +130,11 @@ class ObjectSink:
     def _forget(self, key: Key) -> None:
         self._entries.pop(key, None)
         self._put(key, None)
+
+
+def _version(entry: Entry) -> tuple[str, int, str]:
+    """What a decision may rest on; an annotation alone gives an object no new generation."""
+    return entry.uid, entry.generation, entry.note
 
 
 def flavor_sink(cache: ClusterCache, written: Written) -> ObjectSink:

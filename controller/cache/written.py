@@ -22,6 +22,7 @@ from controller.api.parse import (
 )
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.cache.scheduling_policies import to_scheduling_policy
+from controller.core.keys import HELD
 from controller.kube.errors import UnreadableObject
 
 Key = tuple[str, str]
@@ -30,13 +31,16 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One of our objects: who it is, the spec's generation, its status as it stands, and the fault if it has one."""
+    """One of our objects: who it is, the spec's generation, its status as it stands, the fault if it has one,
+    and the note of who stopped it by hand.
+    """
 
     key: Key
     uid: str
     generation: int
     status: dict[str, Any]
     fault: str | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,5 +123,6 @@ def _read(raw: Raw, parse: Callable[[dict[str, Any]], Resource]) -> Read:
         metadata.get("generation", 0),
         document.get("status") or {},
         fault,
+        (metadata.get("annotations") or {}).get(HELD, ""),
     )
     return Read(entry, model)

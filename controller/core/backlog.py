@@ -78,6 +78,10 @@ class Backlog:
         """Classes that have workloads waiting in this local queue."""
         return frozenset(self._classes.get(queue, ()))
 
+    def waiting(self, queue: QueueKey) -> list[Workload]:
+        """Return what waits in this local queue, in no order."""
+        return [workload for kind in self._classes.get(queue, ()) for workload in self._runs[kind]]
+
     def queues(self) -> Iterator[QueueKey]:
         """Local queues that have anything waiting."""
         return iter(self._classes)

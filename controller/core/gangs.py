@@ -27,7 +27,7 @@ _FRONT = -(2**40)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Candidate:
     """A queued pod, its place in the order, and what keeps it from being looked at."""
 
     pod: Pod
@@ -40,7 +40,7 @@ class Group:
     """A group as it is now: who waits, who is admitted (though some do not show it yet), who succeeded, whose it is."""
 
     key: GroupKey
-    waiting: Sequence[Standing]
+    waiting: Sequence[Candidate]
     admitted: Sequence[Pod] = ()
     succeeded: Sequence[Pod] = ()
     job: Job | None = None
@@ -113,7 +113,7 @@ def _ended(group: Group) -> int:
     return sum(pod.owner is not None and pod.owner.uid in owners for pod in group.succeeded if pod.cluster_queue)
 
 
-def _incomplete(group: Group, waiting: Sequence[Standing], size: int, now: float) -> Assembly:
+def _incomplete(group: Group, waiting: Sequence[Candidate], size: int, now: float) -> Assembly:
     key, late_at = group.key, max(one.pod.created for one in waiting) + PATIENCE_SECONDS
     text = f"{len(waiting)} of the {size} members of {_named(key)} exist; they are admitted together"
     if now < late_at:
@@ -123,9 +123,9 @@ def _incomplete(group: Group, waiting: Sequence[Standing], size: int, now: float
     return Assembly((_together(key, waiting, Hold(Reason.MEMBERS_NEVER_COMPLETE, f"{text}; {hint}")),))
 
 
-def _together(key: GroupKey, members: Sequence[Standing], hold: Hold | None) -> Workload:
+def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) -> Workload:
     """One workload of these, standing where the last of them stands: nobody's place is better for being in a group."""
-    by_shape: dict[PodSet, list[Standing]] = {}
+    by_shape: dict[PodSet, list[Candidate]] = {}
     for one in members:
         by_shape.setdefault(PodSet(one.pod.shape), []).append(one)
     sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
@@ -144,14 +144,14 @@ def _size(made: PodSet) -> tuple[int, int, int]:
     return sum("/" in resource for resource in amounts), amounts.get(CPU, 0), amounts.get("memory", 0)
 
 
-def single(one: Standing) -> Workload:
+def single(one: Candidate) -> Workload:
     """Return the workload that one pod is."""
     pod = one.pod
     kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), one.hold)
     return Workload(pod.uid, pod.key, kind, one.order)
 
 
-def _first_hold(members: Sequence[Standing]) -> Hold | None:
+def _first_hold(members: Sequence[Candidate]) -> Hold | None:
     for one in members:
         if one.hold is not None:
             return Hold(one.hold.reason, f"pod {one.pod.name} of the group: {one.hold.text}")

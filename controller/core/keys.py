@@ -25,6 +25,12 @@ GANG: Final = "penstock.dev/gang"
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
 
+HELD: Final = "penstock.dev/held"
+"""Annotation of pods, Jobs and queues, written by people: it is held, by whom and why. Of queues it holds nothing."""
+
+ON_TOP: Final = "penstock.dev/on-top"
+"""Annotation of pods and Jobs, written by people: it goes before its local queue's others; who says so, and why."""
+
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
 """Namespace label: the LocalQueue of pods that name none."""
 

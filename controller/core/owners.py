@@ -32,6 +32,8 @@ class Job:
     failed: int = 0
     backoff_limit: int = 6
     ignores_disruption: bool = False
+    held: str | None = None
+    is_on_top: bool = False
 
     @property
     def key(self) -> str:

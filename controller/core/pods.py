@@ -51,7 +51,8 @@ class Pod:
     `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps; `said` is our condition
     as it stands on the pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods
     that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job, `group` the
-    gang it belongs to. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    gang it belongs to. `held` and `is_on_top` are what people did to it by hand (`core.hands`). `generation` 0: the
+    apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -77,6 +78,8 @@ class Pod:
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
     owner: Owner | None = None
+    held: str | None = None
+    is_on_top: bool = False
     completion_index: int = 0
     group: Membership | None = None
     has_succeeded: bool = False

@@ -79,7 +79,7 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it.
+    and all those below it. `stop_note` says who wrote the stopPolicy by hand, and why.
     """
 
     name: str
@@ -90,6 +90,7 @@ class ClusterQueue:
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
+    stop_note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,3 +101,4 @@ class LocalQueue:
     name: str
     cluster_queue: str
     stop: StopPolicy = StopPolicy.NONE
+    stop_note: str = ""

@@ -44,6 +44,8 @@ class Reason(StrEnum):
     """The apiserver or its admission refused the release patch; it is tried again."""
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
     """The WorkloadPriorityClass that the pod names does not exist."""
+    HELD = "Held"
+    """Somebody holds the pod, or the Job that made it, by hand."""
     PENDING = "Pending"
     """Not yet looked at."""
 

@@ -12,9 +12,10 @@ from controller.core.amounts import Requests, plus, times
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 
-OrderKey = tuple[int, float, int, float, str, str]
+_Rank = tuple[int, float, int, float, str, str]
+OrderKey = tuple[int, float, int, float, str, str, tuple[()] | _Rank]
 """(negated priority, creation of the owner, completion index, creation, namespace/name, uid), times in epoch seconds:
-ascending is first come, and total.
+ascending is first come, and total. Last, of who stands `behind` another whose place the rest is: its own.
 """
 
 QueueKey = tuple[str, str]
@@ -98,4 +99,9 @@ def order_key(*, priority: int, created: float, name: str, uid: str, since: floa
     So a pod that an owner makes again keeps the place of the one before. Times have a resolution of 1 s: name and uid
     decide what is left.
     """
-    return (-priority, since, index, created, name, uid)
+    return (-priority, since, index, created, name, uid, ())
+
+
+def behind(front: OrderKey, own: OrderKey) -> OrderKey:
+    """Return the place right behind `front`, before whoever comes after that; several there go by their own places."""
+    return (*front[:6], own[:6])

@@ -19,6 +19,8 @@ from controller.core.keys import (
     CONDITION,
     FLAVOR,
     GATE,
+    HELD,
+    ON_TOP,
     POLICIES,
     PRIORITY_CLASS,
     QUEUE_NAME,
@@ -115,6 +117,8 @@ class PodDecoder:
             completion_index=completion_index(labels, meta.annotations),
             group=group,
             has_succeeded=status.phase == "Succeeded",
+            held=meta.annotations.get(HELD) if meta.annotations else None,
+            is_on_top=ON_TOP in (meta.annotations or ()),
             policies=self._carried(meta.namespace, meta.annotations[POLICIES])
             if meta.annotations and POLICIES in meta.annotations
             else (),

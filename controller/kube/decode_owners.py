@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
+from controller.core.keys import HELD, ON_TOP
 from controller.core.owners import Job, Owner
 from controller.kube import wire
 from controller.kube.clock import epoch
@@ -34,6 +35,8 @@ def decode_job(raw: bytes | Raw) -> Job:
             failed=found.status.failed,
             backoff_limit=_DEFAULT_BACKOFF if spec.backoff_limit is None else spec.backoff_limit,
             ignores_disruption=_ignores_disruption(spec.pod_failure_policy),
+            held=(meta.annotations or {}).get(HELD),
+            is_on_top=ON_TOP in (meta.annotations or {}),
         )
     except (DecodeError, ValueError) as error:
         raise UnreadableObject(f"job: {error}") from error

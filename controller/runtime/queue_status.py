@@ -10,6 +10,7 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
 from controller.core.doors import tree_fault
+from controller.core.hands import aside
 from controller.core.pods import Phase
 from controller.core.queues import ClusterQueue, StopPolicy
 from controller.core.quota_tree import Column
@@ -117,13 +118,13 @@ def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) ->
         return ("Active", False, "ParentNotUsable", fault)
     if queue.stop is not StopPolicy.NONE:
         window = cache.queues.stopped_by(queue.name)
-        what = (
-            f"the open window {window} says stopPolicy {queue.stop}" if window else f"spec.stopPolicy is {queue.stop}"
-        )
+        written = f"spec.stopPolicy is {queue.stop}{aside(queue.stop_note)}"
+        what = f"the open window {window} says stopPolicy {queue.stop}" if window else written
         return ("Active", False, "Stopped", f"{what}: nothing is admitted")
     stopped = [one for one in cache.tree.path(queue.name) if cache.cluster_queues[one].stop is not StopPolicy.NONE]
     if stopped:
-        text = f"ClusterQueue {stopped[0]}, above it, has stopPolicy {cache.cluster_queues[stopped[0]].stop}"
+        above = cache.cluster_queues[stopped[0]]
+        text = f"ClusterQueue {above.name}, above it, has stopPolicy {above.stop}{aside(above.stop_note)}"
         return ("Active", False, "ParentStopped", text)
     children = cache.tree.children(queue.name)
     if children:

@@ -13,6 +13,7 @@ from controller.cache.written import Entry
 from controller.core.amounts import format_amount
 from controller.core.decisions import Wait
 from controller.core.doors import door
+from controller.core.hands import aside
 from controller.core.pod_policies import Mode, Policy, Target
 from controller.core.pods import Phase
 from controller.core.queues import CapacityMode, Flavor, LocalQueue, StopPolicy
@@ -97,7 +98,12 @@ def _door_is_open(cache: ClusterCache, entry: Entry, local: LocalQueue | None) -
     if local is None:
         return ("Active", False, "Invalid", entry.fault or "the object cannot be read")
     if local.stop is not StopPolicy.NONE:
-        return ("Active", False, "Stopped", f"spec.stopPolicy is {local.stop}: nothing is admitted")
+        return (
+            "Active",
+            False,
+            "Stopped",
+            f"spec.stopPolicy is {local.stop}{aside(local.stop_note)}: nothing is admitted",
+        )
     entrance = door(cache.snapshot(), entry.key)
     if isinstance(entrance, Wait):
         return ("Active", False, _CLOSED.get(entrance.reason, "ClusterQueueNotUsable"), entrance.text)

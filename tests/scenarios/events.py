@@ -199,7 +199,7 @@ class Stage:
                     raise ScenarioError(f"{name}: is not queued; Kubernetes lets nobody change its demands now")
                 form = self._forms["Pod", name] = forms.merged(self._forms["Pod", name], change)
                 document = self._pod_document(name, form.get("namespace", "default"), form, is_foreign=False)
-                self.cluster.change_pod(name, metadata=document["metadata"])
+                self.cluster.change_pod(name, metadata={"annotations": {}, **document["metadata"]})
                 self.cluster.put_pod({**self.cluster.pods[name], "spec": document["spec"]})
 
     def _end(self, names: list[str]) -> None:

@@ -181,10 +181,12 @@ def _in_group(pod: str, text: str, labels: dict[str, str]) -> dict[str, str]:
 
 
 def job_document(name: str, form: Form) -> Json:
-    """Return a Job, named `namespace/name`; the form is its spec, but for `status` and `created`."""
+    """Return a Job, named `namespace/name`; the form is its spec, but for `status`, `annotations` and `created`."""
     namespace, _, short = name.rpartition("/")
-    spec = _pruned({key: value for key, value in form.items() if key not in ("status", "created")})
-    metadata = {"name": short, "namespace": namespace, "uid": f"Job/{name}"}
+    form = _pruned(form)
+    spec = {key: value for key, value in form.items() if key not in ("status", "annotations", "created")}
+    annotations = form.get("annotations") or {}
+    metadata = {"name": short, "namespace": namespace, "uid": f"Job/{name}", "annotations": annotations}
     return {"metadata": metadata, "spec": spec, "status": form.get("status") or {}}
 
 

@@ -1,24 +1,16 @@
 """Objects that break one rule each, with what is said of it.
 
-One table, read twice: by the unit tests of the models and by the integration tests of the CRDs, so that the apiserver
-and Python cannot come to disagree about what is legal.
+One table, read by the unit tests of the models and the integration tests of the CRDs: apiserver and Python agree.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.support.api_objects import (
-    Json,
-    cluster_queue,
-    local_queue,
-    priority_class,
-    quotas,
-    requirement,
-    resource_flavor,
-)
+from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import LABEL_VALUE, Faulty
 from tests.support.faulty_policies import POLICIES
+from tests.support.faulty_priorities import PRIORITIES
 from tests.support.faulty_schedules import SCHEDULES
 from tests.support.faulty_scheduling import SCHEDULING
 
@@ -401,18 +393,7 @@ FAULTY: tuple[Faulty, ...] = (
         "spec.stopPolicy: \"Never\": must be 'None' or 'Hold'",
         'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold"',
     ),
-    Faulty(
-        "a priority that is no 32-bit number",
-        priority_class(value=2**31),
-        "spec.value: 2147483648: must be at most 2147483647",
-        "spec.value: Invalid value: 2147483648: spec.value in body should be less than or equal to 2147483647",
-    ),
-    Faulty(
-        "a priority class without a value",
-        {**priority_class(), "spec": {}},
-        "spec.value: is required",
-        "spec.value: Required value",
-    ),
+    *PRIORITIES,
     *SCHEDULES,
     *POLICIES,
     *SCHEDULING,

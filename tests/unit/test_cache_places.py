@@ -89,3 +89,47 @@ def test_pods_that_wait_no_longer_are_forgotten() -> None:
     assert (cache.places.count("c"), cache.places.of_job("job")) == (0, ())
     assert cache.places._resting == {}
     assert cache.places._sources == {}
+
+
+def on_top(name: str, created: float) -> Pod:
+    return a_pod(name, created=created, is_on_top=True)
+
+
+def test_the_others_stand_behind_the_last_of_those_that_are_left_on_top() -> None:
+    cache = a_cache(*(a_pod(f"pod-{n}", created=n) for n in range(6)))
+    for expected, changed in (
+        ("0 1 2 3 4 5", []),
+        ("1 3 0 2 4 5", [on_top("pod-1", 1), on_top("pod-3", 3)]),
+        ("1 0 2 3 4 5", [a_pod("pod-3", created=3)]),
+        ("4 1 0 2 3 5", [on_top("pod-1", 4.5), on_top("pod-4", 4)]),
+        ("4 0 2 3 1 5", [a_pod("pod-1", created=4.5)]),
+        ("0 2 3 1 5", [a_released_pod("pod-4")]),
+    ):
+        for pod in changed:
+            cache.put_pod(pod)
+        cache.snapshot()
+        assert [name.removeprefix("pod-") for name in order(cache)] == expected.split(), changed
+
+
+def test_who_is_put_on_top_where_it_stands_is_decided_on_as_well() -> None:
+    told: list[None] = []
+    cache = ClusterCache(lambda: told.append(None))
+    for pod in (a_pod("first", created=1), a_pod("second", created=2)):
+        cache.put_pod(pod)
+    told.clear()
+    cache.put_pod(on_top("second", 2))
+    assert told == [None]
+
+
+def test_a_job_that_is_held_or_on_top_moves_its_pods() -> None:
+    cache = a_cache(a_pod("alone", created=1), an_owned_pod("owned", created=9))
+    for job, expected in (
+        (a_job(created=5), ["alone", "owned"]),
+        (replace(a_job(created=5), is_on_top=True), ["owned", "alone"]),
+        (replace(a_job(created=5), is_on_top=True, held="jane"), ["alone", "owned"]),
+    ):
+        cache.set_job("job", job)
+        cache.snapshot()
+        assert order(cache) == expected
+    (hold,) = {kind.hold for kind in cache.backlog.runs if kind.hold is not None}
+    assert hold.text == "its Job is held by hand (jane); penstock release undoes it"

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from controller.core.keys import HELD, ON_TOP
 from controller.core.owners import Job, Owner
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_owners import decode_job
@@ -47,6 +48,18 @@ def test_a_job_is_read_with_what_it_says() -> None:
 )
 def test_a_job_is_as_wide_as_its_controller_keeps_it(spec: Json, succeeded: int, width: int) -> None:
     assert job(spec, {"succeeded": succeeded}).width == width
+
+
+@pytest.mark.parametrize(
+    ("annotations", "held", "is_on_top"),
+    [(None, None, False), ({"a": "b"}, None, False), ({HELD: ""}, "", False), ({HELD: "jo", ON_TOP: "jo"}, "jo", True)],
+)
+def test_what_people_did_by_hand_is_read_of_jobs_and_of_pods(
+    annotations: Json | None, held: str | None, is_on_top: bool
+) -> None:
+    meta = {"uid": "u", "namespace": "default", "name": "n", "annotations": annotations}
+    job, pod = decode_job(orjson.dumps({"metadata": meta})), PodDecoder()(orjson.dumps({"metadata": meta}))
+    assert (job.held, job.is_on_top) == (pod.held, pod.is_on_top) == (held, is_on_top)
 
 
 DISRUPTED = [{"type": "DisruptionTarget", "status": "True"}]
