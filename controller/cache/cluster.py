@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from controller.cache.blocked import Blocked
+from controller.cache.fallbacks import Fallbacks
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
@@ -45,6 +46,7 @@ class ClusterCache:
         self.faulty_queues: dict[str, str] = {}
         self._doors: dict[str, list[QueueKey]] | None = None
         self.backlog = Backlog()
+        self._fallbacks = Fallbacks(self.queues.current, self.local_queues, self.backlog)
         self.usage = Usage()
         self.reasons = Reasons()
         self.policies = PolicyBook()
@@ -95,17 +97,19 @@ class ClusterCache:
         self.usage.moved_nodes.clear()
         return self._room
 
-    def pass_to(self, now: float) -> int:
+    def pass_to(self, now: float) -> float:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
         self.queues.pass_to(int(now))
         _ = self.cluster_queues
-        return self.queues.next_change
+        for uid in self._fallbacks.pass_to(now):
+            self._refresh(uid)
+        return min(self.queues.next_change, self._fallbacks.next_change())
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         if self._unstamped_moved:
             self._unstamped_moved = False
-            for uid in list(self._unstamped):
+            for uid in [*self._unstamped, *self._fallbacks.moved()]:
                 self._refresh(uid)
         return Snapshot(
             cluster_queues=self.cluster_queues,
@@ -230,6 +234,7 @@ class ClusterCache:
         if pod is not None and is_queued and uid not in self._assumed:
             moved = self._enqueue(pod)
         else:
+            self._fallbacks.forget(uid)
             removed = self.backlog.remove(uid)
             moved = removed is not None
             if removed is not None:
@@ -245,10 +250,10 @@ class ClusterCache:
 
     def _enqueue(self, pod: Pod) -> bool:
         hold = pod.hold or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
-        kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
+        kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold, self._fallbacks.waited(pod))
         former = self.backlog.get(pod.uid)
         order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
-        workload = Workload(pod.uid, pod.key, kind, order)
+        workload = Workload(pod.uid, pod.key, kind, order, pod.created)
         if not self.backlog.put(workload):
             return False
         self._mark_due(workload)
@@ -372,6 +377,7 @@ class ClusterCache:
         self.queues.capacities_moved()
         # not here: a relist of nodes would recharge once a node, and build the index as often
         self._unstamped_moved = True
+        self._blocked.open_later()
         self._on_change()
 
     def _rules_changed(self) -> None:

@@ -72,6 +72,7 @@ def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
         amounts(lambda one: one.nominal_quota),
         borrowing=amounts(lambda one: one.borrowing_limit),
         lending=amounts(lambda one: one.lending_limit),
+        fallback_after=parse_duration(written.fallback_after) if written.fallback_after is not None else 0,
     )
 
 

@@ -117,7 +117,7 @@ class _Decision:
     def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placement | Wait:
         if kind.hold is not None:
             return _held(kind.hold)
-        return place(self._snapshot, self._ledger, queue, kind.shape, only_freed=only_freed)
+        return place(self._snapshot, self._ledger, queue, kind, only_freed=only_freed)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placement) -> None:
         self._ledger.spend(queue.name, found.flavor, workload.kind.shape, found.node)

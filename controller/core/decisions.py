@@ -27,12 +27,24 @@ class Blocker:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """A flavor that is not tried before the workload has waited `after` seconds."""
+
+    flavor: str
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
-    """A class of workloads stays queued: the reason, and what each flavor said (or `text` where none was asked)."""
+    """A class of workloads stays queued: the reason, and what each flavor said (or `text` where none was asked).
+
+    `later` is the first flavor that was not asked yet.
+    """
 
     reason: Reason
     text: str = ""
     blockers: tuple[Blocker, ...] = ()
+    later: Later | None = None
 
 
 @dataclass(frozen=True, slots=True)

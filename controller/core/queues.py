@@ -64,7 +64,8 @@ class FlavorQuota:
 
     `borrowing` is the most beyond nominal that it may take from the tree, `lending` the most of its own that it gives
     to the tree; a resource that is not in them has no such limit. `changing` are the resources whose amount may be
-    another one later without anybody changing the queue.
+    another one later without anybody changing the queue. `fallback_after`: seconds that a workload waits before the
+    flavors behind this one are tried too.
     """
 
     flavor: str
@@ -72,6 +73,7 @@ class FlavorQuota:
     borrowing: Mapping[str, int] = field(default_factory=dict)
     lending: Mapping[str, int] = field(default_factory=dict)
     changing: frozenset[str] = frozenset()
+    fallback_after: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

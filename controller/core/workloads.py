@@ -28,15 +28,19 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadClass:
-    """Workloads that differ only in their place in the order: one queue, one shape, one hold."""
+    """Workloads that differ only in their place in the order: one queue, one shape, one hold.
+
+    `waited`: of the queue's `fallback_after` the longest, in seconds, that they have waited; it opens flavors to them.
+    """
 
     queue: QueueKey
     shape: Shape
     hold: Hold | None = None
+    waited: int = 0
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.queue, self.shape, self.hold)))
+        object.__setattr__(self, "_hash", hash((self.queue, self.shape, self.hold, self.waited)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -44,12 +48,13 @@ class WorkloadClass:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What waits. `uid` is the pod's uid, `name` its namespace/name."""
+    """What waits. `uid` is the pod's uid, `name` its namespace/name, `since` when it was created (epoch seconds)."""
 
     uid: str
     name: str
     kind: WorkloadClass
     order: OrderKey
+    since: float = 0.0
 
 
 def order_key(*, priority: int, created: float, name: str, uid: str) -> OrderKey:

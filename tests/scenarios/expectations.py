@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from controller.core.amounts import QuantityError, demand_amount, format_amount
-from controller.core.decisions import Admit, Wait
+from controller.core.decisions import Admit
 from controller.core.reasons import Reason
-from controller.core.wording import describe
 from controller.runtime import queue_status, status
 from tests.scenarios.events import Stage
 from tests.scenarios.model import ScenarioError, Step
+from tests.scenarios.world import Waiting
 
 NOWHERE = "no node"
 
@@ -24,7 +24,7 @@ class Outcome:
     """What a step came to: admissions in order, and who waits."""
 
     admitted: list[tuple[str, Admit]]
-    waits: dict[str, Wait]
+    waits: dict[str, Waiting]
 
 
 def faults(stage: Stage, step: Step, outcome: Outcome) -> list[str]:
@@ -47,9 +47,9 @@ def where(admit: Admit) -> str:
     return f"{admit.flavor} on {admit.node or NOWHERE}"
 
 
-def sentence(wait: Wait) -> str:
+def sentence(wait: Waiting) -> str:
     """`QuotaExceeded: flavor spot: needs …`."""
-    return f"{wait.reason.value}: {describe(wait)}"
+    return f"{wait.reason.value}: {wait.text}"
 
 
 def _expand(stage: Stage, expected: Mapping[str, str]) -> dict[str, str]:

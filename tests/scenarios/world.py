@@ -17,10 +17,11 @@ from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
 from controller.core.decide import decide
-from controller.core.decisions import Admit, Wait
+from controller.core.decisions import Admit
 from controller.core.pods import Phase, Pod
 from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
+from controller.core.wording import describe
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
 from tests.scenarios.model import Json
@@ -33,6 +34,14 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """As the executor: a refused release is tried again after 1 s, then twice that, at most a minute."""
 
 _READERS = {"ResourceFlavor": read_flavor, "ClusterQueue": read_cluster_queue, "LocalQueue": read_local_queue}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a pod waits, as people read it."""
+
+    reason: Reason
+    text: str
 
 
 class Restless(Exception):
@@ -173,10 +182,11 @@ class Cluster:
         self._compare_with_restarted()
         return released
 
-    def waits(self) -> dict[str, Wait]:
+    def waits(self) -> dict[str, Waiting]:
         """Who waits, by name, and why."""
         backlog = {name: self.cache.backlog.get(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
-        return {name: self.cache.reasons.of(one.kind) for name, one in backlog.items() if one is not None}
+        found = ((name, one, self.cache.reasons.of(one.kind)) for name, one in backlog.items() if one is not None)
+        return {name: Waiting(wait.reason, describe(wait, one.since)) for name, one, wait in found}
 
     def _look_anew(self) -> None:
         self._looked_at = self.now
