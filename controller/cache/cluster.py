@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from controller.cache.blocked import Blocked
+from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.fallbacks import Fallbacks
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.policy_book import PolicyBook
@@ -21,6 +22,7 @@ from controller.core.backlog import Backlog
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
 from controller.core.nodes import Node, NodeIndex
+from controller.core.owners import Job
 from controller.core.pods import Phase, Pod, foreign_gates
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
@@ -37,7 +39,9 @@ class ClusterCache:
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
+        self.now = 0.0
         self.pods: dict[str, Pod] = {}
+        self.jobs: dict[str, Job] = {}
         self.nodes: dict[str, Node] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
@@ -99,6 +103,7 @@ class ClusterCache:
 
     def pass_to(self, now: float) -> float:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
+        self.now = now
         self.queues.pass_to(int(now))
         _ = self.cluster_queues
         for uid in self._fallbacks.pass_to(now):
@@ -124,6 +129,7 @@ class ClusterCache:
             node_used=self.usage.by_node,
             room=self.room,
             faulty_queues=self.faulty_queues,
+            now=self.now,
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
         )
@@ -273,31 +279,14 @@ class ClusterCache:
     # -- charges ---------------------------------------------------------------------------------------------------
 
     def _charge(self, pod: Pod) -> Charge | None:
-        admit = self._assumed.get(pod.uid)
-        queue = (pod.namespace, pod.queue or "")
-        if admit is not None and pod.phase is Phase.QUEUED:
-            return Charge(pod.shape.requests, admit.node, admit.cluster_queue, admit.flavor, queue, Phase.RESERVED)
-        if pod.is_finished:
-            return None
-        if pod.phase in (Phase.RESERVED, Phase.RUNNING):
-            place = pod.node or pod.pinned
-            cluster_queue, flavor = self._account(pod)
-            if cluster_queue:
-                return Charge(pod.shape.requests, place, cluster_queue, flavor, queue, pod.phase)
-        return Charge(pod.shape.requests, pod.node) if pod.node is not None else None
+        if is_unstamped(pod):
+            self._unstamped.add(pod.uid)
+        return charge(pod, self._assumed.get(pod.uid), self._payer)
 
-    def _account(self, pod: Pod) -> tuple[str, str]:
-        """Say which cluster queue and flavor pay for an ungated pod: its stamps, else what its label and node say."""
-        if pod.cluster_queue and pod.flavor:
-            return pod.cluster_queue, pod.flavor
-        self._unstamped.add(pod.uid)
+    def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))
         queue = self.cluster_queues.get(local.cluster_queue) if local is not None else None
-        if queue is None or not queue.flavors:
-            return "", ""
-        names = [quota.flavor for quota in queue.flavors]
-        landed = self.index.flavor_of.get(pod.node or "")
-        return queue.name, landed if landed in names else names[0]
+        return likely_payer(pod, queue, self.index)
 
     def _mark(self, back: GivenBack) -> None:
         if back.node:
@@ -371,6 +360,10 @@ class ClusterCache:
             return
         _set(self.namespaces, name, labels)
         self._rules_changed()
+
+    def set_job(self, uid: str, job: Job | None) -> None:
+        """Take in a Job, or forget it."""
+        _set(self.jobs, uid, job)
 
     def _reindex(self) -> None:
         self._index = None

@@ -19,7 +19,7 @@ from controller.cache.objects import to_selector
 from controller.core.directives import Directives
 from controller.core.pod_policies import Mode, OnConflict, Policy, Target, order_key
 from controller.core.taints import Toleration
-from controller.kube.decode import UnreadableObject
+from controller.kube.errors import UnreadableObject
 
 Key = tuple[str, str]
 """(namespace, name); cluster-wide policies have an empty namespace."""

@@ -36,7 +36,7 @@ from controller.core.scheduling_policies.policy import (
 )
 from controller.core.scheduling_policies.validity import faults_of_defaults
 from controller.core.taints import Toleration
-from controller.kube.decode import UnreadableObject
+from controller.kube.errors import UnreadableObject
 
 
 @dataclass(frozen=True, slots=True)

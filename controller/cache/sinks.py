@@ -14,6 +14,7 @@ from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
 from controller.cache.pod_policies import to_policy
 from controller.cache.written import Entry, Key, Read, Written
 from controller.core.nodes import Node
+from controller.core.owners import Job
 from controller.core.pod_policies import Mode
 from controller.core.pods import Pod
 from controller.kube.wire import Owned
@@ -73,6 +74,29 @@ class NamespaceSink:
     def remove(self, item: Owned) -> None:
         """One namespace is gone."""
         self._cache.set_namespace(item.name, None)
+
+
+class JobSink:
+    """Jobs into the cache."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+
+    def replace(self, items: Iterable[Job]) -> None:
+        """All Jobs there are."""
+        listed = {job.uid: job for job in items}
+        for uid in [uid for uid in self._cache.jobs if uid not in listed]:
+            self._cache.set_job(uid, None)
+        for job in listed.values():
+            self.upsert(job)
+
+    def upsert(self, item: Job) -> None:
+        """One Job is new or changed."""
+        self._cache.set_job(item.uid, item)
+
+    def remove(self, item: Job) -> None:
+        """One Job is gone."""
+        self._cache.set_job(item.uid, None)
 
 
 class ObjectSink:

@@ -21,7 +21,7 @@ from controller.api.parse import (
 )
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.cache.scheduling_policies import to_scheduling_policy
-from controller.kube.decode import UnreadableObject
+from controller.kube.errors import UnreadableObject
 
 Key = tuple[str, str]
 """(namespace, name); cluster-scoped objects have an empty namespace."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 from controller.core.reasons import Reason
 from controller.core.workloads import Workload, WorkloadClass
@@ -61,9 +62,11 @@ class Admit:
 class Plan:
     """All that one decision says. `waits` holds every class that was looked at and has workloads left waiting.
 
-    `is_complete` is False when the limit on admissions ended the decision early: decide again.
+    `is_complete` is False when the limit on admissions ended the decision early: decide again. `again_at` is the
+    earliest time, in seconds since 1970, at which what was decided may be another by the passing of time alone.
     """
 
     admits: tuple[Admit, ...]
     waits: Mapping[WorkloadClass, Wait]
     is_complete: bool
+    again_at: float = inf

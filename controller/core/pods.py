@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from controller.core.keys import GATE
+from controller.core.owners import Owner
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 from controller.core.workloads import Hold
@@ -46,9 +47,10 @@ class Outline:
 class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
 
-    `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the
-    pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods that carry the
-    same. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the pod; `policies` are those
+    that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
+    controlling one, `completion_index` that of a pod of an Indexed Job. `generation` 0: the apiserver sets none, so
+    the release patch tests `resource_version`.
     """
 
     uid: str
@@ -72,6 +74,8 @@ class Pod:
     outline: Outline = Outline()
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
+    owner: Owner | None = None
+    completion_index: int = 0
 
     @property
     def key(self) -> str:

@@ -20,10 +20,11 @@ from controller.core.workloads import QueueKey, Workload, WorkloadClass
 class Snapshot:
     """What `decide` reads.
 
-    `usage` and `flavor_usage` are amounts charged by admitted workloads, the former at every queue of the tree as
-    `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a node takes, and `room` what
-    that leaves, sorted (None: the decision sorts it). `blocked` holds the classes that an earlier decision found
-    blocked and that nothing has opened since, except that the nodes in `freed` have more room now.
+    `now` is in seconds since 1970. `usage` and `flavor_usage` are amounts charged by admitted workloads, the former at
+    every queue of the tree as `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
+    node takes, and `room` what that leaves, sorted (None: the decision sorts it). `blocked` holds the classes that an
+    earlier decision found blocked and that nothing has opened since, except that the nodes in `freed` have more room
+    now.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -38,5 +39,6 @@ class Snapshot:
     node_used: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     room: Room | None = None
     faulty_queues: Mapping[str, str] = field(default_factory=dict)
+    now: float = 0.0
     blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
     freed: frozenset[str] = frozenset()

@@ -25,6 +25,7 @@ from controller.core.keys import (
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.opening import GatedPod
+from controller.core.owners import Owner
 from controller.core.pods import Outline, Pod, Said
 from controller.core.priority_classes import PriorityClass
 from controller.core.reasons import Reason
@@ -35,7 +36,8 @@ from controller.core.taints import Taint, Toleration
 from controller.core.workloads import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
-from controller.kube.errors import KubeError
+from controller.kube.decode_owners import completion_index, controlling_owner
+from controller.kube.errors import UnreadableObject
 
 _REMEMBERED = 10_000
 _LONGEST_KEY = 4096
@@ -59,10 +61,6 @@ _quantities = Decoder(dict[str, str | int] | None)
 _selector = Decoder(dict[str, str] | None)
 
 
-class UnreadableObject(KubeError):
-    """An object whose bytes do not have the form of its kind; the text says what and where."""
-
-
 class PodDecoder:
     """Decode pods, remembering demands and constraints by their raw bytes."""
 
@@ -71,6 +69,7 @@ class PodDecoder:
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
         self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._owners: dict[Owner, Owner] = {}
 
     def __call__(self, raw: bytes | Raw) -> Pod:
         """Return the pod; raise UnreadableObject when the bytes are no pod."""
@@ -106,6 +105,8 @@ class PodDecoder:
             hold=hold or (_CLAIMS if _has_claims(spec) else None),
             outline=outline,
             has_annotations=meta.annotations is not None,
+            owner=self._owner(meta.owner_references),
+            completion_index=completion_index(labels, meta.annotations),
             policies=self._carried(meta.namespace, meta.annotations[POLICIES])
             if meta.annotations and POLICIES in meta.annotations
             else (),
@@ -124,6 +125,16 @@ class PodDecoder:
             known = tuple(dict.fromkeys(n for n in noted.split(",") if n and ("/" not in n or n.startswith(own))))
             _remember(self._policies, (namespace, noted), known)
         return known
+
+    def _owner(self, references: list[wire.OwnerReference] | None) -> Owner | None:
+        """Return the controlling owner, the same object for all of its pods."""
+        owner = controlling_owner(references)
+        if owner is None:
+            return None
+        known = self._owners.get(owner)
+        if known is None:
+            _remember(self._owners, owner, owner)
+        return known or owner
 
     def _shape(self, shape: Shape) -> Shape:
         known = self._shapes.get(shape)

@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 
 from controller.core import rbac
 from controller.core.rbac import Binding, Role
-from controller.kube.decode import UnreadableObject
+from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
 
 _PATH: Final = "/apis/rbac.authorization.k8s.io/v1"

@@ -2,6 +2,7 @@
 
     KubeError
     ├── ConfigError            the kubeconfig or the service account mount cannot be used
+    ├── UnreadableObject       what the apiserver sent does not have the form of its kind
     ├── Unreachable            no answer: refused, reset, timed out; a write may or may not have happened
     └── ApiError               the apiserver answered with a status that is not 2xx
         ├── Unauthorized 401   ├── Conflict 409        ├── TooManyRequests 429
@@ -26,6 +27,10 @@ class KubeError(Exception):
 
 class ConfigError(KubeError):
     """The connection settings cannot be used; the text says which file and what to do."""
+
+
+class UnreadableObject(KubeError):
+    """An object whose bytes do not have the form of its kind; the text says what and where."""
 
 
 class Unreachable(KubeError):

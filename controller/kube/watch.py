@@ -18,8 +18,8 @@ from msgspec.json import Decoder
 
 from controller.kube import clock, wire
 from controller.kube.client import Client
-from controller.kube.decode import UnreadableObject, decode_metadata
-from controller.kube.errors import Gone, KubeError, api_error
+from controller.kube.decode import decode_metadata
+from controller.kube.errors import Gone, KubeError, UnreadableObject, api_error
 from controller.kube.listing import pages
 
 T = TypeVar("T")

@@ -23,6 +23,22 @@ class Owned(Struct, rename="camel"):
     annotations: dict[str, str] | None = None
 
 
+class OwnerReference(Struct, rename="camel"):
+    """metav1.OwnerReference."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class PodMeta(Owned, rename="camel"):
+    """metav1.ObjectMeta of a pod: with its owners."""
+
+    owner_references: list[OwnerReference] | None = None
+
+
 class Gate(Struct):
     """core/v1 PodSchedulingGate."""
 
@@ -105,9 +121,54 @@ class PodStatus(Struct, rename="camel"):
 class PodObject(Struct):
     """core/v1 Pod."""
 
-    metadata: Owned
+    metadata: PodMeta
     spec: PodSpec = field(default_factory=PodSpec)
     status: PodStatus = field(default_factory=PodStatus)
+
+
+class ConditionPattern(Struct):
+    """batch/v1 PodFailurePolicyOnPodConditionsPattern."""
+
+    type: str = ""
+    status: str | None = None
+
+
+class FailureRule(Struct, rename="camel"):
+    """batch/v1 PodFailurePolicyRule."""
+
+    action: str = ""
+    on_exit_codes: Raw = Raw()
+    on_pod_conditions: list[ConditionPattern] | None = None
+
+
+class FailurePolicy(Struct):
+    """batch/v1 PodFailurePolicy."""
+
+    rules: list[FailureRule] | None = None
+
+
+class JobSpec(Struct, rename="camel"):
+    """batch/v1 JobSpec."""
+
+    parallelism: int | None = None
+    completions: int | None = None
+    backoff_limit: int | None = None
+    pod_failure_policy: FailurePolicy | None = None
+
+
+class JobStatus(Struct):
+    """batch/v1 JobStatus."""
+
+    succeeded: int = 0
+    failed: int = 0
+
+
+class JobObject(Struct):
+    """batch/v1 Job."""
+
+    metadata: Owned
+    spec: JobSpec = field(default_factory=JobSpec)
+    status: JobStatus = field(default_factory=JobStatus)
 
 
 class SelectorRequirement(Struct):

@@ -23,6 +23,7 @@ from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node
+from controller.kube.decode_owners import decode_job
 from controller.kube.watch import Informer, Trouble
 from controller.runtime import gauges
 from controller.runtime.executor import Executor
@@ -80,7 +81,7 @@ class Controller:
 
     def _report(self, trouble: Trouble) -> None:
         self._metrics.watch_troubles.labels(trouble.resource, trouble.cause).inc()
-        is_ours = trouble.resource not in ("namespaces", "nodes", "pods")
+        is_ours = trouble.resource not in ("jobs", "namespaces", "nodes", "pods")
         hint = {"hint": "are the CRDs of config/crd applied?"} if is_ours and trouble.cause == "NotFound" else {}
         _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text, **hint)
 
@@ -162,6 +163,7 @@ def _deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tupl
         (f"{_OURS}/resourceflavors", read_flavor, sinks.flavor_sink(cache, written)),
         (f"{_OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
         (f"{_OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
+        ("/apis/batch/v1/jobs", decode_job, sinks.JobSink(cache)),
         ("/api/v1/pods", decode, sinks.PodSink(cache)),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from typing import Protocol
 
 from controller.cache.cluster import ClusterCache
@@ -36,7 +37,7 @@ class DecisionLoop:
         self._metrics = metrics
         self._changed = asyncio.Event()
         self._full_pass_at = 0.0
-        self._next_change = float("inf")
+        self._again_at = inf
         self.last_decision: float | None = None
         """Monotonic time of the latest decision, for the health check."""
 
@@ -58,8 +59,8 @@ class DecisionLoop:
             await asyncio.sleep(0)
 
     async def _wait(self) -> None:
-        """Wait for a change, or until the next full pass is due or a queue changes by itself."""
-        seconds = min(self._full_pass_at - monotonic(), self._next_change - now())
+        """Wait for a change, or until the next full pass is due or something changes by itself."""
+        seconds = min(self._full_pass_at - monotonic(), self._again_at - now())
         try:
             async with asyncio.timeout(max(0.0, seconds)):
                 await self._changed.wait()
@@ -68,7 +69,7 @@ class DecisionLoop:
 
     def step(self) -> None:
         """Make one decision and hand its admissions over."""
-        self._next_change = self._cache.pass_to(now())
+        self._again_at = self._cache.pass_to(now())
         room = self._executor.room()
         self.last_decision = monotonic()
         if room <= 0:
@@ -76,6 +77,7 @@ class DecisionLoop:
         with self._metrics.decision_seconds.time():
             plan = decide(self._cache.snapshot(), limit=room)
             self._cache.absorb(plan)
+        self._again_at = min(self._again_at, plan.again_at)
         for admit in plan.admits:
             self._executor.submit(admit)
         if not plan.is_complete:

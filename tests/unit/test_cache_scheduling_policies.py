@@ -24,7 +24,7 @@ from controller.core.scheduling_policies.policy import (
     TermForm,
     TolerationForm,
 )
-from controller.kube.decode import UnreadableObject
+from controller.kube.errors import UnreadableObject
 from controller.kube.manifests import load_documents
 from tests.support.api_objects import Json, scheduling_policy
 from tests.support.pod_documents import raw

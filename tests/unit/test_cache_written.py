@@ -27,7 +27,7 @@ from controller.cache.written import (
 from controller.core.labels import LabelSelector
 from controller.core.pod_policies import Mode
 from controller.core.taints import Toleration
-from controller.kube.decode import UnreadableObject
+from controller.kube.errors import UnreadableObject
 from tests.support import api_objects
 from tests.support.builders import (
     HOLD,

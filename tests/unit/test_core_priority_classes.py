@@ -4,7 +4,8 @@ import orjson
 import pytest
 
 from controller.core.priority_classes import PriorityClass, default_of
-from controller.kube.decode import UnreadableObject, decode_priority_class
+from controller.kube.decode import decode_priority_class
+from controller.kube.errors import UnreadableObject
 from webhook.account_policies import PriorityClasses
 
 

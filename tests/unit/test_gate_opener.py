@@ -10,8 +10,17 @@ import pytest
 
 from controller.core.keys import GATE
 from controller.core.opening import opening_patch
-from controller.kube.decode import UnreadableObject, decode_gated
-from controller.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound, TooManyRequests, Unreachable
+from controller.kube.decode import decode_gated
+from controller.kube.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+    TooManyRequests,
+    Unreachable,
+    UnreadableObject,
+)
 from controller.runtime import gate_opener
 from controller.runtime.gate_opener import GateOpener, Tally, gated_pods
 from tests.support.fake_client import FakeClient

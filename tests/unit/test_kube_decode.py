@@ -9,7 +9,8 @@ from controller.core.pods import Outline
 from controller.core.reasons import Reason
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.taints import Taint, Toleration
-from controller.kube.decode import PodDecoder, UnreadableObject, decode_metadata, decode_node, decode_runtime_class
+from controller.kube.decode import PodDecoder, decode_metadata, decode_node, decode_runtime_class
+from controller.kube.errors import UnreadableObject
 from tests.support.builders import GPU, a_saying, a_term, an_outline
 from tests.support.pod_documents import CREATED, a_container, a_node_document, a_pod_document, decoded, raw
 from tests.support.pod_update_rules import PREFERRED, REQUIRED

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.json import Decoder
 
-from controller.kube.decode import UnreadableObject
+from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
 
 _BUILT_IN: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}

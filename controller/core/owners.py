@@ -1,0 +1,46 @@
+"""Who makes pods: the owner that a pod names, and of Jobs what bears on the order, size and return of theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The ownerReference with `controller: true` (metav1.OwnerReference)."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A batch/v1 Job. `created` in epoch seconds; `completions` None: one success ends it, whoever has it.
+
+    `ignores_disruption`: its podFailurePolicy does not count a pod that was evicted (condition DisruptionTarget).
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    created: float = 0.0
+    parallelism: int = 1
+    completions: int | None = None
+    succeeded: int = 0
+    failed: int = 0
+    backoff_limit: int = 6
+    ignores_disruption: bool = False
+
+    @property
+    def key(self) -> str:
+        """namespace/name, as people write it."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def width(self) -> int:
+        """How many of its pods are to live at the same time from now on, as the job controller counts it."""
+        if self.completions is None:
+            return self.parallelism
+        return max(0, min(self.parallelism, self.completions - self.succeeded))

@@ -1,0 +1,68 @@
+"""Owners of pods from the apiserver's bytes: ownerReferences and Jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import DecodeError, Raw
+from msgspec.json import Decoder
+
+from controller.core.owners import Job, Owner
+from controller.kube import wire
+from controller.kube.clock import epoch
+from controller.kube.errors import UnreadableObject
+
+_job = Decoder(wire.JobObject)
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_DEFAULT_BACKOFF = 6
+_LONGEST_INDEX = 10
+
+
+def decode_job(raw: bytes | Raw) -> Job:
+    """Return the Job; raise UnreadableObject when the bytes are none."""
+    try:
+        found = _job.decode(raw)
+        meta, spec = found.metadata, found.spec
+        return Job(
+            uid=meta.uid,
+            namespace=meta.namespace,
+            name=meta.name,
+            created=epoch(meta.creation_timestamp),
+            parallelism=1 if spec.parallelism is None else spec.parallelism,
+            completions=spec.completions,
+            succeeded=found.status.succeeded,
+            failed=found.status.failed,
+            backoff_limit=_DEFAULT_BACKOFF if spec.backoff_limit is None else spec.backoff_limit,
+            ignores_disruption=_ignores_disruption(spec.pod_failure_policy),
+        )
+    except (DecodeError, ValueError) as error:
+        raise UnreadableObject(f"job: {error}") from error
+
+
+def controlling_owner(references: Iterable[wire.OwnerReference] | None) -> Owner | None:
+    """Return the owner that controls the object; None where nobody does."""
+    for one in references or ():
+        if one.controller:
+            return Owner(one.api_version, one.kind, one.name, one.uid)
+    return None
+
+
+def completion_index(labels: dict[str, str], annotations: dict[str, str] | None) -> int:
+    """Return the index of a pod of an Indexed Job; 0 for any other pod."""
+    text = labels.get(_INDEX) or (annotations or {}).get(_INDEX, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX else 0
+
+
+def _ignores_disruption(policy: wire.FailurePolicy | None) -> bool:
+    """Whether an evicted pod is not counted; rules are tried in order, and the first that matches decides.
+
+    A rule on exit codes that stands before may match an evicted pod too: then it is not known to be ignored.
+    """
+    for rule in (policy.rules or ()) if policy is not None else ():
+        if any(
+            one.type == "DisruptionTarget" and (one.status or "True") == "True" for one in rule.on_pod_conditions or ()
+        ):
+            return rule.action == "Ignore"
+        if bytes(rule.on_exit_codes) not in (b"", b"null") and rule.action != "Ignore":
+            return False
+    return False
