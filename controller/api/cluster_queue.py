@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, StrictStr, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
 from controller.api.nodes import LabelSelector
@@ -169,9 +169,23 @@ class ClusterQueueSpec(Model):
         StopPolicy,
         Field(
             description="None (default): the queue admits. Hold: neither it nor those below it admit anything; what "
-            "runs goes on."
+            "runs goes on. HoldAndDrain: as Hold, and what was admitted is evicted where its owner makes it anew at no "
+            "cost; the condition Drained tells of what stays."
         ),
     ] = "None"
+    allow_bare_pods: Annotated[
+        StrictBool,
+        Field(
+            description="Whether pods that nobody makes anew may be evicted too. Default: false, they run to their end."
+        ),
+    ] = False
+    allow_job_retries: Annotated[
+        StrictBool,
+        Field(
+            description="Whether pods may be evicted whose Job counts that as a failure, while its backoffLimit leaves "
+            "retries. Default: false, only pods of Jobs whose podFailurePolicy ignores DisruptionTarget are."
+        ),
+    ] = False
     schedule: Annotated[
         tuple[ScheduleWindow, ...],
         Field(

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from controller.cache.blocked import Blocked
 from controller.cache.charging import charge, is_unstamped, likely_payer
+from controller.cache.evictions import Evictions
 from controller.cache.fallbacks import Fallbacks
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.policy_book import PolicyBook
@@ -23,7 +24,7 @@ from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
-from controller.core.pods import Phase, Pod, foreign_gates
+from controller.core.pods import Phase, Pod, foreign_gates, is_older
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
@@ -56,6 +57,7 @@ class ClusterCache:
         self.policies = PolicyBook()
         self._assumed: dict[str, Admit] = {}
         self._rejections = Rejections()
+        self.evictions = Evictions()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = Blocked()
@@ -132,6 +134,11 @@ class ClusterCache:
             now=self.now,
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
+            pods=self.pods,
+            jobs=self.jobs,
+            admitted=self.usage.charged,
+            evicting=self.evictions.all,
+            evictions_left=self.evictions.left,
         )
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
@@ -201,7 +208,7 @@ class ClusterCache:
     def put_pod(self, pod: Pod) -> None:
         """Take in a pod's state from the watch, unless a newer one is known already."""
         known = self.pods.get(pod.uid)
-        if known is not None and _is_older(pod, known):
+        if known is not None and is_older(pod, known):
             return
         self.pods[pod.uid] = pod
         self.policies.move(known.policies if known is not None else (), pod.policies)
@@ -245,6 +252,7 @@ class ClusterCache:
             moved = removed is not None
             if removed is not None:
                 self._leave(removed.kind)
+        self.evictions.see(uid, pod)
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
@@ -383,9 +391,3 @@ def _set(known: dict[_K, _V], key: _K, value: _V | None) -> None:
         known.pop(key, None)
     else:
         known[key] = value
-
-
-def _is_older(pod: Pod, known: Pod) -> bool:
-    """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
-    new, old = pod.resource_version, known.resource_version
-    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

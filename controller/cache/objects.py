@@ -59,6 +59,8 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
+        allow_bare_pods=spec.allow_bare_pods,
+        allow_job_retries=spec.allow_job_retries,
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from math import inf
 
+from controller.core.pods import Pod
 from controller.core.reasons import Reason
 from controller.core.workloads import Workload, WorkloadClass
 
@@ -58,6 +60,22 @@ class Admit:
     node: str | None
 
 
+class EvictionCause(StrEnum):
+    """Why we evict a pod, the same word in its condition, Events, metrics and logs."""
+
+    DRAINED = "Drained"
+    """Its queue, or one above it, has stopPolicy HoldAndDrain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Return this pod to its owner, which `core.returns` allows; `text` says on whose account, and at what cost."""
+
+    pod: Pod
+    cause: EvictionCause
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """All that one decision says. `waits` holds every class that was looked at and has workloads left waiting.
@@ -70,3 +88,4 @@ class Plan:
     waits: Mapping[WorkloadClass, Wait]
     is_complete: bool
     again_at: float = inf
+    evicts: tuple[Evict, ...] = ()

@@ -101,3 +101,9 @@ def foreign_gates(pod: Pod) -> Hold | None:
         return None
     names = ", ".join(foreign)
     return Hold(Reason.FOREIGN_GATE, f"waits for the scheduling gates of others to be removed first: {names}")
+
+
+def is_older(pod: Pod, known: Pod) -> bool:
+    """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
+    new, old = pod.resource_version, known.resource_version
+    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

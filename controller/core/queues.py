@@ -34,10 +34,12 @@ class WhenCanBorrow(StrEnum):
 
 
 class StopPolicy(StrEnum):
-    """Whether a queue admits."""
+    """Whether a queue admits, and what becomes of what it has admitted."""
 
     NONE = "None"
     HOLD = "Hold"
+    HOLD_AND_DRAIN = "HoldAndDrain"
+    """As Hold, and admitted pods that may be returned to their owners are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,8 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it.
+    and all those below it. `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them
+    anew, or though their Job counts them as failed while it has retries left.
     """
 
     name: str
@@ -92,6 +95,8 @@ class ClusterQueue:
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
+    allow_bare_pods: bool = False
+    allow_job_retries: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

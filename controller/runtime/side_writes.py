@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decisions import Wait
+from controller.core.decisions import Evict, Wait
 from controller.core.keys import CONDITION
 from controller.core.pods import Phase, Pod, Said
 from controller.core.reasons import Reason
@@ -36,18 +36,25 @@ _MESSAGE_ROOM = 1024
 
 
 class EventLane:
-    """Publishes one Event a release. What does not fit into the backlog is dropped and counted: it is only news."""
+    """Publishes one Event a release and one an eviction. What the backlog has no place for is dropped and counted."""
 
     def __init__(self, client: Client, metrics: ControllerMetrics, *, instance: str) -> None:
         self._client = client
         self._metrics = metrics
         self._instance = instance
-        self._queue: asyncio.Queue[tuple[Released, float]] = asyncio.Queue(_EVENT_BACKLOG)
+        self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_EVENT_BACKLOG)
 
     def announce(self, released: Released) -> None:
         """Queue the Event of a release."""
+        self._put(events.admitted(released.pod, released.admit, instance=self._instance, now=clock.now()))
+
+    def announce_eviction(self, evict: Evict) -> None:
+        """Queue the Event of an eviction."""
+        self._put(events.evicted(evict, instance=self._instance, now=clock.now()))
+
+    def _put(self, event: dict[str, Any]) -> None:
         try:
-            self._queue.put_nowait((released, clock.now()))
+            self._queue.put_nowait(event)
         except asyncio.QueueFull:
             self._metrics.side_writes.labels("event", "dropped").inc()
 
@@ -59,9 +66,8 @@ class EventLane:
 
     async def _work(self) -> None:
         while True:
-            released, when = await self._queue.get()
-            event = events.admitted(released.pod, released.admit, instance=self._instance, now=when)
-            path = f"/api/v1/namespaces/{released.pod.namespace}/events"
+            event = await self._queue.get()
+            path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
             await _attempt(self._metrics, "event", self._client.post(path, event))
 
 

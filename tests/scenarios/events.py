@@ -128,6 +128,19 @@ class Stage:
     def _ready(self, names: list[str]) -> None:
         self._mark_nodes(names, ready=True)
 
+    # -- owners ----------------------------------------------------------------------------------------------------
+
+    def _jobs(self, value: Forms) -> None:
+        """Jobs come, change or go; their pods come by `create`."""
+        for name, change in value.items():
+            if change is None:
+                self._known("Job", name)
+                self.cluster.drop_job(name)
+                del self._forms["Job", name]
+                continue
+            form = self._forms["Job", name] = forms.merged(self._forms.get(("Job", name), {}), change)
+            self.cluster.put_job(name, forms.job_document(name, form))
+
     # -- pods ------------------------------------------------------------------------------------------------------
 
     def _create(self, value: dict[str, Form]) -> None:

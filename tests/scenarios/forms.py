@@ -14,6 +14,13 @@ from tests.scenarios.model import Form, Json, ScenarioError
 _S = TypeVar("_S", bound=Struct)
 
 _API = "penstock.dev/v1alpha1"
+_OWNERS = {
+    "Job": "batch/v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "ReplicationController": "v1",
+    "Workflow": "argoproj.io/v1alpha1",
+}
 _PLAIN_RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
 
 
@@ -31,6 +38,7 @@ class _PodForm(Struct, forbid_unknown_fields=True, rename="camel"):
     requires: list[str] = []
     tolerations: list[dict[str, Any]] = []
     gates: list[str] = []
+    owner: str = ""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     node: str = ""
@@ -152,9 +160,27 @@ def pod_document(name: str, namespace: str, form: Form, *, is_foreign: bool) -> 
         spec["nodeName"] = fields.node
     labels = {**({QUEUE_NAME: fields.queue} if fields.queue else {}), **fields.labels}
     metadata: Json = {"name": name, "namespace": namespace, "labels": labels}
+    if fields.owner:
+        metadata["ownerReferences"] = [_controller(name, fields.owner)]
     if fields.annotations:
         metadata["annotations"] = fields.annotations
     return {"metadata": metadata, "spec": merged(spec, fields.spec)}
+
+
+def _controller(pod: str, owner: str) -> Json:
+    """Read `Job/train`: the owner that makes the pod."""
+    kind, slash, name = owner.partition("/")
+    if not slash or kind not in _OWNERS:
+        raise ScenarioError(f"pod {pod}: owner: {owner!r}: write Kind/name, of one of {', '.join(_OWNERS)}")
+    return {"apiVersion": _OWNERS[kind], "kind": kind, "name": name, "uid": owner, "controller": True}
+
+
+def job_document(name: str, form: Form) -> Json:
+    """Return a Job in the namespace default: the form is its spec, with `failed` and `succeeded` of its status."""
+    spec = _pruned(form)
+    status = {key: spec.pop(key) for key in ("failed", "succeeded") if key in spec}
+    metadata = {"name": name, "namespace": "default", "uid": f"Job/{name}"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec, "status": status}
 
 
 def _term(pod: str, text: str) -> Json:

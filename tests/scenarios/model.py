@@ -37,6 +37,7 @@ class Objects(Struct, forbid_unknown_fields=True, rename="camel"):
     cluster_queues: Forms | UnsetType = UNSET
     local_queues: dict[str, str | Form | None] | UnsetType = UNSET
     nodes: Forms | UnsetType = UNSET
+    jobs: Forms | UnsetType = UNSET
     foreign: dict[str, Form] | UnsetType = UNSET
 
 
@@ -67,11 +68,12 @@ class Step(Objects, forbid_unknown_fields=True, rename="camel", kw_only=True):
     admitted: dict[str, str] | UnsetType = UNSET
     order: list[str] | UnsetType = UNSET
     waiting: dict[str, str] | UnsetType = UNSET
+    evicted: dict[str, str] | UnsetType = UNSET
     usage: dict[str, dict[str, dict[str, str | int]]] | UnsetType = UNSET
     status: dict[str, dict[str, Any]] | UnsetType = UNSET
 
 
-EXPECTATIONS = ("admitted", "order", "waiting", "usage", "status")
+EXPECTATIONS = ("admitted", "order", "waiting", "evicted", "usage", "status")
 _NO_EVENT = (*EXPECTATIONS, "why")
 
 

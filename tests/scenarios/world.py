@@ -17,13 +17,14 @@ from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
 from controller.core.decide import decide
-from controller.core.decisions import Admit
+from controller.core.decisions import Admit, Evict
 from controller.core.pods import Phase, Pod
 from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
 from controller.core.wording import describe
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
+from controller.kube.decode_owners import decode_job
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
 
@@ -88,7 +89,9 @@ class Cluster:
         self.objects: dict[tuple[str, str], Json] = {}
         self.namespaces: dict[str, dict[str, str]] = {}
         self.nodes: dict[str, Json] = {}
+        self.jobs: dict[str, Json] = {}
         self.pods: dict[str, Json] = {}
+        self.evicted: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self._mind = _Mind()
         self._version = 0
@@ -138,6 +141,15 @@ class Cluster:
         del self.nodes[name]
         self.cache.drop_node(name)
 
+    def put_job(self, name: str, document: Json) -> None:
+        """Create or change a Job."""
+        self.jobs[name] = document
+        sinks.JobSink(self.cache).upsert(decode_job(orjson.dumps(document)))
+
+    def drop_job(self, name: str) -> None:
+        """Remove a Job; its pods stay until somebody deletes them."""
+        sinks.JobSink(self.cache).remove(decode_job(orjson.dumps(self.jobs.pop(name))))
+
     def put_pod(self, document: Json) -> None:
         """Create or change a pod."""
         self._version += 1
@@ -163,11 +175,12 @@ class Cluster:
     # -- what comes of it ------------------------------------------------------------------------------------------
 
     def settle(self) -> list[tuple[str, Admit]]:
-        """Decide until nothing moves; return who was released, by name, in order.
+        """Decide until nothing moves; return who was released, by name, in order. `evicted` has who was evicted.
 
         Then look at everything anew, as the controller does every 10 s, which admits nobody else and brings the
         figures of the sentences up to date; a controller that starts now must find nothing either.
         """
+        self.evicted = {}
         for name in [name for name, at in self._retries.items() if at <= self.now]:
             del self._retries[name]
             if name in self.pods:
@@ -198,10 +211,21 @@ class Cluster:
             self.cache.pass_to(self.now)
             plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
             self.cache.absorb(plan)
-            if plan.is_complete and not plan.admits:
+            if plan.is_complete and not plan.admits and not plan.evicts:
                 return released
+            for evict in plan.evicts:
+                self._evict(evict)
             released += [(name, admit) for admit in plan.admits if (name := self._release(admit))]
         raise Restless(f"{_ROUNDS} decisions in a row admitted something")
+
+    def _evict(self, evict: Evict) -> None:
+        """The apiserver, the kubelet and the job controller do at once what the Eviction API is asked for."""
+        self.evicted[evict.pod.name] = f"{evict.cause.value}: {evict.text}"
+        job = self.cache.jobs.get(evict.pod.owner.uid) if evict.pod.owner is not None else None
+        if job is not None and not job.ignores_disruption:
+            document = self.jobs[job.name]
+            self.put_job(job.name, {**document, "status": {**document["status"], "failed": job.failed + 1}})
+        self.drop_pod(evict.pod.name)
 
     def _release(self, admit: Admit) -> str:
         """Do what the executor does with an admission; return the pod's name, or nothing where it was refused."""
@@ -224,7 +248,10 @@ class Cluster:
         """
         cache = self._fresh().cache
         cache.pass_to(self.now)
-        more = [cache.pods[admit.workload.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
+        plan = decide(cache.snapshot(), limit=_UNLIMITED)
+        if plan.evicts:
+            raise ShortcutDiffers(f"a controller that starts now evicts {', '.join(e.pod.name for e in plan.evicts)}")
+        more = [cache.pods[admit.workload.uid].name for admit in plan.admits]
         if more and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
             raise ShortcutDiffers(f"a controller that starts now admits {', '.join(more)}")
         mine, theirs = self.cache.usage.by_queue, cache.usage.by_queue
@@ -239,6 +266,8 @@ class Cluster:
             mind.cache.put_node(decode_node(orjson.dumps(node)))
         for (kind, _), document in self.objects.items():
             mind.read(kind, document)
+        for job in self.jobs.values():
+            sinks.JobSink(mind.cache).upsert(decode_job(orjson.dumps(job)))
         for pod in self.pods.values():
             mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
         return mind
