@@ -37,6 +37,12 @@ _FALLS_BACK_TO_SOMETHING = Rule(
     f"fallbackAfter {_NOTHING_BEHIND}",
     field_path=".flavors",
 )
+_NO_TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
+_TIMES_OUT = Rule(
+    "!has(self.onReservationTimeout) || self.onReservationTimeout == 'Keep' || has(self.reservationTimeout)",
+    _NO_TIMEOUT,
+    field_path=".onReservationTimeout",
+)
 _SCHEDULED_FLAVORS = Rule(
     "!has(self.schedule) || self.schedule.all(w, !has(w.flavors) || w.flavors.all(f, "
     "has(self.flavors) && self.flavors.exists(own, own.name == f.name)))",
@@ -120,7 +126,9 @@ class FlavorFungibility(Model):
 class ClusterQueueSpec(Model):
     """Who may use how much."""
 
-    model_config = ConfigDict(json_schema_extra=rules(*_NEEDS_PARENT, _FALLS_BACK_TO_SOMETHING, _SCHEDULED_FLAVORS))
+    model_config = ConfigDict(
+        json_schema_extra=rules(*_NEEDS_PARENT, _FALLS_BACK_TO_SOMETHING, _TIMES_OUT, _SCHEDULED_FLAVORS)
+    )
 
     parent: Annotated[
         ObjectName | None,
@@ -186,6 +194,21 @@ class ClusterQueueSpec(Model):
             "retries. Default: false, only pods of Jobs whose podFailurePolicy ignores DisruptionTarget are."
         ),
     ] = False
+    reservation_timeout: Annotated[
+        DurationText | None,
+        Field(
+            description="For how long an admitted pod may be on no node before its condition says so, with the "
+            "scheduler's own message, and the room planned for it goes to others: such as 15m, at most 744h. It keeps "
+            "its quota. Left out: for ever."
+        ),
+    ] = None
+    on_reservation_timeout: Annotated[
+        Literal["Keep", "Evict"],
+        Field(
+            description="Keep (default): such a pod stays. Evict: it is evicted where its owner makes it anew at no "
+            "cost, and waits again. Only with reservationTimeout."
+        ),
+    ] = "Keep"
     schedule: Annotated[
         tuple[ScheduleWindow, ...],
         Field(
@@ -201,6 +224,12 @@ class ClusterQueueSpec(Model):
     def _windows_override_what_there_is(self) -> Self:
         quotas = {flavor.name: {resource.name for resource in flavor.resources} for flavor in self.flavors}
         refuse(faults_of_schedule(self.schedule, quotas))
+        return self
+
+    @model_validator(mode="after")
+    def _times_out(self) -> Self:
+        if self.on_reservation_timeout != "Keep" and self.reservation_timeout is None:
+            refuse([Fault(("onReservationTimeout",), self.on_reservation_timeout, _NO_TIMEOUT)])
         return self
 
     @model_validator(mode="after")

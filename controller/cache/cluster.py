@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from controller.cache.blocked import Blocked
@@ -18,6 +19,7 @@ from controller.cache.in_effect import QueuesInEffect
 from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
+from controller.cache.reservations import Reservations
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.core.backlog import Backlog
 from controller.core.decisions import Admit, Plan
@@ -58,6 +60,7 @@ class ClusterCache:
         self._assumed: dict[str, Admit] = {}
         self._rejections = Rejections()
         self.evictions = Evictions()
+        self.reservations = Reservations(self.queues.current)
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = Blocked()
@@ -108,15 +111,16 @@ class ClusterCache:
         self.now = now
         self.queues.pass_to(int(now))
         _ = self.cluster_queues
-        for uid in self._fallbacks.pass_to(now):
+        timers = (self._fallbacks.timers, self.reservations.timers)
+        for uid in chain.from_iterable(one.pass_to(now) for one in timers):
             self._refresh(uid)
-        return min(self.queues.next_change, self._fallbacks.next_change())
+        return min(self.queues.next_change, *(one.next_change() for one in timers))
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         if self._unstamped_moved:
             self._unstamped_moved = False
-            for uid in [*self._unstamped, *self._fallbacks.moved()]:
+            for uid in [*self._unstamped, *self._fallbacks.moved(), *self.reservations.moved(self.usage.charged)]:
                 self._refresh(uid)
         return Snapshot(
             cluster_queues=self.cluster_queues,
@@ -137,6 +141,7 @@ class ClusterCache:
             pods=self.pods,
             jobs=self.jobs,
             admitted=self.usage.charged,
+            overdue=self.reservations.overdue,
             evicting=self.evictions.all,
             evictions_left=self.evictions.left,
         )
@@ -247,18 +252,19 @@ class ClusterCache:
         if pod is not None and is_queued and uid not in self._assumed:
             moved = self._enqueue(pod)
         else:
-            self._fallbacks.forget(uid)
+            self._fallbacks.timers.set(uid, None)
             removed = self.backlog.remove(uid)
             moved = removed is not None
             if removed is not None:
                 self._leave(removed.kind)
         self.evictions.see(uid, pod)
+        self.reservations.see(uid, pod)
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
         if pod is not None and not is_queued:
             self._rejections.forget(uid)
-            if pod.said is not None and pod.said.status != "True":
+            if self.reasons.is_outdated(pod.said, is_overdue=uid in self.reservations.overdue):
                 self.reasons.released[uid] = None
         return moved or back != NOTHING
 
@@ -289,7 +295,8 @@ class ClusterCache:
     def _charge(self, pod: Pod) -> Charge | None:
         if is_unstamped(pod):
             self._unstamped.add(pod.uid)
-        return charge(pod, self._assumed.get(pod.uid), self._payer)
+        is_overdue = pod.uid in self.reservations.overdue
+        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))

@@ -31,13 +31,13 @@ def day_of(year: int, month: int, day: int) -> int:
     return _DAYS_PER_ERA * era + 365 * of_era + of_era // 4 - of_era // 100 + of_year - _EPOCH_FROM_MARCH_0000
 
 
-def utc_text(seconds: int) -> str:
-    """Return an instant, counted in seconds from 1970, as RFC 3339 in UTC, such as 2026-03-02T08:00:00Z."""
-    day, of_day = divmod(seconds, 86_400)
-    year, month, of_month = date_of(day)
-    return f"{year:04}-{month:02}-{of_month:02}T{of_day // 3600:02}:{of_day // 60 % 60:02}:{of_day % 60:02}Z"
-
-
 def weekday_of(day: int) -> int:
     """Return the day of the week, Sunday being 0, of a day counted from 1970-01-01."""
     return (day + 4) % 7
+
+
+def utc_text(instant: int) -> str:
+    """Write an instant, in seconds since 1970 UTC, as RFC 3339 has it: `2026-03-02T08:00:00Z`."""
+    day, second = divmod(instant, 86_400)
+    year, month, number = date_of(day)
+    return f"{year:04}-{month:02}-{number:02}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"

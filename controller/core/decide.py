@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
-from controller.core.draining import drains
+from controller.core.evictions import evictions
 from controller.core.ledger import Ledger
 from controller.core.placement import Placement, place
 from controller.core.queues import ClusterQueue, QueueingStrategy
@@ -65,7 +65,7 @@ class _Decision:
         return self._plan(is_complete=True)
 
     def _plan(self, *, is_complete: bool) -> Plan:
-        return Plan(tuple(self._admits), self._waits, is_complete, evicts=tuple(drains(self._snapshot)))
+        return Plan(tuple(self._admits), self._waits, is_complete, evicts=evictions(self._snapshot))
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""

@@ -65,6 +65,8 @@ class EvictionCause(StrEnum):
 
     DRAINED = "Drained"
     """Its queue, or one above it, has stopPolicy HoldAndDrain."""
+    RESERVATION_TIMEOUT = "ReservationTimeout"
+    """It was on no node for the reservationTimeout of its queue, which has onReservationTimeout Evict."""
 
 
 @dataclass(frozen=True, slots=True)

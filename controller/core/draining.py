@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controller.core.decisions import Evict, EvictionCause
 from controller.core.pods import Phase, Pod
 from controller.core.queues import StopPolicy
-from controller.core.returns import Verdict, may_return
+from controller.core.returns import Returns, Verdict
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import QueueKey
 
@@ -25,37 +24,22 @@ class Leaving:
     verdict: Verdict | None
 
 
-def drains(snapshot: Snapshot) -> Iterator[Evict]:
-    """Say which pods to evict now, as many as may be under way."""
-    left = snapshot.evictions_left
+def drains(snapshot: Snapshot, returns: Returns) -> Iterator[Evict]:
+    """Say which pods to evict for a drain."""
     for queue in _draining(snapshot):
-        for one in leaving(snapshot, queue):
-            if left <= 0:
-                return
-            if one.verdict is not None and one.verdict.may_return and one.pod.uid not in snapshot.evicting:
-                left -= 1
+        for one in leaving(snapshot, queue, returns):
+            if one.verdict is not None and one.verdict.may_return:
                 yield Evict(one.pod, EvictionCause.DRAINED, f"{one.by}; {one.verdict.why}")
 
 
-def leaving(snapshot: Snapshot, queue: str) -> Iterator[Leaving]:
+def leaving(snapshot: Snapshot, queue: str, returns: Returns) -> Iterator[Leaving]:
     """Tell of the pods charged to a cluster queue those that are to go, by its stopPolicy or their local queue's."""
     by = drained_by(snapshot, queue)
-    ending = _ending(snapshot, queue)
     for uid in snapshot.admitted.get(queue, ()):
         pod = snapshot.pods[uid]
         why = by or door_drained_by(snapshot, (pod.namespace, pod.queue or ""))
-        if not why or pod.phase not in _ADMITTED:
-            continue
-        if pod.is_terminating:
-            yield Leaving(pod, why, None)
-            continue
-        owner = pod.owner.uid if pod.owner is not None else ""
-        is_leaving = uid in snapshot.evicting
-        others = ending[owner] - 1 if is_leaving else ending[owner]
-        verdict = may_return(pod, snapshot.cluster_queues.get(queue), snapshot.jobs, ending=others)
-        if verdict.may_return and not is_leaving:
-            ending[owner] += 1
-        yield Leaving(pod, why, verdict)
+        if why and pod.phase in _ADMITTED:
+            yield Leaving(pod, why, None if pod.is_terminating else returns.verdict(pod, queue))
 
 
 def drained_by(snapshot: Snapshot, queue: str) -> str:
@@ -83,11 +67,3 @@ def _draining(snapshot: Snapshot) -> list[str]:
     }
     names.update(local.cluster_queue for local in snapshot.local_queues.values() if local.stop is drain)
     return sorted(names)
-
-
-def _ending(snapshot: Snapshot, queue: str) -> Counter[str]:
-    """Count by owner the queue's pods that are being evicted or deleted."""
-    pods = (snapshot.pods[uid] for uid in snapshot.admitted.get(queue, ()))
-    return Counter(
-        p.owner.uid for p in pods if p.owner is not None and (p.is_terminating or p.uid in snapshot.evicting)
-    )

@@ -50,7 +50,8 @@ class Pod:
     `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the pod; `policies` are those
     that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
     controlling one, `completion_index` that of a pod of an Indexed Job. `generation` 0: the apiserver sets none, so
-    the release patch tests `resource_version`.
+    the release patch tests `resource_version`. `admitted_at` is our stamp, in seconds since 1970 (0: none);
+    `unscheduled` is what kube-scheduler says of a pod that it has put onto no node.
     """
 
     uid: str
@@ -74,6 +75,8 @@ class Pod:
     outline: Outline = Outline()
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
+    admitted_at: float = 0.0
+    unscheduled: str = ""
     owner: Owner | None = None
     completion_index: int = 0
 

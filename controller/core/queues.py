@@ -42,6 +42,14 @@ class StopPolicy(StrEnum):
     """As Hold, and admitted pods that may be returned to their owners are."""
 
 
+class OnReservationTimeout(StrEnum):
+    """What becomes of a pod that was admitted and is on no node for too long."""
+
+    KEEP = "Keep"
+    EVICT = "Evict"
+    """It is returned to its owner, where that costs nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flavor:
     """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction."""
@@ -84,7 +92,8 @@ class ClusterQueue:
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
     and all those below it. `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them
-    anew, or though their Job counts them as failed while it has retries left.
+    anew, or though their Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod
+    may be on no node after its admission; None: for ever.
     """
 
     name: str
@@ -97,6 +106,8 @@ class ClusterQueue:
     stop: StopPolicy = StopPolicy.NONE
     allow_bare_pods: bool = False
     allow_job_retries: bool = False
+    reservation_timeout: int | None = None
+    on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,14 @@ a pod that nobody makes again, or a Job that comes nearer to failing. Every evic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue
+from controller.core.snapshot import Snapshot
 
 _REMAKING = frozenset({("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("", "ReplicationController")})
 """(API group, kind) of owners that make a pod anew for as long as they have too few of them."""
@@ -23,6 +25,38 @@ class Verdict:
 
     may_return: bool
     why: str
+
+
+class Returns:
+    """Verdicts on the pods of one world. What is taken counts against its Job's retries, like what is going already."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._ending: dict[str, Counter[str]] = {}
+        self._taken: Counter[str] = Counter()
+
+    def verdict(self, pod: Pod, queue: str) -> Verdict:
+        """Say whether a pod that is charged to this cluster queue may be returned."""
+        found = self._snapshot.cluster_queues.get(queue)
+        ending = 0
+        if found is not None and found.allow_job_retries and pod.owner is not None:
+            is_going = pod.uid in self._snapshot.evicting
+            ending = self._going(queue)[pod.owner.uid] + self._taken[pod.owner.uid] - is_going
+        return may_return(pod, found, self._snapshot.jobs, ending=ending)
+
+    def take(self, pod: Pod) -> None:
+        """Note that this pod is evicted too."""
+        if pod.owner is not None:
+            self._taken[pod.owner.uid] += 1
+
+    def _going(self, queue: str) -> Counter[str]:
+        """Count by owner the queue's pods that are being evicted or deleted."""
+        if queue not in self._ending:
+            pods = (self._snapshot.pods[uid] for uid in self._snapshot.admitted.get(queue, ()))
+            evicting = self._snapshot.evicting
+            owners = (p.owner.uid for p in pods if p.owner is not None and (p.is_terminating or p.uid in evicting))
+            self._ending[queue] = Counter(owners)
+        return self._ending[queue]
 
 
 def may_return(pod: Pod, queue: ClusterQueue | None, jobs: Mapping[str, Job], *, ending: int = 0) -> Verdict:

@@ -27,8 +27,8 @@ class Snapshot:
     node takes, and `room` what that leaves, sorted (None: the decision sorts it). `blocked` holds the classes that an
     earlier decision found blocked and that nothing has opened since, except that the nodes in `freed` have more room
     now. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each cluster queue is charged with.
-    `evicting` are pods whose eviction is under way or was refused a moment ago, `evictions_left` how many more may be
-    sent.
+    `overdue` are those that are on no node for too long. `evicting` are pods whose eviction is under way or was refused
+    a moment ago, `evictions_left` how many more may be sent.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -49,5 +49,6 @@ class Snapshot:
     pods: Mapping[str, Pod] = field(default_factory=dict)
     jobs: Mapping[str, Job] = field(default_factory=dict)
     admitted: Mapping[str, Collection[str]] = field(default_factory=dict)
+    overdue: Collection[str] = frozenset()
     evicting: Collection[str] = frozenset()
     evictions_left: int = 0

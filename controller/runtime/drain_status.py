@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from controller.cache.cluster import ClusterCache
 from controller.core.draining import Leaving, door_drained_by, drained_by, leaving
+from controller.core.returns import Returns
 from controller.core.workloads import QueueKey
 from controller.runtime.status import Finding
 
@@ -15,7 +16,8 @@ def queue_drain(cache: ClusterCache, name: str) -> Iterator[Finding]:
     """Tell of the drain of a ClusterQueue and those below it; nothing where neither it nor one above drains."""
     snapshot = cache.snapshot()
     if drained_by(snapshot, name):
-        yield _finding(cache, [one for below in cache.tree.below(name) for one in leaving(snapshot, below)])
+        returns = Returns(snapshot)
+        yield _finding(cache, [one for below in cache.tree.below(name) for one in leaving(snapshot, below, returns)])
 
 
 def local_queue_drain(cache: ClusterCache, key: QueueKey) -> Iterator[Finding]:
@@ -23,7 +25,7 @@ def local_queue_drain(cache: ClusterCache, key: QueueKey) -> Iterator[Finding]:
     snapshot = cache.snapshot()
     local = cache.local_queues.get(key)
     if local is not None and (door_drained_by(snapshot, key) or drained_by(snapshot, local.cluster_queue)):
-        pods = leaving(snapshot, local.cluster_queue)
+        pods = leaving(snapshot, local.cluster_queue, Returns(snapshot))
         yield _finding(cache, [one for one in pods if (one.pod.namespace, one.pod.queue or "") == key])
 
 

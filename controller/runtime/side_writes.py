@@ -10,10 +10,12 @@ from collections.abc import Awaitable
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.reasons import RESERVED
 from controller.core.decisions import Evict, Wait
 from controller.core.keys import CONDITION
 from controller.core.pods import Phase, Pod, Said
 from controller.core.reasons import Reason
+from controller.core.reservations import overdue_text
 from controller.core.wording import describe
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
@@ -102,7 +104,7 @@ class ConditionLane:
             del self._cache.reasons.released[uid]
             pod = self._cache.pods.get(uid)
             if pod is not None and not pod.is_finished and not pod.is_terminating:
-                return pod, _released(pod, now)
+                return pod, self._released(pod, now)
         while (uid_due := self._cache.reasons.next_queued(now)) is not None:
             waiting = self._waiting(uid_due, now)
             if waiting is not None:
@@ -118,6 +120,13 @@ class ConditionLane:
         if wait.reason is Reason.PENDING or _says(pod.said, wait, message):
             return None
         return pod, _condition(pod.said, "False", wait.reason.value, message, now)
+
+    def _released(self, pod: Pod, now: float) -> dict[str, Any]:
+        queue = self._cache.cluster_queues.get(pod.cluster_queue or "")
+        if queue is not None and pod.uid in self._cache.reservations.overdue:
+            text = overdue_text(pod, queue)[:_MESSAGE_ROOM]
+            return _condition(pod.said, "True", RESERVED, text[0].upper() + text[1:], now)
+        return _released(pod, now)
 
     async def _write(self, pod: Pod, condition: dict[str, Any]) -> None:
         # strategic: a merge patch would wipe the scheduler's conditions; the uid guards against a namesake

@@ -57,6 +57,7 @@ class Step(Objects, forbid_unknown_fields=True, rename="camel", kw_only=True):
     delete: list[str] | UnsetType = UNSET
     open_gate: list[str] | UnsetType = UNSET
     bind: dict[str, str] | UnsetType = UNSET
+    unschedulable: dict[str, str] | UnsetType = UNSET
     cordon: list[str] | UnsetType = UNSET
     uncordon: list[str] | UnsetType = UNSET
     not_ready: list[str] | UnsetType = UNSET

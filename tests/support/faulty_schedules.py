@@ -15,6 +15,7 @@ CRON = (
 DURATION = 'must be a duration in hours, minutes and seconds, such as "8h", "90m" or "1h30m"'
 RANGE = "must be more than 0s and at most 744h (31 days)"
 BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
+TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
 ZONE = 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"'
 
 
@@ -77,6 +78,18 @@ SCHEDULES: tuple[Faulty, ...] = (
     *(_duration(text, RANGE) for text in ("0s", "0h0m", "744h1s", "99999h")),
     *map(_zone, ("", "+01:00", "Local")),
     _zone("Europe/Bern", '"string": unknown time zone Europe/Bern evaluating rule:'),
+    Faulty(
+        "an eviction of reservations that are never overdue",
+        cluster_queue(onReservationTimeout="Evict"),
+        f'spec.onReservationTimeout: "Evict": {TIMEOUT}',
+        f"spec.onReservationTimeout: Invalid value: {TIMEOUT}",
+    ),
+    Faulty(
+        "a reservation timeout that is none",
+        cluster_queue(reservationTimeout="0s"),
+        f'spec.reservationTimeout: "0s": {RANGE}',
+        f'spec.reservationTimeout: Invalid value: "0s": {RANGE}',
+    ),
     Faulty(
         "a wait before falling back that is none",
         cluster_queue(flavors=[{**quotas(), "fallbackAfter": "soon"}, quotas("on-demand")]),
