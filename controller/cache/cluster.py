@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from controller.cache.blocked import Blocked
+from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.policy_book import PolicyBook
@@ -52,6 +53,7 @@ class ClusterCache:
         self.usage = Usage()
         self.reasons = Reasons()
         self.policies = PolicyBook()
+        self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
         self._rejections = Rejections()
         self._unstamped: set[str] = set()
@@ -103,8 +105,9 @@ class ClusterCache:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
         self.now = now
         self.queues.pass_to(int(now))
-        _ = self.cluster_queues
-        return self.queues.next_change
+        world = World(self.cluster_queues, self.tree, self.flavors)
+        self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
+        return min(self.queues.next_change, self.budgets.next_change)
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
@@ -128,6 +131,7 @@ class ClusterCache:
             now=self.now,
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
+            budgets=self.budgets.used_up,
         )
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
@@ -243,11 +247,12 @@ class ClusterCache:
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
+        is_metered = self.budgets.note(uid, pod, self.usage.charge_of(uid))
         if pod is not None and not is_queued:
             self._rejections.forget(uid)
             if pod.said is not None and pod.said.status != "True":
                 self.reasons.released[uid] = None
-        return moved or back != NOTHING
+        return moved or is_metered or back != NOTHING
 
     def _enqueue(self, pod: Pod) -> bool:
         hold = pod.hold or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
@@ -331,6 +336,7 @@ class ClusterCache:
     def set_flavor(self, name: str, flavor: Flavor | None) -> None:
         """Take in a flavor, or forget it."""
         _set(self.flavors, name, flavor)
+        self.budgets.rules_changed()
         self._reindex()
         self.reopen_all()
 
@@ -341,6 +347,7 @@ class ClusterCache:
         self.queues.put(name, queue, variation)
         _set(self.faulty_queues, name, fault)
         self._tree = None
+        self.budgets.rules_changed()
         self._rules_changed()
 
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:

@@ -12,7 +12,9 @@ from controller.api.nodes import LabelSelector as WrittenSelector
 from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
+from controller.cache.budget_objects import to_budget
 from controller.core.amounts import supply_amount, supply_amounts
+from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
 from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
@@ -44,6 +46,7 @@ def to_flavor(written: ResourceFlavor) -> Flavor:
         ),
         mode=CapacityMode(spec.capacity.mode),
         static=supply_amounts(spec.capacity.static or {}),
+        price={resource: read_price(text) for resource, text in (spec.price or {}).items()},
     )
 
 
@@ -59,6 +62,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
+        budgets=tuple(map(to_budget, spec.budgets)),
     )
 
 

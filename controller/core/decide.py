@@ -26,8 +26,8 @@ _Head = tuple[OrderKey, int, WorkloadClass]
 _Line = tuple[ClusterQueue, list[_Head]]
 """A cluster queue and the heap of its classes' heads."""
 
-_Turn = tuple[OrderKey, str]
-"""Of a line: its head's place in the order, the cluster queue's name."""
+_Turn = tuple[bool, OrderKey, str]
+"""Of a line: whether a budget sends it behind all others, its head's place in the order, the cluster queue's name."""
 
 
 def decide(snapshot: Snapshot, *, limit: int) -> Plan:
@@ -55,12 +55,12 @@ class _Decision:
                 self._lines.setdefault(queue.name, (queue, []))[1].append((run[0].order, 0, kind))
         for _, heads in self._lines.values():
             heapify(heads)
-        self._turns = [(heads[0][0], name) for name, (_, heads) in self._lines.items()]
+        self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items()]
         heapify(self._turns)
         while self._turns:
             if len(self._admits) >= self._limit:
                 return self._plan(is_complete=False)
-            self._take(heappop(self._turns)[1])
+            self._take(heappop(self._turns)[2])
         return self._plan(is_complete=True)
 
     def _plan(self, *, is_complete: bool) -> Plan:
@@ -112,7 +112,10 @@ class _Decision:
                 self._close(queue, heads)
                 return
         if heads:
-            heappush(self._turns, (heads[0][0], name))
+            heappush(self._turns, self._turn(name, heads))
+
+    def _turn(self, name: str, heads: list[_Head]) -> _Turn:
+        return self._snapshot.budgets.is_behind(self._snapshot.tree, name), heads[0][0], name
 
     def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placement | Wait:
         if kind.hold is not None:

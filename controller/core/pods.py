@@ -50,7 +50,8 @@ class Pod:
     `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the pod; `policies` are those
     that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
     controlling one, `completion_index` that of a pod of an Indexed Job. `generation` 0: the apiserver sets none, so
-    the release patch tests `resource_version`.
+    the release patch tests `resource_version`. `started` and `ended` are as its node reports them, in seconds since
+    1970; 0: it does not say.
     """
 
     uid: str
@@ -76,6 +77,8 @@ class Pod:
     policies: tuple[str, ...] = ()
     owner: Owner | None = None
     completion_index: int = 0
+    started: int = 0
+    ended: int = 0
 
     @property
     def key(self) -> str:

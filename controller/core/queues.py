@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from controller.core.budgets import Budget
 from controller.core.labels import LabelSelector, Requirement
 from controller.core.taints import Toleration
 
@@ -42,7 +43,10 @@ class StopPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flavor:
-    """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction."""
+    """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction.
+
+    `price`: of an hour of each resource's `budgets.price_unit`, in billionths.
+    """
 
     name: str
     node_labels: tuple[tuple[str, str], ...] = ()
@@ -50,6 +54,7 @@ class Flavor:
     tolerations: tuple[Toleration, ...] = ()
     mode: CapacityMode = CapacityMode.NODES
     static: Mapping[str, int] = field(default_factory=dict)
+    price: Mapping[str, int] = field(default_factory=dict)
 
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Say whether a node with these labels is of this flavor, overlaps aside."""
@@ -79,7 +84,7 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it.
+    and all those below it; so are `budgets`.
     """
 
     name: str
@@ -90,6 +95,7 @@ class ClusterQueue:
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
+    budgets: tuple[Budget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

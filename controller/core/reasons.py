@@ -38,6 +38,8 @@ class Reason(StrEnum):
     """The apiserver or its admission refused the release patch; it is tried again."""
     PENDING = "Pending"
     """Not yet looked at."""
+    BUDGET_EXHAUSTED = "BudgetExhausted"
+    """A budget of the cluster queue, or of one above it, is used up for its period."""
 
 
 QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT})

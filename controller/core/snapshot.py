@@ -13,6 +13,7 @@ from controller.core.nodes import NodeIndex
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.room import Room
+from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 
@@ -42,3 +43,4 @@ class Snapshot:
     now: float = 0.0
     blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
     freed: frozenset[str] = frozenset()
+    budgets: UsedUpBudgets = NOTHING_USED_UP

@@ -37,6 +37,7 @@ from controller.core.workloads import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode_owners import completion_index, controlling_owner
+from controller.kube.decode_runs import ended, started
 from controller.kube.errors import UnreadableObject
 
 _REMEMBERED = 10_000
@@ -84,6 +85,7 @@ class PodDecoder:
         labels = meta.labels or {}
         constraints, outline, pinned = self._place(spec)
         requests, hold = self._demand(pod)
+        is_finished = status.phase in _ENDED
         return Pod(
             uid=meta.uid,
             namespace=meta.namespace,
@@ -96,7 +98,7 @@ class PodDecoder:
             priority=spec.priority or 0,
             created=epoch(meta.creation_timestamp),
             node=spec.node_name or None,
-            is_finished=status.phase in _ENDED,
+            is_finished=is_finished,
             is_terminating=meta.deletion_timestamp is not None,
             cluster_queue=labels.get(CLUSTER_QUEUE),
             flavor=labels.get(FLAVOR),
@@ -105,6 +107,8 @@ class PodDecoder:
             hold=hold or (_CLAIMS if _has_claims(spec) else None),
             outline=outline,
             has_annotations=meta.annotations is not None,
+            started=started(status),
+            ended=ended(status, is_over=is_finished, is_terminating=meta.deletion_timestamp is not None),
             owner=self._owner(meta.owner_references),
             completion_index=completion_index(labels, meta.annotations),
             policies=self._carried(meta.namespace, meta.annotations[POLICIES])

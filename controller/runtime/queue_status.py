@@ -16,6 +16,7 @@ from controller.core.quota_tree import Column
 from controller.core.windows import Outlook
 from controller.core.wording import first_few
 from controller.kube.clock import rfc3339
+from controller.runtime.budget_status import budgets_status, used_up
 from controller.runtime.status import Finding, Status, conditions
 
 
@@ -31,7 +32,10 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
         "limitsUsage": [] if queue is None else _limits_usage(cache, queue),
         "schedule": _schedule(cache.queues.outlook_of(name)),
-        "conditions": conditions(entry, [_is_active(cache, entry, queue), *_over_quota(cache, queue)], now),
+        **budgets_status(cache, entry, queue),
+        "conditions": conditions(
+            entry, [_is_active(cache, entry, queue), *_over_quota(cache, queue), *used_up(cache, queue)], now
+        ),
     }
 
 
@@ -125,6 +129,9 @@ def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) ->
     if stopped:
         text = f"ClusterQueue {stopped[0]}, above it, has stopPolicy {cache.cluster_queues[stopped[0]].stop}"
         return ("Active", False, "ParentStopped", text)
+    closing = cache.budgets.used_up.closing(cache.tree, queue.name)
+    if closing is not None:
+        return ("Active", False, "BudgetExhausted", closing.sentence)
     children = cache.tree.children(queue.name)
     if children:
         return ("Active", True, "Ready", f"Shares quota among the queues below it: {first_few(children)}")

@@ -19,7 +19,11 @@ from controller.core.queues import CapacityMode, Flavor, LocalQueue, StopPolicy
 from controller.core.reasons import Reason
 from controller.kube.clock import rfc3339
 
-_CLOSED = {Reason.QUEUE_STOPPED: "ClusterQueueStopped", Reason.NAMESPACE_NOT_SELECTED: "NamespaceNotSelected"}
+_CLOSED = {
+    Reason.QUEUE_STOPPED: "ClusterQueueStopped",
+    Reason.NAMESPACE_NOT_SELECTED: "NamespaceNotSelected",
+    Reason.BUDGET_EXHAUSTED: "BudgetExhausted",
+}
 
 Status = dict[str, Any]
 Finding = tuple[str, bool, str, str]

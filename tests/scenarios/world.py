@@ -23,6 +23,7 @@ from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
+from controller.runtime.queue_status import cluster_queue_status
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
 
@@ -104,7 +105,8 @@ class Cluster:
         metadata = {**document["metadata"], "uid": key, "generation": 1}
         if former is not None:
             metadata["generation"] = former["metadata"]["generation"] + 1
-        self.objects[kind, key] = {**document, "metadata": metadata}
+        status = {} if former is None else former.get("status", {})
+        self.objects[kind, key] = {**document, "metadata": metadata, "status": status}
         return self._mind.read(kind, self.objects[kind, key]).entry.fault
 
     def drop_object(self, kind: str, key: str) -> None:
@@ -170,6 +172,7 @@ class Cluster:
         more = [name for name, _ in self._decide_to_rest()]
         if more:
             raise ShortcutDiffers(f"a look at everything admits {', '.join(more)}; the incremental decision did not")
+        self._write_statuses()
         self._compare_with_restarted()
         return released
 
@@ -177,6 +180,15 @@ class Cluster:
         """Who waits, by name, and why."""
         backlog = {name: self.cache.backlog.get(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
         return {name: self.cache.reasons.of(one.kind) for name, one in backlog.items() if one is not None}
+
+    def _write_statuses(self) -> None:
+        """A controller that starts counts budgets on from what the statuses say, so they are written as they are."""
+        for (kind, key), document in self.objects.items():
+            if kind == "ClusterQueue":
+                entry = self.written.cluster_queues["", key]
+                status = {**document.get("status", {}), **cluster_queue_status(self.cache, entry, self.now)}
+                self.objects[kind, key] = {**document, "status": status}
+                self._mind.read(kind, self.objects[kind, key])
 
     def _look_anew(self) -> None:
         self._looked_at = self.now

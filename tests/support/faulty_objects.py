@@ -1,8 +1,4 @@
-"""Objects that break one rule each, with what is said of it.
-
-One table, read twice: by the unit tests of the models and by the integration tests of the CRDs, so that the apiserver
-and Python cannot come to disagree about what is legal.
-"""
+"""Objects that break one rule each, with what is said of it: the same to the tests of the models and of the CRDs."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from typing import Any
 
 from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import LABEL_VALUE, Faulty
+from tests.support.faulty_budgets import BUDGETS
 from tests.support.faulty_policies import POLICIES
 from tests.support.faulty_schedules import SCHEDULES
 from tests.support.faulty_scheduling import SCHEDULING
@@ -394,6 +391,7 @@ FAULTY: tuple[Faulty, ...] = (
         'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold"',
     ),
     *SCHEDULES,
+    *BUDGETS,
     *POLICIES,
     *SCHEDULING,
 )
