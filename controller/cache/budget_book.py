@@ -103,6 +103,7 @@ class BudgetBook:
         self.next_change = FOR_EVER
         self._is_stale = True
         self._world = World({}, QuotaTree({}), {})
+        self._rests_on: object = None
         self._tallies: dict[BudgetKey, tuple[Budget, Tally]] = {}
         self._judged: dict[BudgetKey, _Judgement] = {}
         self._remembered: dict[BudgetKey, Remembered] = {}
@@ -143,21 +144,35 @@ class BudgetBook:
         for uid, run in self._noted.items():
             moved.update(self._move(uid, run, now))
         self._noted.clear()
-        if self._is_stale:
-            self._set_up(now, world, pods)
-        if self._is_stale or now >= self.next_change:
+        is_new = self._is_stale and self._take_in(world)
+        if is_new:
+            self._set_up(now, pods)
+        if is_new or now >= self.next_change:
             moved = set(self._tallies)
-        self._is_stale = False
         self._judge(moved, now)
 
-    def _set_up(self, now: int, world: World, pods: Iterable[tuple[str, Pod, Charge | None]]) -> None:
+    def _take_in(self, world: World) -> bool:
+        """Keep what budgets rest on as it is now; say whether it is not what it was."""
+        self._is_stale = False
+        rests_on = (
+            {name: (queue.parent, queue.budgets) for name, queue in world.queues.items()},
+            {name: flavor.price for name, flavor in world.flavors.items()},
+            dict(world.tree.faults),
+        )
+        if rests_on == self._rests_on:
+            self._remembered.clear()
+            return False
+        self._rests_on = rests_on
+        # a copy: what happens until the next time is still counted by these
+        self._world = World(dict(world.queues), world.tree, dict(world.flavors))
+        return True
+
+    def _set_up(self, now: int, pods: Iterable[tuple[str, Pod, Charge | None]]) -> None:
         """Settle what was used so far, and count on from there by the rules as they are now."""
         for key, (budget, tally) in self._tallies.items():
             tally.pass_to(now)
             self._remembered[key] = Remembered(budget.key, tally.memory(now))
-        # what happens until the next time is still counted by these
-        self._world = World(dict(world.queues), world.tree, dict(world.flavors))
-        budgets = {(queue.name, one.name): one for queue in world.queues.values() for one in queue.budgets}
+        budgets = {(queue.name, one.name): one for queue in self._world.queues.values() for one in queue.budgets}
         self._tallies = {key: (one, Tally(one.period, now, self._memory(key, one))) for key, one in budgets.items()}
         self._remembered.clear()
         self._judged.clear()

@@ -75,7 +75,10 @@ class CalendarPeriod:
 
 @dataclass(frozen=True, slots=True)
 class SlidingPeriod:
-    """The last `seconds`, and what of a slice lies before them: never less than was asked for."""
+    """The last `seconds` in whole slices, beside the one that it is now: never less than was asked for.
+
+    So the oldest slice falls out when a new one begins, and at no other time.
+    """
 
     seconds: int
 
@@ -102,7 +105,7 @@ class SlidingPeriod:
 
     def oldest(self, now: int) -> int:
         """Return the start of the oldest slice that counts at `now`."""
-        return self.slice_of(now - self.seconds)[0]
+        return self.slice_of(now)[0] - -(-self.seconds // self._length) * self._length
 
 
 Period = CalendarPeriod | SlidingPeriod
