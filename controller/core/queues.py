@@ -98,8 +98,8 @@ class ClusterQueue:
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
     and all those below it; so are `budgets`. `stop_note` says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
-    Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node after
-    its admission; None: for ever.
+    Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
+    after its admission; None: for ever.
     """
 
     name: str
