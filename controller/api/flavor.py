@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, StrictStr, model_validator
 
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, active
 from controller.api.nodes import NodeRequirement, Toleration
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules
+from controller.api.schedule import DurationText
 from controller.api.values import Labels, ReportedResources, Resources
 
 _ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
-_WANTED = "must be given when mode is Static"
-_UNWANTED = "must be left out unless mode is Static"
+PROVISION_TIMEOUT: Final = "15m"
+COOL_DOWN: Final = "30m"
+
+_MODE_OF = {"static": "Static", "max": "Autoscaled"}
+"""Sums, and the mode that they belong to."""
+_OF_AUTOSCALED = ("provisionTimeout", "coolDown")
+
+
+def _wanted(mode: str) -> str:
+    return f"must be given when mode is {mode}"
+
+
+def _unwanted(mode: str) -> str:
+    return f"must be left out unless mode is {mode}"
+
+
+def _only_with(field: str, mode: str) -> Rule:
+    return Rule(
+        f"self.mode == '{mode}' || !has(self.{field})",
+        f"{field} {_unwanted(mode)}",
+        f"'mode is \"' + self.mode + '\": {field} {_unwanted(mode)}'",
+        field_path=f".{field}",
+    )
 
 
 class Capacity(Model):
@@ -21,35 +43,70 @@ class Capacity(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            Rule("self.mode != 'Static' || has(self.static)", f"static {_WANTED}", field_path=".static"),
-            Rule(
-                "self.mode == 'Static' || !has(self.static)",
-                f"static {_UNWANTED}",
-                f"'mode is \"' + self.mode + '\": static {_UNWANTED}'",
-                field_path=".static",
+            *(
+                Rule(f"self.mode != '{mode}' || has(self.{field})", f"{field} {_wanted(mode)}", field_path=f".{field}")
+                for field, mode in _MODE_OF.items()
             ),
+            *(_only_with(field, mode) for field, mode in _MODE_OF.items()),
+            *(_only_with(field, "Autoscaled") for field in _OF_AUTOSCALED),
         )
     )
 
     mode: Annotated[
-        Literal["Nodes", "Static"],
+        Literal["Nodes", "Autoscaled", "Static"],
         Field(
             description="Nodes (default): a workload is admitted only when its pods fit, node by node, on Ready and "
-            "schedulable nodes beside everything else that runs there. Static: by the sums in static alone, "
-            "whatever nodes there are now."
+            "schedulable nodes beside everything else that runs there. Autoscaled: by the sums in max, since nodes "
+            "will come; while they do not, the flavor is dry. Static: by the sums in static alone, whatever nodes "
+            "there are now."
         ),
     ] = "Nodes"
     static: Annotated[
         Resources | None,
         Field(description="The amount of each resource there is; given exactly when mode is Static."),
     ] = None
+    max: Annotated[
+        Resources | None,
+        Field(
+            description="The most of each resource that nodes may come to; given exactly when mode is Autoscaled. What "
+            "admitted pods of all queues ask for stays within it."
+        ),
+    ] = None
+    provision_timeout: Annotated[
+        DurationText | None,
+        Field(
+            description="For how long pods may be Unschedulable until the flavor is dry: it is not tried, and the pods "
+            "are returned where their owner makes them anew at no cost. Only in mode Autoscaled. Default: 15m."
+        ),
+    ] = None
+    cool_down: Annotated[
+        DurationText | None,
+        Field(description="For how long a dry flavor is not tried. Only in mode Autoscaled. Default: 30m."),
+    ] = None
 
     @model_validator(mode="after")
-    def _static_goes_with_its_mode(self) -> Self:
-        if self.mode == "Static" and self.static is None:
-            refuse([Fault(("static",), None, _WANTED)])
-        if self.mode != "Static" and self.static is not None:
-            refuse([Fault(("static",), self.static, _UNWANTED)])
+    def _goes_with_its_mode(self) -> Self:
+        given = {
+            "static": self.static,
+            "max": self.max,
+            "provisionTimeout": self.provision_timeout,
+            "coolDown": self.cool_down,
+        }
+        modes = {**_MODE_OF, **dict.fromkeys(_OF_AUTOSCALED, "Autoscaled")}
+        refuse(
+            [
+                *(
+                    Fault((field,), None, _wanted(m))
+                    for field, m in _MODE_OF.items()
+                    if m == self.mode and not given[field]
+                ),
+                *(
+                    Fault((f,), v, _unwanted(modes[f]))
+                    for f, v in given.items()
+                    if v is not None and modes[f] != self.mode
+                ),
+            ]
+        )
         return self
 
 
@@ -92,16 +149,23 @@ class ResourceFlavorStatus(Status):
     nodes: Annotated[Count, Field(description="How many nodes are of the flavor.")] = 0
     allocatable: Annotated[
         ReportedResources,
-        Field(description="What its nodes offer, summed by resource."),
+        Field(description="What its nodes offer, summed by resource; what they may come to in mode Autoscaled."),
     ] = Field(default_factory=dict)
     used: Annotated[
         ReportedResources,
-        Field(description="What pods on its nodes take, queued by Penstock or not."),
+        Field(
+            description="What pods on its nodes take, queued by Penstock or not; in the other modes what is admitted."
+        ),
     ] = Field(default_factory=dict)
     free: Annotated[
         ReportedResources,
         Field(description="What is left: allocatable without used."),
     ] = Field(default_factory=dict)
+    dry_until: Annotated[
+        StrictStr | None,
+        Field(description="Until when the flavor is, or was, dry: no node came. Absent where it never was."),
+        SchemaKeys(format="date-time"),
+    ] = None
     conditions: Conditions = ()
 
 
@@ -117,6 +181,7 @@ class ResourceFlavor(Resource):
             Column("Mode", ".spec.capacity.mode", "string", "How the room of the flavor is known"),
             Column("Nodes", ".status.nodes", "integer", "Nodes of the flavor"),
             Column("CPU-Free", ".status.free.cpu", "string", "Free cpu on its nodes"),
+            Column("Dry-Until", ".status.dryUntil", "string", "Until when it is not tried", priority=1),
             Column("Memory-Free", ".status.free.memory", "string", "Free memory on its nodes", priority=1),
             active("Whether pods can be given this flavor"),
             AGE,

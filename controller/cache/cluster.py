@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TypeVar
 
 from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge, is_unstamped, likely_payer
+from controller.cache.clocks import Clocks
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.places import hands_of
 from controller.cache.policy_book import PolicyBook
-from controller.cache.reservations import Reservations
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
@@ -25,7 +24,7 @@ from controller.core.effective import FIXED, Variation, live_capacity
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod, is_older
-from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
+from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
@@ -53,13 +52,13 @@ class ClusterCache:
         self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
         self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues)
+        self.clocks = Clocks(self._waiting.fallbacks, self.queues.current, self.flavors)
         self.backlog = self._waiting.backlog
         self.reasons = self._waiting.reasons
         self.places = self._waiting.places
         self.usage = Usage()
         self.policies = PolicyBook()
         self.evictions = Evictions()
-        self.reservations = Reservations(self.queues.current)
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked
@@ -110,24 +109,21 @@ class ClusterCache:
         self.now = now
         self.queues.pass_to(int(now))
         world = World(self.cluster_queues, self.tree, self.flavors)
-        timers = (self._waiting.fallbacks.timers, self.reservations.timers)
-        for uid in chain.from_iterable(one.pass_to(now) for one in timers):
+        due, is_flavor_changed = self.clocks.pass_to(now, self.pods)
+        for uid in due:
             self._refresh(uid)
+        if is_flavor_changed:
+            self.reopen_all()
         self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
         again_at = self._waiting.gangs.pass_to(now)
         self._waiting.settle(now)
-        changes = (self.queues.next_change, self.budgets.next_change, again_at)
-        return min(*changes, *(one.next_change() for one in timers))
+        return min(self.queues.next_change, self.budgets.next_change, self.clocks.next_change(), again_at)
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         if self._unstamped_moved:
             self._unstamped_moved = False
-            for uid in [
-                *self._unstamped,
-                *self._waiting.fallbacks.moved(),
-                *self.reservations.moved(self.usage.charged),
-            ]:
+            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
                 self._refresh(uid)
         self._waiting.settle(self.now)
         return Snapshot(
@@ -150,7 +146,9 @@ class ClusterCache:
             pods=self.pods,
             jobs=self.jobs,
             admitted=self.usage.charged,
-            overdue=self.reservations.overdue,
+            overdue=self.clocks.reservations.overdue,
+            dry=self.clocks.stock_outs.dry,
+            unprovided=self.clocks.stock_outs.unprovided,
             evicting=self.evictions.all,
             evictions_left=self.evictions.left,
         )
@@ -260,14 +258,14 @@ class ClusterCache:
         pod = self.pods.get(uid)
         moved = self._waiting.see(uid, pod)
         self.evictions.see(uid, pod)
-        self.reservations.see(uid, pod)
+        self.clocks.see(uid, pod)
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
         is_metered = self.budgets.note(uid, pod, self.usage.charge_of(uid))
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
-            if self.reasons.is_outdated(pod.said, is_overdue=uid in self.reservations.overdue):
+            if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
                 self.reasons.released[uid] = None
         return moved or is_metered or back != NOTHING
 
@@ -282,7 +280,7 @@ class ClusterCache:
     def _charge(self, pod: Pod) -> Charge | None:
         if is_unstamped(pod):
             self._unstamped.add(pod.uid)
-        is_overdue = pod.uid in self.reservations.overdue
+        is_overdue = pod.uid in self.clocks.reservations.overdue
         return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
@@ -301,7 +299,7 @@ class ClusterCache:
                     kinds = self.backlog.classes(key)
                     self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage.in_tree)
         flavor = self.flavors.get(back.flavor)
-        if flavor is not None and flavor.mode is CapacityMode.STATIC:
+        if flavor is not None and flavor.is_summed:
             for queue in self.cluster_queues.values():
                 if any(quota.flavor == flavor.name for quota in queue.flavors):
                     self._reopen(queue.name)

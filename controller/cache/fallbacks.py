@@ -32,6 +32,11 @@ class Fallbacks:
         self.timers.set(pod.uid, None if following is None else pod.created + following)
         return reached
 
+    def see(self, uid: str) -> None:
+        """Drop the timer of a pod that waits no more."""
+        if uid not in self._backlog:
+            self.timers.set(uid, None)
+
     def moved(self) -> list[str]:
         """Return the queued pods whose queue has other steps than when they were looked at."""
         known = {key: self._steps.pop(key, ()) for key in self._backlog.queues()}

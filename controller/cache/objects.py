@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
-from controller.api.flavor import ResourceFlavor
+from controller.api.flavor import COOL_DOWN, PROVISION_TIMEOUT, ResourceFlavor
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
 from controller.api.schedule import OverriddenQuota, ScheduleWindow
@@ -17,6 +18,7 @@ from controller.cache.budget_objects import to_budget
 from controller.core.amounts import supply_amount, supply_amounts
 from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
+from controller.core.decisions import DrySpell
 from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
 from controller.core.keys import HELD
@@ -35,11 +37,13 @@ from controller.core.queues import (
 from controller.core.shares import Amount, parse_share
 from controller.core.taints import Toleration
 from controller.core.windows import Window
+from controller.kube.clock import epoch
 
 
 def to_flavor(written: ResourceFlavor) -> Flavor:
     """Return the flavor as the decision reads it."""
     spec = written.spec
+    is_autoscaled = spec.capacity.mode == "Autoscaled"
     return Flavor(
         name=written.metadata.name,
         node_labels=tuple(sorted(spec.node_labels.items())),
@@ -48,9 +52,21 @@ def to_flavor(written: ResourceFlavor) -> Flavor:
             Toleration(t.key, t.operator, t.value, t.effect, t.toleration_seconds) for t in spec.tolerations
         ),
         mode=CapacityMode(spec.capacity.mode),
-        static=supply_amounts(spec.capacity.static or {}),
+        sums=supply_amounts(spec.capacity.static or spec.capacity.max or {}),
         price={resource: read_price(text) for resource, text in (spec.price or {}).items()},
+        provision_timeout=parse_duration(spec.capacity.provision_timeout or PROVISION_TIMEOUT) if is_autoscaled else 0,
+        cool_down=parse_duration(spec.capacity.cool_down or COOL_DOWN) if is_autoscaled else 0,
     )
+
+
+def to_dry_spell(status: Mapping[str, Any]) -> DrySpell | None:
+    """Return what the status of a flavor says of its latest dry spell; None where it says nothing, or nonsense."""
+    try:
+        until = epoch(status.get("dryUntil"))
+    except (ValueError, TypeError, OverflowError):
+        return None
+    said = (c.get("message") for c in status.get("conditions") or () if isinstance(c, dict) and c.get("type") == "Dry")
+    return DrySpell(until, str(next(said, None) or "its nodes did not come")) if until else None
 
 
 def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:

@@ -12,7 +12,7 @@ from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.cache.budget_objects import read_sums
 from controller.cache.cluster import ClusterCache
-from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue, to_variation
+from controller.cache.objects import to_cluster_queue, to_dry_spell, to_flavor, to_local_queue, to_variation
 from controller.cache.pod_policies import to_policy
 from controller.cache.written import Entry, Key, Read, Written
 from controller.core.nodes import Node
@@ -143,6 +143,8 @@ def flavor_sink(cache: ClusterCache, written: Written) -> ObjectSink:
 
     def put(key: Key, read: Read | None) -> None:
         model = read.model if read is not None else None
+        if read is not None:
+            cache.clocks.stock_outs.restore(key[1], to_dry_spell(read.entry.status))
         cache.set_flavor(key[1], to_flavor(model) if isinstance(model, ResourceFlavor) else None)
 
     return ObjectSink(written.flavors, put)

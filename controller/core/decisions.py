@@ -71,6 +71,8 @@ class EvictionCause(StrEnum):
     """Its queue, or one above it, has stopPolicy HoldAndDrain."""
     RESERVATION_TIMEOUT = "ReservationTimeout"
     """It was on no node for the reservationTimeout of its queue, which has onReservationTimeout Evict."""
+    FLAVOR_DRY = "FlavorDry"
+    """No node came for it, nor for others, within the provisionTimeout of its flavor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,14 @@ class Evict:
 
     pod: Pod
     cause: EvictionCause
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrySpell:
+    """A flavor's nodes did not come: nothing is sent there until `until`, epoch seconds. `text` says what happened."""
+
+    until: float
     text: str
 
 

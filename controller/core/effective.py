@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from controller.core.nodes import NodeIndex
-from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota, StopPolicy
+from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, StopPolicy
 from controller.core.shares import Amount, Share, amounts_of
 from controller.core.windows import FOR_EVER, Window
 
@@ -65,11 +65,11 @@ class Capacity:
 
 
 def live_capacity(flavor: Flavor | None, nodes: NodeIndex, now: int) -> Capacity:
-    """Return what shares of a flavor are taken of: its nodes, cordoned or not, or its static sums; None has nothing."""
+    """Return what shares of a flavor are taken of: its nodes, cordoned or not, or its sums; None has nothing."""
     if flavor is None:
         return Capacity()
-    if flavor.mode is CapacityMode.STATIC:
-        return Capacity(flavor.static)
+    if flavor.is_summed:
+        return Capacity(flavor.sums)
     total: dict[str, int] = {}
     until = FOR_EVER
     for node in map(nodes.nodes.__getitem__, nodes.members(flavor.name)):

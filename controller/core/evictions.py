@@ -9,13 +9,15 @@ from controller.core.draining import drains
 from controller.core.reservations import overdue_evictions
 from controller.core.returns import Returns
 from controller.core.snapshot import Snapshot
+from controller.core.stock_outs import dry_evictions
 
 
 def evictions(snapshot: Snapshot) -> tuple[Evict, ...]:
     """Return as many as may be under way beside those that are; none that is under way or was refused just now."""
     found: dict[str, Evict] = {}
     returns = Returns(snapshot)
-    for evict in chain(drains(snapshot, returns), overdue_evictions(snapshot, returns)):
+    rules = (drains, overdue_evictions, dry_evictions)
+    for evict in chain.from_iterable(rule(snapshot, returns) for rule in rules):
         if len(found) >= snapshot.evictions_left:
             break
         if evict.pod.uid not in snapshot.evicting and evict.pod.uid not in found:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
-from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota
+from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.reasons import Reason
 from controller.core.room import Room, RoomLeft, Search
 from controller.core.shapes import Shape
@@ -82,16 +82,16 @@ class Ledger:
             if self._snapshot.tree.cell(queue.name, (flavor, resource)) is not None
         )
 
-    def static_blocker(self, flavor: Flavor, requests: Requests) -> Blocker | None:
-        """Return the first resource (by name) of which a Static flavor has too little left, over all queues.
+    def sum_blocker(self, flavor: Flavor, requests: Requests) -> Blocker | None:
+        """Return the first resource (by name) of which a flavor's sums have too little left, over all queues.
 
         What no waiting would change is told before what is short for now.
         """
         short: Blocker | None = None
         for resource, need in requests:
-            if resource == PODS and resource not in flavor.static:
+            if resource == PODS and resource not in flavor.sums:
                 continue
-            total = flavor.static.get(resource, 0)
+            total = flavor.sums.get(resource, 0)
             if need > total:
                 return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, total, "more than the flavor's capacity")
             key = (flavor.name, resource)
@@ -136,7 +136,7 @@ class Ledger:
             self._room.take(node, requests)
         for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need)
-            if flavor.mode is CapacityMode.STATIC:
+            if flavor.is_summed:
                 total = (flavor.name, resource)
                 self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
 

@@ -105,7 +105,7 @@ class NodeIndex:
         self._allowed: dict[tuple[str, Constraints], frozenset[str]] = {}
         self._largest: dict[tuple[str, Constraints, str], int] = {}
         self._most: dict[tuple[str, Shape], int] = {}
-        by_name = [flavors[name] for name in sorted(flavors) if flavors[name].mode is CapacityMode.NODES]
+        by_name = [flavors[name] for name in sorted(flavors) if flavors[name].mode is not CapacityMode.STATIC]
         for name in sorted(nodes):
             self._place(nodes[name], by_name)
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
 from controller.core.ledger import Ledger
 from controller.core.narrowing import Conflict, narrow
-from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
+from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.shortages import no_node, too_few_nodes, unfit_nodes
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import PodSet, WorkloadClass
 
-_MILDEST_FIRST = (Reason.NO_CAPACITY, Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.NEVER_FITS)
+_MILDEST_FIRST = (
+    Reason.NO_CAPACITY,
+    Reason.FLAVOR_DRY,
+    Reason.QUOTA_EXCEEDED,
+    Reason.PARENT_QUEUE_LIMIT,
+    Reason.NEVER_FITS,
+)
 """Of several flavors' findings the one that got furthest names the wait: it is what will let the workload in."""
 
 
@@ -124,6 +131,10 @@ def _try(
     if isinstance(held, Conflict):
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
+    spell = snapshot.dry.get(flavor.name)
+    if spell is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
+        detail = f"{spell.text}; tried again from {utc_text(int(spell.until))} on"
+        return Blocker(flavor.name, Reason.FLAVOR_DRY, detail=detail)
     return blocker or _find_room(snapshot, ledger, flavor, pod_set, only_freed=only_freed)
 
 
@@ -131,8 +142,8 @@ def _find_room(
     snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
     shape, count = pod_set.shape, pod_set.count
-    if flavor.mode is CapacityMode.STATIC:
-        return ledger.static_blocker(flavor, pod_set.requests) or (Placement(flavor, None),) * count
+    if flavor.is_summed:
+        return ledger.sum_blocker(flavor, pod_set.requests) or (Placement(flavor, None),) * count
     if count > 1:
         nodes = ledger.find_nodes(flavor, shape, count)
         if len(nodes) == count:
@@ -145,9 +156,9 @@ def _find_room(
 
 
 def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:
-    """Say whether no waiting would help; where freed nodes alone were looked at, the finding does not say it."""
+    """Say whether it is no use to wait for this flavor. Where freed nodes alone were looked at, it does not say."""
     if found.reason is Reason.NO_CAPACITY:
         flavor = snapshot.flavors[found.flavor]
-        unfit = unfit_nodes(snapshot, flavor, shape) if flavor.mode is CapacityMode.NODES else None
+        unfit = None if flavor.is_summed else unfit_nodes(snapshot, flavor, shape)
         return unfit is not None and unfit.reason is Reason.NEVER_FITS
-    return found.reason is Reason.NEVER_FITS
+    return found.reason in (Reason.NEVER_FITS, Reason.FLAVOR_DRY)

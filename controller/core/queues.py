@@ -15,6 +15,8 @@ class CapacityMode(StrEnum):
     """How a flavor's room is known."""
 
     NODES = "Nodes"
+    AUTOSCALED = "Autoscaled"
+    """Nodes will come: by sums up to a maximum, until they do not come."""
     STATIC = "Static"
 
 
@@ -55,7 +57,9 @@ class OnReservationTimeout(StrEnum):
 class Flavor:
     """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction.
 
-    `price`: of an hour of each resource's `budgets.price_unit`, in billionths.
+    `price`: of an hour of each resource's `budgets.price_unit`, in billionths. `sums` are what there is, or may be, of
+    each resource where room is known by sums. `provision_timeout` and `cool_down` are of mode Autoscaled, in seconds:
+    how long pods wait for a node to come, and how long none are then sent.
     """
 
     name: str
@@ -63,8 +67,15 @@ class Flavor:
     requirements: tuple[Requirement, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     mode: CapacityMode = CapacityMode.NODES
-    static: Mapping[str, int] = field(default_factory=dict)
+    sums: Mapping[str, int] = field(default_factory=dict)
     price: Mapping[str, int] = field(default_factory=dict)
+    provision_timeout: int = 0
+    cool_down: int = 0
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether room is known by sums, not node by node."""
+        return self.mode is not CapacityMode.NODES
 
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Say whether a node with these labels is of this flavor, overlaps aside."""

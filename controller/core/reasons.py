@@ -16,6 +16,8 @@ class Reason(StrEnum):
     """A limit on all flavors together, of the cluster queue or of one above it, is reached for now."""
     NO_CAPACITY = "NoCapacity"
     """There is quota, but no node of a flavor has room now."""
+    FLAVOR_DRY = "FlavorDry"
+    """There is quota, but a flavor's nodes did not come when they were asked for; it is not tried for a while."""
     NEVER_FITS = "NeverFits"
     """Larger than any quota or node, or no node matches: waiting alone will not help."""
     PRIORITY = "Priority"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from controller.core.decisions import Wait
+from controller.core.decisions import DrySpell, Wait
 from controller.core.nodes import NodeIndex
 from controller.core.owners import Job
 from controller.core.pods import Pod
@@ -28,8 +28,9 @@ class Snapshot:
     node takes, and `room` what that leaves, sorted (None: the decision sorts it). `blocked` holds the classes that an
     earlier decision found blocked and that nothing has opened since, except that the nodes in `freed` have more room
     now. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each cluster queue is charged with.
-    `overdue` are those that are on no node for too long. `evicting` are pods whose eviction is under way or was refused
-    a moment ago, `evictions_left` how many more may be sent.
+    `overdue` are those that are on no node for too long; `dry` are flavors whose nodes do not come, `unprovided` by
+    flavor the pods that wait for some. `evicting` are pods whose eviction is under way or was refused a moment ago,
+    `evictions_left` how many more may be sent.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -52,5 +53,7 @@ class Snapshot:
     jobs: Mapping[str, Job] = field(default_factory=dict)
     admitted: Mapping[str, Collection[str]] = field(default_factory=dict)
     overdue: Collection[str] = frozenset()
+    dry: Mapping[str, DrySpell] = field(default_factory=dict)
+    unprovided: Mapping[str, Collection[str]] = field(default_factory=dict)
     evicting: Collection[str] = frozenset()
     evictions_left: int = 0

@@ -123,7 +123,7 @@ class ConditionLane:
 
     def _released(self, pod: Pod, now: float) -> dict[str, Any]:
         queue = self._cache.cluster_queues.get(pod.cluster_queue or "")
-        if queue is not None and pod.uid in self._cache.reservations.overdue:
+        if queue is not None and pod.uid in self._cache.clocks.reservations.overdue:
             text = overdue_text(pod, queue)[:_MESSAGE_ROOM]
             return _condition(pod.said, "True", RESERVED, text[0].upper() + text[1:], now)
         return _released(pod, now)

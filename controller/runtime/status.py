@@ -12,7 +12,7 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
 from controller.core.pod_policies import Mode, Policy, Target
-from controller.core.queues import CapacityMode, Flavor
+from controller.core.queues import Flavor
 from controller.kube.clock import rfc3339
 
 Status = dict[str, Any]
@@ -28,12 +28,11 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
         finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
         nothing: Status = {"nodes": 0, "allocatable": {}, "used": {}, "free": {}}
         return {**nothing, "conditions": conditions(entry, [finding], now)}
-    if flavor.mode is CapacityMode.STATIC:
-        members: Iterable[str] = ()
-        total = dict(flavor.static)
+    members: Iterable[str] = cache.index.members(name)
+    if flavor.is_summed:
+        total = dict(flavor.sums)
         used = {resource: cache.usage.by_flavor.get((name, resource), 0) for resource in total}
     else:
-        members = cache.index.members(name)
         total = _sum(cache.index.nodes[node].allocatable for node in members)
         taken = _sum(cache.usage.by_node.get(node, {}) for node in members)
         used = {resource: taken.get(resource, 0) for resource in total}
@@ -43,6 +42,7 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
         "allocatable": _quantities(total),
         "used": _quantities(used),
         "free": _quantities(free),
+        "dryUntil": _dry_until(cache, name),
         "conditions": conditions(entry, _flavor_findings(cache, flavor), now),
     }
 
@@ -83,7 +83,16 @@ def _flavor_findings(cache: ClusterCache, flavor: Flavor) -> list[Finding]:
         others = ", ".join(sorted(overlaps))
         text = f"some nodes are also selected by {others}; each such node belongs to the first flavor by name"
         findings.append(("FlavorsOverlap", True, "SameNodes", text))
+    spell = cache.clocks.stock_outs.dry.get(flavor.name)
+    if spell is not None:
+        findings.append(("Dry", True, "StockOut", spell.text))
     return findings
+
+
+def _dry_until(cache: ClusterCache, name: str) -> str | None:
+    """The latest spell, over or not: what waited through it must not make another at once, nor after a restart."""
+    spell = cache.clocks.stock_outs.spells.get(name)
+    return None if spell is None else rfc3339(spell.until)
 
 
 _POLICY_DOES = {

@@ -63,7 +63,7 @@ def test_nothing_is_given_twice(made: World, limit: int) -> None:
         for resource, most in queue.limits.items():
             assert after.usage.get((queue.name, "", resource), 0) <= most
     for flavor in world.flavors.values():
-        for resource, capacity in flavor.static.items():
+        for resource, capacity in flavor.sums.items():
             assert after.flavor_usage.get((flavor.name, resource), 0) <= capacity
     for node, used in after.node_used.items():
         for resource, amount in used.items():

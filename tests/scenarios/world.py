@@ -33,6 +33,7 @@ from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
 from controller.kube.decode_owners import decode_job
 from controller.runtime.queue_status import cluster_queue_status
+from controller.runtime.status import flavor_status
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
 
@@ -218,7 +219,11 @@ class Cluster:
         return {name: Waiting(wait.reason, describe(wait, one.since)) for name, one, wait in found}
 
     def _write_statuses(self) -> None:
-        """A controller that starts counts budgets on from what the statuses say, so they are written as they are."""
+        """A controller that starts goes on from what the statuses say of budgets and dry spells: they are written."""
+        for name, entry in self.written.flavors.items():
+            found = self.objects["ResourceFlavor", name[1]]
+            status = flavor_status(self.cache, entry, self.now)
+            self.objects["ResourceFlavor", name[1]] = {**found, "status": status}
         for (kind, key), document in self.objects.items():
             if kind == "ClusterQueue":
                 entry = self.written.cluster_queues["", key]

@@ -142,7 +142,7 @@ def a_static_flavor(name: str = "licence", *, labels: Mapping[str, str] | None =
         name=name,
         node_labels=tuple(sorted((labels or {}).items())),
         mode=CapacityMode.STATIC,
-        static={resource: supply_amount(resource, text) for resource, text in capacity.items()},
+        sums={resource: supply_amount(resource, text) for resource, text in capacity.items()},
     )
 
 

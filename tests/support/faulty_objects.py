@@ -65,10 +65,22 @@ FAULTY: tuple[Faulty, ...] = (
         'spec.capacity.static: Invalid value: mode is "Nodes": static must be left out unless mode is Static',
     ),
     Faulty(
-        "a capacity mode that does not exist",
+        "autoscaled capacity without a maximum",
         resource_flavor(capacity={"mode": "Autoscaled"}),
-        "spec.capacity.mode: \"Autoscaled\": must be 'Nodes' or 'Static'",
-        'spec.capacity.mode: Unsupported value: "Autoscaled": supported values: "Nodes", "Static"',
+        "spec.capacity.max: null: must be given when mode is Autoscaled",
+        "spec.capacity.max: Invalid value: max must be given when mode is Autoscaled",
+    ),
+    Faulty(
+        "a cool-down in mode Static",
+        resource_flavor(capacity={"mode": "Static", "static": {"cpu": 3}, "coolDown": "1h"}),
+        'spec.capacity.coolDown: "1h": must be left out unless mode is Autoscaled',
+        'spec.capacity.coolDown: Invalid value: mode is "Static": coolDown must be left out unless mode is Autoscaled',
+    ),
+    Faulty(
+        "a capacity mode that does not exist",
+        resource_flavor(capacity={"mode": "Elastic"}),
+        "spec.capacity.mode: \"Elastic\": must be 'Nodes', 'Autoscaled' or 'Static'",
+        'spec.capacity.mode: Unsupported value: "Elastic": supported values: "Nodes", "Autoscaled", "Static"',
     ),
     Faulty(
         "a negative static amount",

@@ -85,6 +85,18 @@ def test_a_flavor_is_taken_in_as_the_decision_reads_it() -> None:
     assert kept.cache.flavors == {"spot": a_flavor("spot", requirements=["zone In a,b"], tolerations=tolerations)}
 
 
+def test_an_autoscaled_flavor_has_times_unless_it_says_others() -> None:
+    kept = Kept()
+    for name, times in (("plain", {}), ("hasty", {"provisionTimeout": "5m", "coolDown": "1h"})):
+        capacity = {"mode": "Autoscaled", "max": {"cpu": 8}, **times}
+        kept.flavors.upsert(read_flavor(Raw(raw(api_objects.resource_flavor(name, capacity=capacity)))))
+    found = kept.cache.flavors.values()
+    assert [(f.sums, f.provision_timeout, f.cool_down) for f in found] == [
+        ({"cpu": 8000}, 900, 1800),
+        ({"cpu": 8000}, 300, 3600),
+    ]
+
+
 def test_a_static_flavor_is_rounded_down() -> None:
     kept = Kept()
     capacity = {"mode": "Static", "static": {"cpu": "1.0009", "example.com/licence": "3"}}

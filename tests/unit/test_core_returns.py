@@ -6,7 +6,8 @@ from controller.core.decide import decide
 from controller.core.decisions import Evict
 from controller.core.owners import Job, Owner
 from controller.core.queues import StopPolicy
-from controller.core.returns import may_return
+from controller.core.returns import Returns, may_return
+from controller.runtime.drain_status import queue_drain
 from tests.support.builders import UNLIMITED, a_cache, a_cluster_queue, a_released_pod
 
 IGNORING = Job(uid="job", namespace="default", name="train", ignores_disruption=True)
@@ -67,3 +68,30 @@ def evicts_of_a_drain(count: int) -> tuple[Evict, ...]:
 def test_no_more_than_a_hundred_evictions_are_under_way() -> None:
     assert len(evicts_of_a_drain(3)) == 3
     assert len(evicts_of_a_drain(120)) == 100
+
+
+def test_a_pod_that_is_going_already_does_not_stand_in_its_own_way() -> None:
+    queue = a_cluster_queue(stop=StopPolicy.HOLD_AND_DRAIN, allow_job_retries=True)
+    cache = a_cache(a_released_pod("a", owner=an_owner()), queues=[queue])
+    cache.set_job("job", Job(uid="job", namespace="default", name="train", backoff_limit=1))
+    (evict,) = decide(cache.snapshot(), limit=UNLIMITED).evicts
+    cache.evictions.begin(evict)
+    returns = Returns(cache.snapshot())
+    assert returns.verdict(evict.pod, "team-a").may_return
+    assert not returns.verdict(a_released_pod("b", owner=an_owner()), "team-a").may_return
+
+
+def test_the_status_of_a_drain_says_what_the_apiserver_refuses() -> None:
+    queue = a_cluster_queue(stop=StopPolicy.HOLD_AND_DRAIN, allow_bare_pods=True)
+    cache = a_cache(a_released_pod("a"), a_released_pod("b"), queues=[queue])
+    cache.evictions.refuse("a", "429: budget")
+    assert list(queue_drain(cache, "team-a")) == [
+        (
+            "Drained",
+            False,
+            "PodsStay",
+            "1 pods are on their way out; 1 stay (1: the apiserver refuses for now, and is asked again: 429: budget)",
+        )
+    ]
+    cache.evictions.retry("a")
+    assert list(queue_drain(cache, "team-a")) == [("Drained", False, "Draining", "2 pods are on their way out")]

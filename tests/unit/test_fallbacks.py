@@ -5,18 +5,21 @@ import pytest
 from controller.cache.cluster import ClusterCache
 from controller.core.civil import utc_text
 from controller.core.fallback import steps_of, waited
-from controller.core.queues import ClusterQueue, FlavorQuota
+from controller.core.nodes import Node
+from controller.core.queues import ClusterQueue, FlavorQuota, WhenCanBorrow
 from controller.core.windows import FOR_EVER
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
     a_flavor,
+    a_foreign_pod,
     a_local_queue,
     a_node,
     a_pod,
     a_shape,
     admitted,
     decided,
+    waiting,
 )
 
 
@@ -87,3 +90,46 @@ def test_pods_that_were_there_before_their_queue_get_its_timer() -> None:
 def test_instants_are_written_as_kubernetes_writes_them() -> None:
     assert utc_text(0) == "1970-01-01T00:00:00Z"
     assert utc_text(1_772_440_203) == "2026-03-02T08:30:03Z"
+
+
+def a_flavor_cache(*nodes: Node, when: WhenCanBorrow = WhenCanBorrow.MAY_STOP_SEARCH) -> ClusterCache:
+    """A queue of `spot`, then after ten minutes `on-demand`, and a sibling that lends to it."""
+    quotas = (FlavorQuota("spot", {"cpu": 0}, fallback_after=600), FlavorQuota("on-demand", {"cpu": 8000}))
+    queues = [
+        a_cluster_queue("team-a", *quotas, parent="org", when_can_borrow=when),
+        a_cluster_queue("team-b", FlavorQuota("spot", {"cpu": 8000}), parent="org"),
+        ClusterQueue(name="org"),
+    ]
+    return a_cache(nodes=nodes, flavors=[a_flavor(), a_flavor("on-demand")], queues=queues)
+
+
+def an_on_demand_node(cpu: str = "8") -> Node:
+    return a_node("steady", labels={"pool": "on-demand"}, cpu=cpu)
+
+
+def test_when_a_flavor_can_take_a_class_no_more_the_next_is_tried_at_once() -> None:
+    cache = a_flavor_cache(a_node(cpu="4"), an_on_demand_node())
+    cache.put_pod(a_foreign_pod("busy", a_shape(cpu="4"), node="node-1"))
+    cache.put_pod(a_pod("a", a_shape(cpu="3")))
+    assert waiting(decided(cache)) == {"main/3000": "NoCapacity"}
+    cache.put_node(a_node(cpu="2"))
+    assert admitted(decided(cache)) == {"a": ("on-demand", "steady")}
+
+
+def test_a_look_at_freed_nodes_alone_passes_a_flavor_that_never_fits() -> None:
+    cache = a_flavor_cache(a_node(cpu="2"), an_on_demand_node())
+    cache.put_pod(a_foreign_pod("busy", a_shape(cpu="8"), node="steady"))
+    cache.put_pod(a_pod("a", a_shape(cpu="3")))
+    assert waiting(decided(cache)) == {"main/3000": "NoCapacity"}
+    cache.drop_pod("busy")
+    assert cache.snapshot().blocked
+    assert admitted(decided(cache)) == {"a": ("on-demand", "steady")}
+
+
+def test_who_would_rather_not_borrow_waits_for_the_later_flavor_all_the_same() -> None:
+    cache = a_flavor_cache(a_node(cpu="4"), an_on_demand_node(), when=WhenCanBorrow.TRY_NEXT_FLAVOR)
+    cache.put_pod(a_pod("a"))
+    assert admitted(decided(cache)) == {"a": ("spot", "node-1")}
+    cache.pass_to(600.0)
+    cache.put_pod(a_pod("b"))
+    assert admitted(decided(cache)) == {"b": ("on-demand", "steady")}

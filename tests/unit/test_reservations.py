@@ -75,7 +75,7 @@ def test_the_cache_wakes_the_loop_when_a_reservation_is_overdue() -> None:
     assert taken(cache) == {"node": 0, "quota": 1000}
     assert set(cache.snapshot().freed) == {"node-1"}
     cache.put_pod(a_reserved_pod(node="node-1", resource_version="3"))
-    assert (taken(cache), dict(cache.reservations.overdue)) == ({"node": 1000, "quota": 1000}, {})
+    assert (taken(cache), dict(cache.clocks.reservations.overdue)) == ({"node": 1000, "quota": 1000}, {})
 
 
 def test_queues_that_come_late_or_change_their_mind_count_from_the_admission() -> None:

@@ -176,6 +176,21 @@ async def test_the_loop_decides_again_when_a_plan_says_that_time_may_change_it(m
     assert seen[:2] == [EVENING, EVENING + 60.0]
 
 
+async def test_the_loop_wakes_for_a_clock_that_was_set_while_it_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 100.0
+    monkeypatch.setattr(loop, "now", lambda: clock)
+    monkeypatch.setattr(loop, "monotonic", lambda: -1000.0)
+    cache = a_cache(a_released_pod("a", admitted_at=50.0), queues=[])
+    made = a_loop(cache, Hands())
+    cache.set_cluster_queue("team-a", a_cluster_queue(reservation_timeout=60))
+    made.wake()
+    await run(made)
+    assert not cache.clocks.reservations.overdue
+    clock = 110.0
+    await run(made)
+    assert list(cache.clocks.reservations.overdue) == ["a"]
+
+
 def test_a_loop_without_room_still_knows_what_time_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "now", lambda: float(EVENING))
     cache = a_cache_that_gives_at_night()

@@ -1,0 +1,83 @@
+"""Which Autoscaled flavors are dry, until when, and who waits for their nodes. The rules are `core.stock_outs`.
+
+A dry spell is kept in the status of its flavor, so that a restart forgets nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from controller.cache.timers import Timers
+from controller.core.decisions import DrySpell
+from controller.core.pods import Pod
+from controller.core.queues import CapacityMode, Flavor
+from controller.core.stock_outs import dry_spell, gives_up_at, is_unprovided
+from controller.core.windows import FOR_EVER
+
+
+class StockOuts:
+    """`spells` has the latest of each flavor, over or not; `unprovided` the pods that wait for nodes, by flavor."""
+
+    def __init__(self, flavors: Mapping[str, Flavor]) -> None:
+        """The cache's own flavors, read as they are at the time."""
+        self._flavors = flavors
+        self._seen: dict[str, Flavor] = {}
+        self.spells: dict[str, DrySpell] = {}
+        self.unprovided: dict[str, dict[str, None]] = {}
+        self._flavor_of: dict[str, str] = {}
+        self._not_before: dict[str, float] = {}
+        self._timers = Timers()
+
+    @property
+    def dry(self) -> Mapping[str, DrySpell]:
+        """The spells that are not over."""
+        return {name: spell for name, spell in self.spells.items() if spell.until > self._timers.now}
+
+    def restore(self, flavor: str, spell: DrySpell | None) -> None:
+        """Take in what the status of a flavor says, unless more is known."""
+        if spell is not None:
+            self.spells.setdefault(flavor, spell)
+
+    def see(self, uid: str, pod: Pod | None) -> None:
+        """Take in a pod as it is now; None: it is gone."""
+        former = self._flavor_of.pop(uid, None)
+        if former is not None:
+            del self.unprovided[former][uid]
+        flavor = self._flavors.get(pod.flavor or "") if pod is not None else None
+        if pod is None or flavor is None or not is_unprovided(pod, flavor):
+            self._not_before.pop(uid, None)
+            self._timers.set(uid, None)
+            return
+        self._flavor_of[uid] = flavor.name
+        self.unprovided.setdefault(flavor.name, {})[uid] = None
+        at = gives_up_at(pod, flavor, self.spells.get(flavor.name))
+        self._timers.set(uid, max(at, self._not_before.get(uid, 0.0)))
+
+    def pass_to(self, now: float, pods: Mapping[str, Pod]) -> bool:
+        """Let it be this time (epoch seconds); say whether any flavor has become dry, or is so no longer."""
+        before = self.dry.keys()
+        for uid in self._timers.pass_to(now):
+            self._judge(pods[uid], pods.values(), now)
+        return self.dry.keys() != before
+
+    def next_change(self) -> float:
+        """Return when the next pod has waited in vain, or the next spell is over."""
+        return min([self._timers.next_change(), *(spell.until for spell in self.dry.values())], default=FOR_EVER)
+
+    def moved(self, pods: Mapping[str, Pod]) -> list[str]:
+        """Return the pods of Autoscaled flavors that are others than when this was asked last."""
+        former, self._seen = self._seen, {n: f for n, f in self._flavors.items() if f.mode is CapacityMode.AUTOSCALED}
+        for name in [name for name in self.spells if name not in self._flavors]:
+            del self.spells[name]
+        others = {name for name in former.keys() | self._seen.keys() if former.get(name) != self._seen.get(name)}
+        return [uid for uid, pod in pods.items() if pod.flavor in others] if others else []
+
+    def _judge(self, pod: Pod, others: Iterable[Pod], now: float) -> None:
+        flavor = self._flavors[pod.flavor or ""]
+        if flavor.name not in self.dry:
+            spell = dry_spell(pod, flavor, others, now)
+            if spell is not None:
+                self.spells[flavor.name] = spell
+        at = gives_up_at(pod, flavor, self.spells.get(flavor.name))
+        self._not_before[pod.uid] = at if at > now else now + flavor.provision_timeout
+        self._timers.set(pod.uid, self._not_before[pod.uid])
