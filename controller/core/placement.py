@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
@@ -65,9 +65,10 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
         return known
     limit = short.pop("", None)
     if limit is not None:
-        return Wait(limit.reason, blockers=(limit, *(blocker for blocker in known.blockers if blocker.flavor)))
+        with_limit = (limit, *(blocker for blocker in known.blockers if blocker.flavor))
+        return replace(known, reason=limit.reason, blockers=with_limit)
     blockers = tuple({**{blocker.flavor: blocker for blocker in known.blockers if blocker.flavor}, **short}.values())
-    return Wait(_primary(blockers), blockers=blockers)
+    return replace(known, reason=_primary(blockers), blockers=blockers)
 
 
 def _primary(blockers: tuple[Blocker, ...]) -> Reason:

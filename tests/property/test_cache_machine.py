@@ -63,8 +63,11 @@ def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
         return draw(cluster_queues(name))
     names = draw(st.sampled_from((("spot",), ("spot", "steady"), ("steady", "spot"))))
     given = {"memory": "64Gi"}
-    quotas = (a_quota(one, cpu=draw(st.sampled_from(("2", "4", "64"))), **given) for one in names)
-    return a_cluster_queue(name, *quotas, parent=draw(st.sampled_from(("", "org"))))
+    quotas = [a_quota(one, cpu=draw(st.sampled_from(("2", "4", "64"))), **given) for one in names]
+    first = replace(quotas[0], fallback_after=draw(st.sampled_from((0, 300, 3000))))
+    timeout = draw(st.sampled_from((None, 300)))
+    parent = draw(st.sampled_from(("", "org")))
+    return a_cluster_queue(name, first, *quotas[1:], parent=parent, reservation_timeout=timeout)
 
 
 HALF, ALL = Share(5000), Share(10_000)
@@ -112,7 +115,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.is_eager = is_eager
         for _ in range(waiting):
             name = f"p{self.made}"
-            self.put(replace(data.draw(waiting_pods(name)), shape=data.draw(SHAPES)))
+            self.put(replace(data.draw(waiting_pods(name)), shape=data.draw(SHAPES), created=float(self.now)))
 
     def put(self, pod: Pod, **changes: Any) -> None:
         self.made += 1
@@ -135,7 +138,7 @@ class ClusterMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), count=st.integers(1, 3))
     def pods_come(self, data: st.DataObject, count: int) -> None:
-        drawn = replace(data.draw(waiting_pods("drawn")), shape=data.draw(SHAPES))
+        drawn = replace(data.draw(waiting_pods("drawn")), shape=data.draw(SHAPES), created=float(self.now))
         for _ in range(count):
             name = f"p{self.made}"
             self.put(replace(drawn, name=name, uid=name))
@@ -185,7 +188,12 @@ class ClusterMachine(RuleBasedStateMachine):
     def a_release_succeeds(self, index: int, *, event_first: bool) -> None:
         uid = self.pick(index, *self.sent)
         admit = self.sent.pop(uid)
-        stamps = {"cluster_queue": admit.cluster_queue, "flavor": admit.flavor, "pinned": admit.node}
+        stamps: dict[str, Any] = {
+            "cluster_queue": admit.cluster_queue,
+            "flavor": admit.flavor,
+            "pinned": admit.node,
+            "admitted_at": float(self.now),
+        }
         before = self.pods[uid]
         self.put(before, gates=(), **stamps)
         self.cache.settle(uid)
@@ -338,7 +346,7 @@ class ClusterMachine(RuleBasedStateMachine):
         if pod.gates or pod.is_finished:
             return "", "", None
         if pod.cluster_queue and pod.flavor:
-            return pod.cluster_queue, pod.flavor, pod.node or pod.pinned
+            return pod.cluster_queue, pod.flavor, pod.node or (None if self.is_overdue(pod) else pod.pinned)
         door = self.cache.local_queues.get((pod.namespace, pod.queue or ""))
         queue = self.cache.cluster_queues.get(door.cluster_queue) if door is not None else None
         if queue is None:
@@ -347,6 +355,11 @@ class ClusterMachine(RuleBasedStateMachine):
         known = [quota.flavor for quota in queue.flavors]
         landed = node.labels["pool"] if node is not None and node.labels["pool"] in self.cache.flavors else ""
         return queue.name, landed if landed in known else known[0], pod.node
+
+    def is_overdue(self, pod: Pod) -> bool:
+        queue = self.cache.cluster_queues.get(pod.cluster_queue or "")
+        timeout = queue.reservation_timeout if queue is not None else None
+        return timeout is not None and pod.admitted_at + timeout <= self.now
 
     @invariant()
     def who_waits_is_who_is_gated_and_not_on_the_way(self) -> None:

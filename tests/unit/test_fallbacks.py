@@ -7,7 +7,9 @@ from controller.core.civil import utc_text
 from controller.core.fallback import steps_of, waited
 from controller.core.nodes import Node
 from controller.core.queues import ClusterQueue, FlavorQuota, WhenCanBorrow
+from controller.core.reasons import Reason
 from controller.core.windows import FOR_EVER
+from controller.core.wording import describe
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
@@ -16,6 +18,7 @@ from tests.support.builders import (
     a_local_queue,
     a_node,
     a_pod,
+    a_released_pod,
     a_shape,
     admitted,
     decided,
@@ -133,3 +136,15 @@ def test_who_would_rather_not_borrow_waits_for_the_later_flavor_all_the_same() -
     cache.pass_to(600.0)
     cache.put_pod(a_pod("b"))
     assert admitted(decided(cache)) == {"b": ("on-demand", "steady")}
+
+
+def test_who_finds_quota_short_on_freed_nodes_still_knows_from_when_the_next_flavor_is_tried() -> None:
+    cache = a_flavor_cache(a_node(cpu="8"), an_on_demand_node())
+    cache.put_pod(a_foreign_pod("busy", a_shape(cpu="8"), node="node-1"))
+    cache.put_pod(a_pod("a", a_shape(cpu="3"), created=100.0))
+    decided(cache)
+    cache.put_pod(a_released_pod("b", a_shape(cpu="6"), node="elsewhere"))
+    cache.drop_pod("busy")
+    (wait,) = decided(cache).waits.values()
+    assert wait.reason is Reason.PARENT_QUEUE_LIMIT
+    assert describe(wait, 100.0).endswith("; flavor on-demand: tried from 1970-01-01T00:11:40Z on")
