@@ -27,6 +27,7 @@ SEED = 0 if "CI" in os.environ else secrets.randbits(32)
 """CI judges a change by what it changes; elsewhere the search goes on."""
 _GANGS = {Reason.GANG_INVALID, Reason.GANG_INCOMPLETE, Reason.MEMBERS_NEVER_COMPLETE}
 NOT_DRAWN = {
+    Reason.FLAVOR_DRY,
     Reason.BUDGET_EXHAUSTED,
     Reason.HELD,
     Reason.INVALID_REQUESTS,
