@@ -152,7 +152,9 @@ class ClusterCache:
             admitted=self.usage.charged,
             overdue=self.reservations.overdue,
             evicting=self.evictions.all,
+            refused=self.evictions.refused.keys(),
             evictions_left=self.evictions.left,
+            priority_classes=self.places.classes,
         )
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
@@ -178,6 +180,8 @@ class ClusterCache:
                 continue
             if wait.blockers:
                 self._blocked.waits[kind] = wait
+            else:
+                self._blocked.open([kind])
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self._waiting.mark_due(member)

@@ -10,6 +10,7 @@ from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
+from controller.api.preemption import Preemption as WrittenPreemption
 from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
@@ -21,6 +22,7 @@ from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
 from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
+from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import (
     CapacityMode,
     ClusterQueue,
@@ -71,6 +73,18 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         reservation_timeout=_seconds(spec.reservation_timeout),
         on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
         budgets=tuple(map(to_budget, spec.budgets)),
+        preemption=_preemption(spec.preemption),
+    )
+
+
+def _preemption(written: WrittenPreemption) -> Preemption:
+    borrow = written.borrow_within_cohort
+    return Preemption(
+        Within(written.within_cluster_queue),
+        Reclaim(written.reclaim_within_cohort),
+        borrow.policy == "LowerPriority",
+        borrow.max_priority_threshold,
+        _seconds(written.minimum_runtime) or 0,
     )
 
 

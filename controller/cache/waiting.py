@@ -85,6 +85,8 @@ class Waiting:
         if not self.backlog.put(workload):
             return False
         self.mark_due(workload)
+        if self.backlog.runs[workload.kind][0] is workload:
+            self.blocked.open([workload.kind])  # who goes first may preempt whom the others of its class may not
         if former is not None and former.kind != workload.kind:
             self._left(former.kind)
         return True

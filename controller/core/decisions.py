@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
 
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
@@ -69,6 +68,8 @@ class EvictionCause(StrEnum):
 
     DRAINED = "Drained"
     """Its queue, or one above it, has stopPolicy HoldAndDrain."""
+    PREEMPTED = "Preempted"
+    """A workload that may preempt it finds no quota or room otherwise."""
     RESERVATION_TIMEOUT = "ReservationTimeout"
     """It was on no node for the reservationTimeout of its queue, which has onReservationTimeout Evict."""
 
@@ -86,12 +87,10 @@ class Evict:
 class Plan:
     """All that one decision says. `waits` holds every class that was looked at and has workloads left waiting.
 
-    `is_complete` is False when the limit on admissions ended the decision early: decide again. `again_at` is the
-    earliest time, in seconds since 1970, at which what was decided may be another by the passing of time alone.
+    `is_complete` is False when the limit on admissions ended the decision early: decide again.
     """
 
     admits: tuple[Admit, ...]
     waits: Mapping[WorkloadClass, Wait]
     is_complete: bool
-    again_at: float = inf
     evicts: tuple[Evict, ...] = ()

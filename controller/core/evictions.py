@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 
 from controller.core.decisions import Evict
@@ -11,11 +12,11 @@ from controller.core.returns import Returns
 from controller.core.snapshot import Snapshot
 
 
-def evictions(snapshot: Snapshot) -> tuple[Evict, ...]:
+def evictions(snapshot: Snapshot, preempted: Iterable[Evict]) -> tuple[Evict, ...]:
     """Return as many as may be under way beside those that are; none that is under way or was refused just now."""
     found: dict[str, Evict] = {}
     returns = Returns(snapshot)
-    for evict in chain(drains(snapshot, returns), overdue_evictions(snapshot, returns)):
+    for evict in chain(drains(snapshot, returns), overdue_evictions(snapshot, returns), preempted):
         if len(found) >= snapshot.evictions_left:
             break
         if evict.pod.uid not in snapshot.evicting and evict.pod.uid not in found:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from controller.core.budgets import Budget
 from controller.core.labels import LabelSelector, Requirement
+from controller.core.preemption_policy import NO_PREEMPTION, Preemption
 from controller.core.taints import Toleration
 
 
@@ -116,6 +117,7 @@ class ClusterQueue:
     reservation_timeout: int | None = None
     on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
     budgets: tuple[Budget, ...] = ()
+    preemption: Preemption = NO_PREEMPTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

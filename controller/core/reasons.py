@@ -40,6 +40,8 @@ class Reason(StrEnum):
     """Not all members of the pod group exist, and no more have come for some time."""
     GANG_INVALID = "GangInvalid"
     """What the pods say of their group cannot be used, or contradicts itself."""
+    PREEMPTING = "Preempting"
+    """Others were preempted for it, and it waits for them to go."""
     PATCH_REJECTED = "PatchRejected"
     """The apiserver or its admission refused the release patch; it is tried again."""
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"

@@ -29,7 +29,8 @@ class Snapshot:
     earlier decision found blocked and that nothing has opened since, except that the nodes in `freed` have more room
     now. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each cluster queue is charged with.
     `overdue` are those that are on no node for too long. `evicting` are pods whose eviction is under way or was refused
-    a moment ago, `evictions_left` how many more may be sent.
+    a moment ago, `refused` the latter alone, `evictions_left` how many more may be sent. `priority_classes` has the
+    values of the WorkloadPriorityClasses.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -53,4 +54,6 @@ class Snapshot:
     admitted: Mapping[str, Collection[str]] = field(default_factory=dict)
     overdue: Collection[str] = frozenset()
     evicting: Collection[str] = frozenset()
+    refused: Collection[str] = frozenset()
     evictions_left: int = 0
+    priority_classes: Mapping[str, int] = field(default_factory=dict)

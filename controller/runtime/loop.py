@@ -85,7 +85,6 @@ class DecisionLoop:
         with self._metrics.decision_seconds.time():
             plan = decide(self._cache.snapshot(), limit=room)
             self._cache.absorb(plan)
-        self._again_at = min(self._again_at, plan.again_at)
         for admit in plan.admits:
             self._executor.submit(admit)
         for evict in plan.evicts:
