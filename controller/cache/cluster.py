@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from controller.cache.blocked import Blocked
 from controller.cache.charging import charge, is_unstamped, likely_payer
+from controller.cache.doors import Doors
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.places import Places, hands_of
 from controller.cache.policy_book import PolicyBook
@@ -46,11 +47,10 @@ class ClusterCache:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
         self.queues = QueuesInEffect()
-        self.local_queues: dict[QueueKey, LocalQueue] = {}
+        self.local_queues = Doors()
         self.faulty_queues: dict[str, str] = {}
-        self._doors: dict[str, list[QueueKey]] | None = None
         self.backlog = Backlog()
-        self.places = Places(self.jobs)
+        self.places = Places(self.jobs, self._queue_of)
         self.usage = Usage()
         self.reasons = Reasons()
         self.policies = PolicyBook()
@@ -101,18 +101,18 @@ class ClusterCache:
         self.usage.moved_nodes.clear()
         return self._room
 
-    def pass_to(self, now: float) -> int:
+    def pass_to(self, now: float) -> float:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
         self.now = now
         self.queues.pass_to(int(now))
         _ = self.cluster_queues
-        return self.queues.next_change
+        self.move(self.places.pass_to(now))
+        self._follow()
+        return min(self.queues.next_change, self.places.next_step)
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        for queue in self.places.fronts.take_moved():
-            for workload in self.backlog.waiting(queue):
-                self._refresh(workload.uid)
+        self._follow()
         if self._unstamped_moved:
             self._unstamped_moved = False
             for uid in list(self._unstamped):
@@ -135,13 +135,19 @@ class ClusterCache:
             freed=frozenset(self._blocked.freed),
         )
 
+    def _follow(self) -> None:
+        """Let those who wait in a queue whose order has become another take their places in it."""
+        for queue in self.places.take_moved():
+            for workload in self.backlog.waiting(queue):
+                self._refresh(workload.uid)
+
+    def _queue_of(self, key: QueueKey) -> ClusterQueue | None:
+        local = self.local_queues.get(key)
+        return self.cluster_queues.get(local.cluster_queue) if local is not None else None
+
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
-        if self._doors is None:
-            self._doors = {}
-            for key, local in self.local_queues.items():
-                self._doors.setdefault(local.cluster_queue, []).append(key)
-        return self._doors.get(cluster_queue, [])
+        return self.local_queues.leading_to(cluster_queue)
 
     # -- decisions -------------------------------------------------------------------------------------------------
 
@@ -202,7 +208,7 @@ class ClusterCache:
     def put_pod(self, pod: Pod) -> None:
         """Take in a pod's state from the watch, unless a newer one is known already."""
         known = self.pods.get(pod.uid)
-        if known is not None and _is_older(pod, known):
+        if known is not None and pod.is_older_than(known):
             return
         self.pods[pod.uid] = pod
         self.policies.move(known.policies if known is not None else (), pod.policies)
@@ -253,7 +259,7 @@ class ClusterCache:
             self._rejections.forget(uid)
             if pod.said is not None and pod.said.status != "True":
                 self.reasons.released[uid] = None
-        return moved or back != NOTHING or bool(self.places.fronts.moved)
+        return moved or back != NOTHING or bool(self.places.moved)
 
     def _enqueue(self, pod: Pod) -> bool:
         order, hold = self.places.take(pod)
@@ -291,9 +297,7 @@ class ClusterCache:
         return charge(pod, self._assumed.get(pod.uid), self._payer)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
-        local = self.local_queues.get((pod.namespace, pod.queue or ""))
-        queue = self.cluster_queues.get(local.cluster_queue) if local is not None else None
-        return likely_payer(pod, queue, self.index)
+        return likely_payer(pod, self._queue_of((pod.namespace, pod.queue or "")), self.index)
 
     def _mark(self, back: GivenBack) -> None:
         if back.node:
@@ -350,6 +354,7 @@ class ClusterCache:
         self, name: str, queue: ClusterQueue | None, *, variation: Variation = FIXED, fault: str | None = None
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
+        self.places.moved.update(self.queues_of(name))
         self.queues.put(name, queue, variation)
         _set(self.faulty_queues, name, fault)
         self._tree = None
@@ -357,8 +362,8 @@ class ClusterCache:
 
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
         """Take in a local queue, or forget it."""
-        _set(self.local_queues, key, queue)
-        self._doors = None
+        self.places.moved.add(key)
+        self.local_queues.put(key, queue)
         self._rules_changed()
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
@@ -392,9 +397,3 @@ def _set(known: dict[_K, _V], key: _K, value: _V | None) -> None:
         known.pop(key, None)
     else:
         known[key] = value
-
-
-def _is_older(pod: Pod, known: Pod) -> bool:
-    """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
-    new, old = pod.resource_version, known.resource_version
-    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from controller.api.ageing import Ageing as WrittenAgeing
 from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
@@ -13,6 +14,7 @@ from controller.api.nodes import LabelSelector as WrittenSelector
 from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
+from controller.core.ageing import Ageing
 from controller.core.amounts import supply_amount, supply_amounts
 from controller.core.cron import parse_cron
 from controller.core.durations import parse_duration
@@ -62,12 +64,17 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
         stop_note=_stop_note(written, spec.stop_policy),
+        ageing=_ageing(spec.ageing),
     )
 
 
 def _stop_note(written: Resource, stop: str) -> str:
     """Return who stopped the queue by hand. A note that was left on a queue that nobody stops says nothing."""
     return written.metadata.annotations.get(HELD, "") if stop != "None" else ""
+
+
+def _ageing(written: WrittenAgeing | None) -> Ageing | None:
+    return None if written is None else Ageing(parse_duration(written.every), written.by, written.most)
 
 
 def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:

@@ -7,14 +7,17 @@ it did; by the owner's age it would pass everybody who came since, for as long a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 
+from controller.cache.ageing import Steps
 from controller.cache.fronts import Fronts
 from controller.core.hands import held, is_on_top
 from controller.core.owners import Job
 from controller.core.pods import Pod, foreign_gates
+from controller.core.queues import ClusterQueue
 from controller.core.reasons import Reason
-from controller.core.workloads import Hold, OrderKey, order_key
+from controller.core.workloads import Hold, OrderKey, QueueKey, order_key
 
 _Source = tuple[str, str]
 """(kind of object, its name or uid): what a pod's place rests on beside the pod itself."""
@@ -26,42 +29,66 @@ def hands_of(job: Job | None) -> tuple[float, str | None, bool] | None:
 
 
 class Places:
-    """`classes` are the values of the WorkloadPriorityClasses by name."""
+    """`classes` are the values of the WorkloadPriorityClasses by name.
 
-    def __init__(self, jobs: Mapping[str, Job]) -> None:
-        """`jobs` by uid, as the cache keeps them."""
+    `moved` are the local queues whose waiting pods all have to take their places anew before the next decision.
+    """
+
+    def __init__(self, jobs: Mapping[str, Job], queue_of: Callable[[QueueKey], ClusterQueue | None]) -> None:
+        """`jobs` by uid, as the cache keeps them; `queue_of`: to which cluster queue a local queue leads."""
         self._jobs = jobs
+        self._queue_of = queue_of
+        self._steps = Steps()
+        self._now = 0.0
         self.classes: dict[str, int] = {}
-        self.fronts = Fronts()
+        self.moved: set[QueueKey] = set()
+        self._fronts = Fronts(self.moved)
         self._sources: dict[str, tuple[_Source, ...]] = {}
         self._resting: dict[_Source, dict[str, None]] = {}
 
     def take(self, pod: Pod) -> tuple[OrderKey, Hold | None]:
         """Return a waiting pod's place, and what keeps it from having one; remember on what that rests."""
         self._rest(pod.uid, tuple(_sources(pod)))
-        job = self._job(pod)
+        job, queue, priority = self._job(pod), (pod.namespace, pod.queue or ""), self.priority(pod)
         key = order_key(
-            priority=self.priority(pod),
+            priority=priority + self._grown(pod, queue),
             since=pod.created if job is None else job.created,
             index=pod.completion_index,
             created=pod.created,
             name=pod.key,
             uid=pod.uid,
         )
-        line = ((pod.namespace, pod.queue or ""), key[0])
+        line = (queue, priority)
         hold = held(pod, job) or pod.hold or self._fault(pod) or foreign_gates(pod)
         if hold is None and is_on_top(pod, job):
-            return self.fronts.put(pod.uid, line, key), None
-        self.fronts.drop(pod.uid)
-        return self.fronts.place(line, key), hold
+            return self._fronts.put(pod.uid, line, key), None
+        self._fronts.drop(pod.uid)
+        return self._fronts.place(line, key), hold
 
     def leave(self, uid: str) -> None:
         """Forget a pod that waits no longer."""
         self._rest(uid, ())
-        self.fronts.drop(uid)
+        self._steps.put(uid, inf)
+        self._fronts.drop(uid)
+
+    def take_moved(self) -> tuple[QueueKey, ...]:
+        """Return these queues, and begin anew."""
+        moved = tuple(self.moved)
+        self.moved.clear()
+        return moved
+
+    def pass_to(self, now: float) -> list[str]:
+        """Let it be this time (epoch seconds); return the waiting pods whose priority grows."""
+        self._now = now
+        return self._steps.take(now)
+
+    @property
+    def next_step(self) -> float:
+        """When a priority grows next (epoch seconds)."""
+        return self._steps.next
 
     def priority(self, pod: Pod) -> int:
-        """Return the pod's priority in its queue: that of its WorkloadPriorityClass, else its own."""
+        """Return the pod's priority in its queue, ageing aside: its WorkloadPriorityClass's, else its own."""
         if pod.priority_class is None:
             return pod.priority
         return self.classes.get(pod.priority_class, pod.priority)
@@ -83,6 +110,12 @@ class Places:
     def count(self, name: str) -> int:
         """Return how many pods wait that name this WorkloadPriorityClass."""
         return len(self._resting.get((_CLASS, name), ()))
+
+    def _grown(self, pod: Pod, queue: QueueKey) -> int:
+        leads_to = self._queue_of(queue)
+        ageing = None if leads_to is None else leads_to.ageing
+        self._steps.put(pod.uid, inf if ageing is None else ageing.next_step(pod.created, self._now))
+        return 0 if ageing is None else ageing.grown(self._now - pod.created)
 
     def _job(self, pod: Pod) -> Job | None:
         """Return the pod's Job, if it is known. No pod is of a Job of another namespace, whatever it says."""

@@ -86,6 +86,11 @@ class Pod:
         """namespace/name, as people write it."""
         return f"{self.namespace}/{self.name}"
 
+    def is_older_than(self, known: Pod) -> bool:
+        """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
+        new, old = self.resource_version, known.resource_version
+        return new.isdecimal() and old.isdecimal() and int(new) < int(old)
+
     @property
     def phase(self) -> Phase:
         """Where the pod stands with us."""

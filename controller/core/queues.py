@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from controller.core.ageing import Ageing
 from controller.core.labels import LabelSelector, Requirement
 from controller.core.taints import Toleration
 
@@ -91,6 +92,7 @@ class ClusterQueue:
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
     stop_note: str = ""
+    ageing: Ageing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
