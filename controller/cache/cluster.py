@@ -10,18 +10,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from controller.cache.blocked import Blocked
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.doors import Doors
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.places import Places, hands_of
 from controller.cache.policy_book import PolicyBook
-from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
-from controller.core.backlog import Backlog
+from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
+from controller.core.gangs import Candidate, Group, assemble, single
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod
@@ -29,7 +28,7 @@ from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueu
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import QueueKey, Workload, WorkloadClass
+from controller.core.workloads import QueueKey
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -49,16 +48,17 @@ class ClusterCache:
         self.queues = QueuesInEffect()
         self.local_queues = Doors()
         self.faulty_queues: dict[str, str] = {}
-        self.backlog = Backlog()
+        self._waiting = Waiting(self.pods)
+        self.backlog = self._waiting.backlog
+        self.reasons = self._waiting.reasons
         self.places = Places(self.jobs, self._queue_of)
         self.usage = Usage()
-        self.reasons = Reasons()
         self.policies = PolicyBook()
         self._assumed: dict[str, Admit] = {}
         self._rejections = Rejections()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
-        self._blocked = Blocked()
+        self._blocked = self._waiting.blocked
         self._index: NodeIndex | None = None
         self._tree: QuotaTree | None = None
         self._room: Room | None = None
@@ -106,17 +106,19 @@ class ClusterCache:
         self.now = now
         self.queues.pass_to(int(now))
         _ = self.cluster_queues
+        self._waiting.gangs.pass_to(now)
         self.move(self.places.pass_to(now))
-        self._follow()
-        return min(self.queues.next_change, self.places.next_step)
+        self._assemble()
+        # putting groups together may have set a sooner time
+        return min(self.queues.next_change, self.places.next_step, self._waiting.gangs.pass_to(now))
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        self._follow()
         if self._unstamped_moved:
             self._unstamped_moved = False
             for uid in list(self._unstamped):
                 self._refresh(uid)
+        self._assemble()
         return Snapshot(
             cluster_queues=self.cluster_queues,
             tree=self.tree,
@@ -135,12 +137,6 @@ class ClusterCache:
             freed=frozenset(self._blocked.freed),
         )
 
-    def _follow(self) -> None:
-        """Let those who wait in a queue whose order has become another take their places in it."""
-        for queue in self.places.take_moved():
-            for workload in self.backlog.waiting(queue):
-                self._refresh(workload.uid)
-
     def _queue_of(self, key: QueueKey) -> ClusterQueue | None:
         local = self.local_queues.get(key)
         return self.cluster_queues.get(local.cluster_queue) if local is not None else None
@@ -156,8 +152,9 @@ class ClusterCache:
         if plan.is_complete:
             self._blocked.freed.clear()
         for admit in plan.admits:
-            self._assumed[admit.workload.uid] = admit
-            self._refresh(admit.workload.uid)
+            self._assumed[admit.uid] = admit
+            self._refresh(admit.uid)
+        self._assemble()
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
@@ -165,7 +162,7 @@ class ClusterCache:
                 self._blocked.waits[kind] = wait
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
-                    self._mark_due(member)
+                    self._waiting.mark_due(member)
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
@@ -230,7 +227,7 @@ class ClusterCache:
 
     def forget_versions(self) -> None:
         """Let any state of a pod count as newer than the one known: the apiserver's history starts anew."""
-        self.pods = {uid: replace(pod, resource_version="") for uid, pod in self.pods.items()}
+        self.pods.update({uid: replace(pod, resource_version="") for uid, pod in self.pods.items()})
 
     def replace_pods(self, pods: Iterable[Pod]) -> None:
         """Take in a full list: what is not in it is gone."""
@@ -243,45 +240,46 @@ class ClusterCache:
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
         pod = self.pods.get(uid)
-        is_queued = pod is not None and pod.phase is Phase.QUEUED
-        if pod is not None and is_queued and uid not in self._assumed:
-            moved = self._enqueue(pod)
-        else:
+        group = self._waiting.gangs.take_in(uid, pod)
+        moved = group is not None
+        if pod is None or not self._is_waiting(pod):
             self.places.leave(uid)
-            removed = self.backlog.remove(uid)
-            moved = removed is not None
-            if removed is not None:
-                self._leave(removed.kind)
+        if pod is not None and group is None and self._is_waiting(pod):
+            moved = self._waiting.put(single(self._candidate(pod)))
+        elif group is None or not self._waiting.gangs.waits_as(group, uid):
+            moved = self._waiting.take_out(uid) or moved
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
-        if pod is not None and not is_queued:
+        if pod is not None and pod.phase is not Phase.QUEUED:
             self._rejections.forget(uid)
             if pod.said is not None and pod.said.status != "True":
                 self.reasons.released[uid] = None
         return moved or back != NOTHING or bool(self.places.moved)
 
-    def _enqueue(self, pod: Pod) -> bool:
+    def _assemble(self) -> None:
+        """Put the groups together that something happened to, and let those move who stand behind others."""
+        self._put_together()
+        for queue in self.places.take_moved():
+            for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
+                self._refresh(uid)
+        self._put_together()
+
+    def _put_together(self) -> None:
+        for key, uids in self._waiting.gangs.changed():
+            pods = [self.pods[uid] for uid in uids]
+            waiting = [self._candidate(pod) for pod in pods if self._is_waiting(pod)]
+            admitted = [pod for pod in pods if pod.is_admitted or pod.uid in self._assumed]
+            succeeded = [pod for pod in pods if pod.has_succeeded]
+            group = Group(key, waiting, admitted, succeeded, self.jobs.get(key.name) if key.is_job else None)
+            self._waiting.put_group(key, assemble(group, now=self.now))
+
+    def _is_waiting(self, pod: Pod) -> bool:
+        return pod.phase is Phase.QUEUED and pod.uid not in self._assumed
+
+    def _candidate(self, pod: Pod) -> Candidate:
         order, hold = self.places.take(pod)
-        hold = hold or self._rejections.hold_of(pod.uid)
-        kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
-        former = self.backlog.get(pod.uid)
-        workload = Workload(pod.uid, pod.key, kind, order)
-        if not self.backlog.put(workload):
-            return False
-        self._mark_due(workload)
-        if former is not None and former.kind != kind:
-            self._leave(former.kind)
-        return True
-
-    def _mark_due(self, workload: Workload) -> None:
-        pod = self.pods[workload.uid]
-        self.reasons.mark(pod.uid, created=pod.created, said=pod.said)
-
-    def _leave(self, kind: WorkloadClass) -> None:
-        if kind not in self.backlog.runs:
-            self._blocked.open([kind])
-            self.reasons.forget([kind])
+        return Candidate(pod, order, hold or self._rejections.hold_of(pod.uid))
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
@@ -379,6 +377,9 @@ class ClusterCache:
         _set(self.jobs, uid, job)
         if hands_of(former) != hands_of(job):
             self.move(self.places.of_job(uid))
+        elif job is not None and former is not None and former.width != job.width:
+            self._waiting.gangs.job_changed(job.namespace, uid)
+            self._on_change()
 
     def _reindex(self) -> None:
         self._index = None

@@ -38,8 +38,12 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """Release this workload onto this flavor; `node` is where room was found (None: a sum, not a node)."""
+    """Release this pod onto this flavor; `node` is where room was found (None: a sum, not a node).
 
+    The pods of a gang stand one after the other in a plan, all or none of them.
+    """
+
+    uid: str
     workload: Workload
     cluster_queue: str
     flavor: str

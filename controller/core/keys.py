@@ -16,6 +16,12 @@ QUEUE_NAME: Final = "penstock.dev/queue-name"
 POD_GROUP: Final = "penstock.dev/pod-group"
 """Pod label, written by the user: pods of a namespace with the same value are admitted together (a gang)."""
 
+POD_GROUP_SIZE: Final = "penstock.dev/pod-group-size"
+"""Pod annotation, written by the user: how many pods the group has."""
+
+GANG: Final = "penstock.dev/gang"
+"""Pod annotation, written by the user: "true" makes the pods that a Job keeps alive at a time a gang."""
+
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from controller.core.groups import Membership
 from controller.core.keys import GATE
 from controller.core.owners import Owner
 from controller.core.reasons import Reason
@@ -49,9 +50,9 @@ class Pod:
 
     `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps; `said` is our condition
     as it stands on the pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods
-    that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job.
-    `held` and `is_on_top` are what people did to it by hand (`core.hands`). `generation` 0: the apiserver sets none, so
-    the release patch tests `resource_version`.
+    that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job, `group` the
+    gang it belongs to. `held` and `is_on_top` are what people did to it by hand (`core.hands`). `generation` 0: the
+    apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -80,6 +81,8 @@ class Pod:
     held: str | None = None
     is_on_top: bool = False
     completion_index: int = 0
+    group: Membership | None = None
+    has_succeeded: bool = False
 
     @property
     def key(self) -> str:
@@ -90,6 +93,11 @@ class Pod:
         """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
         new, old = self.resource_version, known.resource_version
         return new.isdecimal() and old.isdecimal() and int(new) < int(old)
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether it was let through the gate and has not ended."""
+        return self.phase in (Phase.RESERVED, Phase.RUNNING)
 
     @property
     def phase(self) -> Phase:

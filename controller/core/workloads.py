@@ -1,13 +1,14 @@
 """The unit of admission and its place in the order.
 
-A workload is a demand (count x shape) that some patch can release; nothing here assumes that its pods exist. Today
-each queued pod is a workload of count one.
+A workload is a demand (pod sets, each a count of one shape) that some patches can release; the decision does not
+assume that its pods exist. A queued pod is a workload of one set of one, a gang one of as many as it has members.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from controller.core.amounts import Requests, plus, times
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 
@@ -30,29 +31,66 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadClass:
-    """Workloads that differ only in their place in the order: one queue, one shape, one hold."""
+class PodSet:
+    """Pods of one shape that are admitted together; `requests` are those of all of them."""
 
-    queue: QueueKey
     shape: Shape
-    hold: Hold | None = None
+    count: int = 1
+    requests: Requests = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.queue, self.shape, self.hold)))
+        one = self.shape.requests
+        object.__setattr__(self, "requests", one if self.count == 1 else times(one, self.count))
+        object.__setattr__(self, "_hash", hash((self.shape, self.count)))
 
     def __hash__(self) -> int:
         return self._hash
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadClass:
+    """Workloads that differ only in their place in the order: one queue, the same pod sets, one hold."""
+
+    queue: QueueKey
+    pod_sets: tuple[PodSet, ...]
+    hold: Hold | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def size(self) -> int:
+        """How many pods each workload has."""
+        return sum(one.count for one in self.pod_sets)
+
+    @property
+    def requests(self) -> Requests:
+        """What each workload asks for in all."""
+        return self.pod_sets[0].requests if len(self.pod_sets) == 1 else plus(one.requests for one in self.pod_sets)
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
-    """What waits. `uid` is the pod's uid, `name` its namespace/name."""
+    """What waits. `uid` is the pod's uid and `name` its namespace/name, or those of a gang.
+
+    `members` are the uids of a gang's pods, set by set as its class has them; empty: the workload is one pod.
+    """
 
     uid: str
     name: str
     kind: WorkloadClass
     order: OrderKey
+    members: tuple[str, ...] = ()
+
+    @property
+    def pods(self) -> tuple[str, ...]:
+        """The uids of its pods, set by set."""
+        return self.members or (self.uid,)
 
 
 def order_key(*, priority: int, created: float, name: str, uid: str, since: float, index: int = 0) -> OrderKey:

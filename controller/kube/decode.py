@@ -13,6 +13,7 @@ from msgspec.json import Decoder
 
 from controller.core.amounts import QuantityError, supply_amount
 from controller.core.demand import ContainerDemand, Reported, pod_demand
+from controller.core.groups import GroupFault, Membership, membership
 from controller.core.keys import (
     CLUSTER_QUEUE,
     CONDITION,
@@ -73,6 +74,7 @@ class PodDecoder:
         self._shapes: dict[Shape, Shape] = {}
         self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
         self._owners: dict[Owner, Owner] = {}
+        self._groups: dict[Membership, Membership] = {}
 
     def __call__(self, raw: bytes | Raw) -> Pod:
         """Return the pod; raise UnreadableObject when the bytes are no pod."""
@@ -87,6 +89,8 @@ class PodDecoder:
         labels = meta.labels or {}
         constraints, outline, pinned = self._place(spec)
         requests, hold = self._demand(pod)
+        owner = self._owner(meta.owner_references)
+        group, unclear = self._group(meta.namespace, labels, meta.annotations, owner)
         return Pod(
             uid=meta.uid,
             namespace=meta.namespace,
@@ -106,11 +110,13 @@ class PodDecoder:
             flavor=labels.get(FLAVOR),
             pinned=pinned,
             said=_said(status),
-            hold=hold or (_CLAIMS if _has_claims(spec) else None),
+            hold=hold or (_CLAIMS if _has_claims(spec) else None) or unclear,
             outline=outline,
             has_annotations=meta.annotations is not None,
-            owner=self._owner(meta.owner_references),
+            owner=owner,
             completion_index=completion_index(labels, meta.annotations),
+            group=group,
+            has_succeeded=status.phase == "Succeeded",
             held=meta.annotations.get(HELD) if meta.annotations else None,
             is_on_top=ON_TOP in (meta.annotations or ()),
             policies=self._carried(meta.namespace, meta.annotations[POLICIES])
@@ -141,6 +147,21 @@ class PodDecoder:
         if known is None:
             _remember(self._owners, owner, owner)
         return known or owner
+
+    def _group(
+        self, namespace: str, labels: dict[str, str], annotations: dict[str, str] | None, owner: Owner | None
+    ) -> tuple[Membership | None, Hold | None]:
+        """Return the group that the pod belongs to, the same object for all members, or what is wrong with it."""
+        try:
+            group = membership(namespace, labels, annotations, owner)
+        except GroupFault as fault:
+            return None, Hold(Reason.GANG_INVALID, str(fault))
+        if group is None:
+            return None, None
+        known = self._groups.get(group)
+        if known is None:
+            _remember(self._groups, group, group)
+        return known or group, None
 
     def _shape(self, shape: Shape) -> Shape:
         known = self._shapes.get(shape)

@@ -104,7 +104,7 @@ class ConditionLane:
         return None
 
     def _waiting(self, uid: str, now: float) -> tuple[Pod, dict[str, Any]] | None:
-        pod, workload = self._cache.pods.get(uid), self._cache.backlog.get(uid)
+        pod, workload = self._cache.pods.get(uid), self._cache.backlog.of_pod(uid)
         if pod is None or workload is None:
             return None
         wait = self._cache.reasons.of(workload.kind)
@@ -130,7 +130,7 @@ class ConditionLane:
         asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS * failures, self._put_back, uid)
 
     def _put_back(self, uid: str) -> None:
-        pod, workload = self._cache.pods.get(uid), self._cache.backlog.get(uid)
+        pod, workload = self._cache.pods.get(uid), self._cache.backlog.of_pod(uid)
         if pod is None:
             self._failures.pop(uid, None)
         elif workload is not None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from controller.core.keys import GATE, QUEUE_NAME
+from controller.core.keys import GATE, POD_GROUP, POD_GROUP_SIZE, QUEUE_NAME
 from controller.core.labels import Operator
 from tests.scenarios.model import Form, Json, ScenarioError
 
@@ -36,6 +36,7 @@ class _PodForm(Struct, forbid_unknown_fields=True, rename="camel"):
     annotations: dict[str, str] = {}
     node: str = ""
     owner: str = ""
+    group: str = ""
     index: int | None = None
     spec: dict[str, Any] = {}
 
@@ -164,9 +165,19 @@ def pod_document(name: str, namespace: str, form: Form, *, is_foreign: bool) -> 
     metadata: Json = {"name": name, "namespace": namespace, "labels": labels}
     if fields.owner:
         metadata["ownerReferences"] = [_owner(name, namespace, fields.owner)]
-    if fields.annotations:
-        metadata["annotations"] = fields.annotations
+    notes = {**(_in_group(name, fields.group, labels) if fields.group else {}), **fields.annotations}
+    if notes:
+        metadata["annotations"] = notes
     return {"metadata": metadata, "spec": merged(spec, fields.spec)}
+
+
+def _in_group(pod: str, text: str, labels: dict[str, str]) -> dict[str, str]:
+    """Read `train/3`: put the group's name into the labels, and return the annotation with its size."""
+    group, slash, size = text.partition("/")
+    if not slash or not group or not size:
+        raise ScenarioError(f"pod {pod}: group {text!r}: write name/size, such as train/3")
+    labels[POD_GROUP] = group
+    return {POD_GROUP_SIZE: size}
 
 
 def job_document(name: str, form: Form) -> Json:

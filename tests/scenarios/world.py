@@ -199,7 +199,7 @@ class Cluster:
 
     def waits(self) -> dict[str, Wait]:
         """Who waits, by name, and why."""
-        backlog = {name: self.cache.backlog.get(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
+        backlog = {name: self.cache.backlog.of_pod(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
         return {name: self.cache.reasons.of(one.kind) for name, one in backlog.items() if one is not None}
 
     def _look_anew(self) -> None:
@@ -219,7 +219,7 @@ class Cluster:
 
     def _release(self, admit: Admit) -> str:
         """Do what the executor does with an admission; return the pod's name, or nothing where it was refused."""
-        pod = self.cache.pods[admit.workload.uid]
+        pod = self.cache.pods[admit.uid]
         refusal = self.refused.get(pod.name)
         if refusal is not None:
             times = self.cache.reject(pod.uid, refusal)
@@ -238,7 +238,7 @@ class Cluster:
         """
         cache = self._fresh().cache
         cache.pass_to(self.now)
-        more = [cache.pods[admit.workload.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
+        more = [cache.pods[admit.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
         if more and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
             raise ShortcutDiffers(f"a controller that starts now admits {', '.join(more)}")
         mine, theirs = self.cache.usage.by_queue, cache.usage.by_queue

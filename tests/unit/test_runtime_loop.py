@@ -29,7 +29,7 @@ class Hands:
         return self.left
 
     def submit(self, admit: Admit) -> None:
-        self.taken.append(admit.workload.uid)
+        self.taken.append(admit.uid)
         self.left -= 1
 
 
