@@ -14,12 +14,7 @@ _SHORTEST, _LONGEST = 60, 744 * 3600
 _FORM = 'must be a duration from 1m to 744h (31 days), such as "15m", "1h" or "1h30m"'
 _LARGEST = 2**31 - 1
 _MOST_IS_LESS = "must be at least what one step adds (by)"
-BOUNDED = Rule(
-    "self.most >= self.by",
-    f"most {_MOST_IS_LESS}",
-    f"string(self.most) + ': {_MOST_IS_LESS}'",
-    field_path=".most",
-)
+BOUNDED = Rule("self.most >= self.by", f"most {_MOST_IS_LESS}", field_path=".most")
 
 
 def _checked(text: str) -> str:

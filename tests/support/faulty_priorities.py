@@ -35,7 +35,7 @@ PRIORITIES: tuple[Faulty, ...] = (
         "ageing that grows by more than all of it",
         _ageing(by=101),
         "spec.ageing.most: 100: must be at least what one step adds (by)",
-        "spec.ageing.most: Invalid value: 100: must be at least what one step adds (by)",
+        "spec.ageing.most: Invalid value: most must be at least what one step adds (by)",
     ),
     Faulty(
         "ageing by nothing",
