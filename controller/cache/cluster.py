@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from controller.cache.charging import charge, is_unstamped, likely_payer
-from controller.cache.doors import Doors
+from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
-from controller.cache.places import Places, hands_of
+from controller.cache.places import hands_of
 from controller.cache.policy_book import PolicyBook
-from controller.cache.rejections import Rejections
+from controller.cache.reservations import Reservations
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
-from controller.core.gangs import Candidate, Group, assemble, single
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
-from controller.core.pods import Phase, Pod
+from controller.core.pods import Phase, Pod, is_older
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
@@ -46,16 +46,18 @@ class ClusterCache:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
         self.queues = QueuesInEffect()
-        self.local_queues = Doors()
+        self.local_queues: dict[QueueKey, LocalQueue] = {}
         self.faulty_queues: dict[str, str] = {}
-        self._waiting = Waiting(self.pods)
+        self._doors: dict[str, list[QueueKey]] | None = None
+        self._assumed: dict[str, Admit] = {}
+        self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues)
         self.backlog = self._waiting.backlog
         self.reasons = self._waiting.reasons
-        self.places = Places(self.jobs, self._queue_of)
+        self.places = self._waiting.places
         self.usage = Usage()
         self.policies = PolicyBook()
-        self._assumed: dict[str, Admit] = {}
-        self._rejections = Rejections()
+        self.evictions = Evictions()
+        self.reservations = Reservations(self.queues.current)
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked
@@ -106,19 +108,24 @@ class ClusterCache:
         self.now = now
         self.queues.pass_to(int(now))
         _ = self.cluster_queues
-        self._waiting.gangs.pass_to(now)
-        self.move(self.places.pass_to(now))
-        self._assemble()
-        # putting groups together may have set a sooner time
-        return min(self.queues.next_change, self.places.next_step, self._waiting.gangs.pass_to(now))
+        timers = (self._waiting.fallbacks.timers, self.reservations.timers, self.places.timers)
+        for uid in chain.from_iterable(one.pass_to(now) for one in timers):
+            self._refresh(uid)
+        again_at = self._waiting.gangs.pass_to(now)
+        self._waiting.settle(now)
+        return min(self.queues.next_change, again_at, *(one.next_change() for one in timers))
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         if self._unstamped_moved:
             self._unstamped_moved = False
-            for uid in list(self._unstamped):
+            for uid in [
+                *self._unstamped,
+                *self._waiting.fallbacks.moved(),
+                *self.reservations.moved(self.usage.charged),
+            ]:
                 self._refresh(uid)
-        self._assemble()
+        self._waiting.settle(self.now)
         return Snapshot(
             cluster_queues=self.cluster_queues,
             tree=self.tree,
@@ -135,15 +142,21 @@ class ClusterCache:
             now=self.now,
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
+            pods=self.pods,
+            jobs=self.jobs,
+            admitted=self.usage.charged,
+            overdue=self.reservations.overdue,
+            evicting=self.evictions.all,
+            evictions_left=self.evictions.left,
         )
-
-    def _queue_of(self, key: QueueKey) -> ClusterQueue | None:
-        local = self.local_queues.get(key)
-        return self.cluster_queues.get(local.cluster_queue) if local is not None else None
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
-        return self.local_queues.leading_to(cluster_queue)
+        if self._doors is None:
+            self._doors = {}
+            for key, local in self.local_queues.items():
+                self._doors.setdefault(local.cluster_queue, []).append(key)
+        return self._doors.get(cluster_queue, [])
 
     # -- decisions -------------------------------------------------------------------------------------------------
 
@@ -154,7 +167,7 @@ class ClusterCache:
         for admit in plan.admits:
             self._assumed[admit.uid] = admit
             self._refresh(admit.uid)
-        self._assemble()
+        self._waiting.settle(self.now)
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
@@ -179,13 +192,13 @@ class ClusterCache:
         if uid not in self.pods:
             self.settle(uid)
             return 1
-        times = self._rejections.add(uid, text)
+        times = self._waiting.rejections.add(uid, text)
         self.settle(uid)
         return times
 
     def retry(self, uid: str) -> None:
         """Let a rejected workload be decided again."""
-        if self._rejections.lift(uid):
+        if self._waiting.rejections.lift(uid):
             self._refresh(uid)
             self._on_change()
 
@@ -205,7 +218,7 @@ class ClusterCache:
     def put_pod(self, pod: Pod) -> None:
         """Take in a pod's state from the watch, unless a newer one is known already."""
         known = self.pods.get(pod.uid)
-        if known is not None and pod.is_older_than(known):
+        if known is not None and is_older(pod, known):
             return
         self.pods[pod.uid] = pod
         self.policies.move(known.policies if known is not None else (), pod.policies)
@@ -219,7 +232,7 @@ class ClusterCache:
             return
         self.policies.move(pod.policies, ())
         self._assumed.pop(uid, None)
-        self._rejections.forget(uid)
+        self._waiting.rejections.forget(uid)
         self.reasons.released.pop(uid, None)
         self._unstamped.discard(uid)
         self._refresh(uid)
@@ -240,46 +253,17 @@ class ClusterCache:
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
         pod = self.pods.get(uid)
-        group = self._waiting.gangs.take_in(uid, pod)
-        moved = group is not None
-        if pod is None or not self._is_waiting(pod):
-            self.places.leave(uid)
-        if pod is not None and group is None and self._is_waiting(pod):
-            moved = self._waiting.put(single(self._candidate(pod)))
-        elif group is None or not self._waiting.gangs.waits_as(group, uid):
-            moved = self._waiting.take_out(uid) or moved
+        moved = self._waiting.see(uid, pod)
+        self.evictions.see(uid, pod)
+        self.reservations.see(uid, pod)
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
         if pod is not None and pod.phase is not Phase.QUEUED:
-            self._rejections.forget(uid)
-            if pod.said is not None and pod.said.status != "True":
+            self._waiting.rejections.forget(uid)
+            if self.reasons.is_outdated(pod.said, is_overdue=uid in self.reservations.overdue):
                 self.reasons.released[uid] = None
-        return moved or back != NOTHING or bool(self.places.moved)
-
-    def _assemble(self) -> None:
-        """Put the groups together that something happened to, and let those move who stand behind others."""
-        self._put_together()
-        for queue in self.places.take_moved():
-            for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
-                self._refresh(uid)
-        self._put_together()
-
-    def _put_together(self) -> None:
-        for key, uids in self._waiting.gangs.changed():
-            pods = [self.pods[uid] for uid in uids]
-            waiting = [self._candidate(pod) for pod in pods if self._is_waiting(pod)]
-            admitted = [pod for pod in pods if pod.is_admitted or pod.uid in self._assumed]
-            succeeded = [pod for pod in pods if pod.has_succeeded]
-            group = Group(key, waiting, admitted, succeeded, self.jobs.get(key.name) if key.is_job else None)
-            self._waiting.put_group(key, assemble(group, now=self.now))
-
-    def _is_waiting(self, pod: Pod) -> bool:
-        return pod.phase is Phase.QUEUED and pod.uid not in self._assumed
-
-    def _candidate(self, pod: Pod) -> Candidate:
-        order, hold = self.places.take(pod)
-        return Candidate(pod, order, hold or self._rejections.hold_of(pod.uid))
+        return moved or back != NOTHING
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
@@ -292,10 +276,13 @@ class ClusterCache:
     def _charge(self, pod: Pod) -> Charge | None:
         if is_unstamped(pod):
             self._unstamped.add(pod.uid)
-        return charge(pod, self._assumed.get(pod.uid), self._payer)
+        is_overdue = pod.uid in self.reservations.overdue
+        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
-        return likely_payer(pod, self._queue_of((pod.namespace, pod.queue or "")), self.index)
+        local = self.local_queues.get((pod.namespace, pod.queue or ""))
+        queue = self.cluster_queues.get(local.cluster_queue) if local is not None else None
+        return likely_payer(pod, queue, self.index)
 
     def _mark(self, back: GivenBack) -> None:
         if back.node:
@@ -352,16 +339,17 @@ class ClusterCache:
         self, name: str, queue: ClusterQueue | None, *, variation: Variation = FIXED, fault: str | None = None
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
-        self.places.moved.update(self.queues_of(name))
         self.queues.put(name, queue, variation)
+        self.places.moved.update(self.queues_of(name))
         _set(self.faulty_queues, name, fault)
         self._tree = None
         self._rules_changed()
 
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
         """Take in a local queue, or forget it."""
+        _set(self.local_queues, key, queue)
         self.places.moved.add(key)
-        self.local_queues.put(key, queue)
+        self._doors = None
         self._rules_changed()
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
@@ -386,6 +374,7 @@ class ClusterCache:
         self.queues.capacities_moved()
         # not here: a relist of nodes would recharge once a node, and build the index as often
         self._unstamped_moved = True
+        self._blocked.open_later()
         self._on_change()
 
     def _rules_changed(self) -> None:

@@ -27,6 +27,7 @@ from controller.core.queues import (
     Flavor,
     FlavorQuota,
     LocalQueue,
+    OnReservationTimeout,
     QueueingStrategy,
     StopPolicy,
     WhenCanBorrow,
@@ -65,6 +66,10 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         stop=StopPolicy(spec.stop_policy),
         stop_note=_stop_note(written, spec.stop_policy),
         ageing=_ageing(spec.ageing),
+        allow_bare_pods=spec.allow_bare_pods,
+        allow_job_retries=spec.allow_job_retries,
+        reservation_timeout=_seconds(spec.reservation_timeout),
+        on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
     )
 
 
@@ -87,7 +92,12 @@ def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
         amounts(lambda one: one.nominal_quota),
         borrowing=amounts(lambda one: one.borrowing_limit),
         lending=amounts(lambda one: one.lending_limit),
+        fallback_after=_seconds(written.fallback_after) or 0,
     )
+
+
+def _seconds(duration: str | None) -> int | None:
+    return None if duration is None else parse_duration(duration)
 
 
 def to_variation(written: WrittenClusterQueue) -> Variation:

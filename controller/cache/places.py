@@ -7,15 +7,14 @@ it did; by the owner's age it would pass everybody who came since, for as long a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import inf
+from collections.abc import Iterator, Mapping, Sequence
 
-from controller.cache.ageing import Steps
 from controller.cache.fronts import Fronts
+from controller.cache.timers import Timers
 from controller.core.hands import held, is_on_top
 from controller.core.owners import Job
 from controller.core.pods import Pod, foreign_gates
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, LocalQueue
 from controller.core.reasons import Reason
 from controller.core.workloads import Hold, OrderKey, QueueKey, order_key
 
@@ -29,17 +28,22 @@ def hands_of(job: Job | None) -> tuple[float, str | None, bool] | None:
 
 
 class Places:
-    """`classes` are the values of the WorkloadPriorityClasses by name.
+    """`classes` are the values of the WorkloadPriorityClasses by name; `timers` tell whose priority grows when.
 
     `moved` are the local queues whose waiting pods all have to take their places anew before the next decision.
     """
 
-    def __init__(self, jobs: Mapping[str, Job], queue_of: Callable[[QueueKey], ClusterQueue | None]) -> None:
-        """`jobs` by uid, as the cache keeps them; `queue_of`: to which cluster queue a local queue leads."""
+    def __init__(
+        self,
+        jobs: Mapping[str, Job],
+        queues: Mapping[str, ClusterQueue],
+        local_queues: Mapping[QueueKey, LocalQueue],
+    ) -> None:
+        """All three, Jobs by uid, are the cache's own, and read as they are at the time."""
         self._jobs = jobs
-        self._queue_of = queue_of
-        self._steps = Steps()
-        self._now = 0.0
+        self._queues = queues
+        self._local_queues = local_queues
+        self.timers = Timers()
         self.classes: dict[str, int] = {}
         self.moved: set[QueueKey] = set()
         self._fronts = Fronts(self.moved)
@@ -68,7 +72,7 @@ class Places:
     def leave(self, uid: str) -> None:
         """Forget a pod that waits no longer."""
         self._rest(uid, ())
-        self._steps.put(uid, inf)
+        self.timers.set(uid, None)
         self._fronts.drop(uid)
 
     def take_moved(self) -> tuple[QueueKey, ...]:
@@ -76,16 +80,6 @@ class Places:
         moved = tuple(self.moved)
         self.moved.clear()
         return moved
-
-    def pass_to(self, now: float) -> list[str]:
-        """Let it be this time (epoch seconds); return the waiting pods whose priority grows."""
-        self._now = now
-        return self._steps.take(now)
-
-    @property
-    def next_step(self) -> float:
-        """When a priority grows next (epoch seconds)."""
-        return self._steps.next
 
     def priority(self, pod: Pod) -> int:
         """Return the pod's priority in its queue, ageing aside: its WorkloadPriorityClass's, else its own."""
@@ -112,10 +106,13 @@ class Places:
         return len(self._resting.get((_CLASS, name), ()))
 
     def _grown(self, pod: Pod, queue: QueueKey) -> int:
-        leads_to = self._queue_of(queue)
-        ageing = None if leads_to is None else leads_to.ageing
-        self._steps.put(pod.uid, inf if ageing is None else ageing.next_step(pod.created, self._now))
-        return 0 if ageing is None else ageing.grown(self._now - pod.created)
+        """Return what the pod's priority has gained by now, and wake when it gains more."""
+        local = self._local_queues.get(queue)
+        leads_to = self._queues.get(local.cluster_queue) if local is not None else None
+        ageing = leads_to.ageing if leads_to is not None else None
+        now = self.timers.now
+        self.timers.set(pod.uid, None if ageing is None else ageing.next_step(pod.created, now))
+        return 0 if ageing is None else ageing.grown(now - pod.created)
 
     def _job(self, pod: Pod) -> Job | None:
         """Return the pod's Job, if it is known. No pod is of a Job of another namespace, whatever it says."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +17,7 @@ class Ageing:
         """Return how much is added to the priority after so many seconds; a clock that is behind adds nothing."""
         return min(self.most, self.by * max(0, int(waited // self.every)))
 
-    def next_step(self, since: float, now: float) -> float:
-        """Return when that becomes more, for who waits since then; inf where it will not. Times in epoch seconds."""
+    def next_step(self, since: float, now: float) -> float | None:
+        """Return when that becomes more, for who waits since then; None: never. Times in epoch seconds."""
         steps = max(0, int((now - since) // self.every))
-        return inf if self.by * steps >= self.most else since + (steps + 1) * self.every
+        return None if self.by * steps >= self.most else since + (steps + 1) * self.every

@@ -34,3 +34,10 @@ def day_of(year: int, month: int, day: int) -> int:
 def weekday_of(day: int) -> int:
     """Return the day of the week, Sunday being 0, of a day counted from 1970-01-01."""
     return (day + 4) % 7
+
+
+def utc_text(instant: int) -> str:
+    """Write an instant, in seconds since 1970 UTC, as RFC 3339 has it: `2026-03-02T08:00:00Z`."""
+    day, second = divmod(instant, 86_400)
+    year, month, number = date_of(day)
+    return f"{year:04}-{month:02}-{number:02}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"

@@ -13,6 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
+from controller.core.evictions import evictions
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.queues import ClusterQueue, QueueingStrategy
@@ -71,7 +72,7 @@ class _Decision:
         return done >= self._limit or (done > 0 and done + kind.size > self._limit)
 
     def _plan(self, *, is_complete: bool) -> Plan:
-        return Plan(tuple(self._admits), self._waits, is_complete)
+        return Plan(tuple(self._admits), self._waits, is_complete, evicts=evictions(self._snapshot))
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""

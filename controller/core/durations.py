@@ -20,3 +20,10 @@ def parse_duration(text: str) -> int:
         raise DurationError(f"{text!r} is not a duration; write hours, minutes and seconds, such as 8h, 90m or 1h30m")
     hours, minutes, seconds = (int(part[:-1]) if part else 0 for part in match.groups())
     return 3600 * hours + 60 * minutes + seconds
+
+
+def format_duration(seconds: int) -> str:
+    """Write whole seconds as a duration that reads back as the same, without parts that are nothing: `1h30m`."""
+    hours, rest = divmod(seconds, 3600)
+    parts = ((hours, "h"), (rest // 60, "m"), (rest % 60, "s"))
+    return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"

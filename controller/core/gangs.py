@@ -28,11 +28,12 @@ _FRONT = -(2**40)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A queued pod, its place in the order, and what keeps it from being looked at."""
+    """A queued pod, its place in the order, what keeps it from being looked at, and its `WorkloadClass.waited`."""
 
     pod: Pod
     order: OrderKey
     hold: Hold | None = None
+    waited: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +132,12 @@ def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) ->
     sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
     pod_sets = tuple(PodSet(made.shape, len(of_it)) for made, of_it in sets)
     first = members[0].pod
-    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold)
+    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, min(one.waited for one in members))
     uids = tuple(one.pod.uid for _, of_it in sets for one in of_it)
     uid = f"{'job' if key.is_job else 'group'}/{key.namespace}/{key.name}"
     name = first.owner.name if key.is_job and first.owner is not None else key.name
-    return Workload(uid, f"{key.namespace}/{name}", kind, members[-1].order, uids)
+    since = max(one.pod.created for one in members)
+    return Workload(uid, f"{key.namespace}/{name}", kind, members[-1].order, since, uids)
 
 
 def _size(made: PodSet) -> tuple[int, int, int]:
@@ -147,8 +149,8 @@ def _size(made: PodSet) -> tuple[int, int, int]:
 def single(one: Candidate) -> Workload:
     """Return the workload that one pod is."""
     pod = one.pod
-    kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), one.hold)
-    return Workload(pod.uid, pod.key, kind, one.order)
+    kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), one.hold, one.waited)
+    return Workload(pod.uid, pod.key, kind, one.order, pod.created)
 
 
 def _first_hold(members: Sequence[Candidate]) -> Hold | None:

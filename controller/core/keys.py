@@ -63,3 +63,6 @@ BREAK_GLASS: Final = "penstock:break-glass"
 
 CONDITION: Final = "penstock.dev/Admissible"
 """Type of the pod condition that says why a queued pod waits."""
+
+EVICTION: Final = "penstock.dev/EvictionTarget"
+"""Type of the pod condition that says who evicts a pod and why; False where the apiserver refuses it for now."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.core.decisions import Blocker, Wait
+from controller.core.decisions import Blocker, Later, Wait
 from controller.core.ledger import Ledger
 from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
-from controller.core.shortages import no_node, too_few_nodes
+from controller.core.shapes import Shape
+from controller.core.shortages import no_node, too_few_nodes, unfit_nodes
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import PodSet, WorkloadClass
 
@@ -34,6 +35,7 @@ def place(
 ) -> Placements | Wait:
     """Find quota and room for all pods of one workload, or say why not; each pod set goes to one flavor as a whole.
 
+    Who can run in a flavor, now or later, waits its `fallback_after` before those behind it are looked at.
     `only_freed` looks for room on the nodes in `snapshot.freed` alone, the others being known to have none; a Wait it
     returns carries no arithmetic of room, since the earlier one stands (`brought_up_to_date`). It is for workloads of
     one pod.
@@ -42,8 +44,8 @@ def place(
     if limit is not None:
         return Wait(limit.reason, blockers=(limit,))
     if len(kind.pod_sets) == 1:
-        return _choose(snapshot, ledger, queue, kind.pod_sets[0], only_freed=only_freed)
-    return _place_sets(snapshot, ledger, queue, kind.pod_sets)
+        return _choose(snapshot, ledger, queue, kind.pod_sets[0], kind.waited, only_freed=only_freed)
+    return _place_sets(snapshot, ledger, queue, kind)
 
 
 def brought_up_to_date(known: Wait, found: Wait) -> Wait:
@@ -65,14 +67,12 @@ def _primary(blockers: tuple[Blocker, ...]) -> Reason:
     return min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
 
 
-def _place_sets(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_sets: tuple[PodSet, ...]
-) -> Placements | Wait:
+def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
     """Place one set after the other beside those before it; what is spent for that is given back."""
     placed: list[tuple[PodSet, Placement]] = []
     wait: Wait | None = None
-    for pod_set in pod_sets:
-        found = _choose(snapshot, ledger, queue, pod_set, only_freed=False)
+    for pod_set in kind.pod_sets:
+        found = _choose(snapshot, ledger, queue, pod_set, kind.waited, only_freed=False)
         if isinstance(found, Wait):
             wait = found
             break
@@ -85,16 +85,24 @@ def _place_sets(
 
 
 def _choose(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
 ) -> Placements | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""
     blockers: list[Blocker] = []
     best: tuple[int, Placements] | None = None
+    must_wait = 0
+    later: Later | None = None
     for quota in queue.flavors:
+        if waited < must_wait:
+            later = Later(quota.flavor, must_wait)
+            break
         found = _try(snapshot, ledger, queue, quota, pod_set, only_freed=only_freed)
         if isinstance(found, Blocker):
             blockers.append(found)
+            if quota.fallback_after and not _never(snapshot, found, pod_set.shape):
+                must_wait = max(must_wait, quota.fallback_after)
             continue
+        must_wait = max(must_wait, quota.fallback_after)
         if queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH:
             return found
         level = ledger.borrowing_level(queue, quota.flavor, pod_set.requests)
@@ -104,7 +112,7 @@ def _choose(
             break
     if best is not None:
         return best[1]
-    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers))
+    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=later)
 
 
 def _try(
@@ -134,3 +142,12 @@ def _find_room(
     if node is not None:
         return (Placement(flavor, node),)
     return Blocker(flavor.name, Reason.NO_CAPACITY) if only_freed else no_node(snapshot, ledger, flavor, shape)
+
+
+def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:
+    """Say whether no waiting would help; where freed nodes alone were looked at, the finding does not say it."""
+    if found.reason is Reason.NO_CAPACITY:
+        flavor = snapshot.flavors[found.flavor]
+        unfit = unfit_nodes(snapshot, flavor, shape) if flavor.mode is CapacityMode.NODES else None
+        return unfit is not None and unfit.reason is Reason.NEVER_FITS
+    return found.reason is Reason.NEVER_FITS

@@ -48,11 +48,12 @@ class Outline:
 class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
 
-    `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps; `said` is our condition
-    as it stands on the pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods
-    that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job, `group` the
-    gang it belongs to. `held` and `is_on_top` are what people did to it by hand (`core.hands`). `generation` 0: the
-    apiserver sets none, so the release patch tests `resource_version`.
+    `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps, as is `admitted_at`, in
+    seconds since 1970 (0: none); `unscheduled` is what kube-scheduler says of a pod that it put onto no node; `said` is
+    our condition as it stands on the pod; `policies` are those that it carries, as its annotation names them, the
+    same tuple on pods that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an
+    Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what people did to it by hand
+    (`core.hands`). `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -77,6 +78,8 @@ class Pod:
     outline: Outline = Outline()
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
+    admitted_at: float = 0.0
+    unscheduled: str = ""
     owner: Owner | None = None
     held: str | None = None
     is_on_top: bool = False
@@ -88,11 +91,6 @@ class Pod:
     def key(self) -> str:
         """namespace/name, as people write it."""
         return f"{self.namespace}/{self.name}"
-
-    def is_older_than(self, known: Pod) -> bool:
-        """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
-        new, old = self.resource_version, known.resource_version
-        return new.isdecimal() and old.isdecimal() and int(new) < int(old)
 
     @property
     def is_admitted(self) -> bool:
@@ -118,3 +116,9 @@ def foreign_gates(pod: Pod) -> Hold | None:
         return None
     names = ", ".join(foreign)
     return Hold(Reason.FOREIGN_GATE, f"waits for the scheduling gates of others to be removed first: {names}")
+
+
+def is_older(pod: Pod, known: Pod) -> bool:
+    """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
+    new, old = pod.resource_version, known.resource_version
+    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

@@ -14,13 +14,13 @@ from controller.core.workloads import PodSet
 
 def no_node(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
     """Say why no node has room for one pod of this shape."""
-    return _unfit(snapshot, flavor, shape) or _tightest(ledger, flavor, shape)
+    return unfit_nodes(snapshot, flavor, shape) or _tightest(ledger, flavor, shape)
 
 
 def too_few_nodes(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, *, found: int) -> Blocker:
     """Say why there is room for only `found` of the pods of a set."""
     shape, count = pod_set.shape, pod_set.count
-    unfit = _unfit(snapshot, flavor, shape)
+    unfit = unfit_nodes(snapshot, flavor, shape)
     if unfit is not None:
         return unfit
     most = snapshot.nodes.most(flavor, shape)
@@ -32,7 +32,8 @@ def too_few_nodes(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: P
     return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {found} of the {count} pods now")
 
 
-def _unfit(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | None:
+def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | None:
+    """Say why no node would do even if nothing ran there; None where one would."""
     index = snapshot.nodes
     if not index.allowed(flavor, shape.constraints):
         usable = len(index.usable(flavor.name))

@@ -50,15 +50,19 @@ class PodSet:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadClass:
-    """Workloads that differ only in their place in the order: one queue, the same pod sets, one hold."""
+    """Workloads that differ only in their place in the order: one queue, the same pod sets, one hold.
+
+    `waited`: of the queue's `fallback_after` the longest, in seconds, that they have waited; it opens flavors to them.
+    """
 
     queue: QueueKey
     pod_sets: tuple[PodSet, ...]
     hold: Hold | None = None
+    waited: int = 0
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold)))
+        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold, self.waited)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -78,13 +82,15 @@ class WorkloadClass:
 class Workload:
     """What waits. `uid` is the pod's uid and `name` its namespace/name, or those of a gang.
 
-    `members` are the uids of a gang's pods, set by set as its class has them; empty: the workload is one pod.
+    `since` is when it was created (epoch seconds). `members` are the uids of a gang's pods, set by set as its class has
+    them; empty: the workload is one pod.
     """
 
     uid: str
     name: str
     kind: WorkloadClass
     order: OrderKey
+    since: float = 0.0
     members: tuple[str, ...] = ()
 
     @property

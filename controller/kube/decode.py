@@ -41,6 +41,7 @@ from controller.core.workloads import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode_owners import completion_index, controlling_owner
+from controller.kube.decode_reserved import admitted_at, unscheduled
 from controller.kube.errors import UnreadableObject
 
 _REMEMBERED = 10_000
@@ -122,6 +123,8 @@ class PodDecoder:
             policies=self._carried(meta.namespace, meta.annotations[POLICIES])
             if meta.annotations and POLICIES in meta.annotations
             else (),
+            admitted_at=admitted_at(meta.annotations),
+            unscheduled="" if spec.node_name else unscheduled(status),
         )
 
     def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:

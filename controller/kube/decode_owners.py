@@ -32,8 +32,9 @@ def decode_job(raw: bytes | Raw) -> Job:
             parallelism=1 if spec.parallelism is None else spec.parallelism,
             completions=spec.completions,
             succeeded=found.status.succeeded,
-            failed=found.status.failed,
+            failed=found.status.failed + _uncounted(found.status.uncounted_terminated_pods),
             backoff_limit=_DEFAULT_BACKOFF if spec.backoff_limit is None else spec.backoff_limit,
+            is_limited_per_index=spec.backoff_limit_per_index is not None,
             ignores_disruption=_ignores_disruption(spec.pod_failure_policy),
             held=(meta.annotations or {}).get(HELD),
             is_on_top=ON_TOP in (meta.annotations or {}),
@@ -54,6 +55,10 @@ def completion_index(labels: dict[str, str], annotations: dict[str, str] | None)
     """Return the index of a pod of an Indexed Job; 0 for any other pod."""
     text = labels.get(_INDEX) or (annotations or {}).get(_INDEX, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX else 0
+
+
+def _uncounted(pods: wire.UncountedPods | None) -> int:
+    return len(pods.failed or ()) if pods is not None else 0
 
 
 def _ignores_disruption(policy: wire.FailurePolicy | None) -> bool:

@@ -27,6 +27,7 @@ from controller.kube.decode import PodDecoder, decode_metadata, decode_node
 from controller.kube.decode_owners import decode_job
 from controller.kube.watch import Informer, Trouble
 from controller.runtime import gauges
+from controller.runtime.eviction_lane import EvictionLane
 from controller.runtime.executor import Executor
 from controller.runtime.loop import DecisionLoop
 from controller.runtime.side_writes import ConditionLane, EventLane
@@ -65,7 +66,10 @@ class Controller:
             workers=workers,
             on_room=self._wake,
         )
-        self._loop = DecisionLoop(self._cache, self._executor, metrics)
+        self._evictions = EvictionLane(
+            client, self._cache, metrics, on_evicted=self._events.announce_eviction, on_retry=self._wake
+        )
+        self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics)
         self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
         self._statuses = StatusLane(client, self._cache, written, metrics)
         deciding, reported = _deciding(self._cache, written, decode), _reported(self._cache, written)
@@ -98,6 +102,7 @@ class Controller:
             deciding = group.create_task(self._decide(), name="decide")
             background += [
                 group.create_task(self._executor.run(), name="executor"),
+                group.create_task(self._evictions.run(), name="evictions"),
                 group.create_task(self._events.run(), name="events"),
                 group.create_task(self._conditions.run(), name="conditions"),
                 group.create_task(self._report_statuses(), name="statuses"),

@@ -17,6 +17,7 @@ from controller.core.quota_tree import Column
 from controller.core.windows import Outlook
 from controller.core.wording import first_few
 from controller.kube.clock import rfc3339
+from controller.runtime.drain_status import queue_drain
 from controller.runtime.status import Finding, Status, conditions
 
 
@@ -32,7 +33,9 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
         "limitsUsage": [] if queue is None else _limits_usage(cache, queue),
         "schedule": _schedule(cache.queues.outlook_of(name)),
-        "conditions": conditions(entry, [_is_active(cache, entry, queue), *_over_quota(cache, queue)], now),
+        "conditions": conditions(
+            entry, [_is_active(cache, entry, queue), *_over_quota(cache, queue), *queue_drain(cache, name)], now
+        ),
     }
 
 

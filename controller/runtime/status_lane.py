@@ -12,11 +12,11 @@ from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import KubeError, NotFound
+from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (
     Status,
     flavor_status,
-    local_queue_status,
     policy_status,
     priority_class_status,
     scheduling_policy_status,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.core.decisions import Admit
+from controller.core.decisions import Admit, Evict
 from controller.core.pods import Pod
 from controller.kube.clock import rfc3339, rfc3339_micro
 
@@ -21,9 +21,24 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
     waited = max(0, int(now - pod.created))
     message = f"Admitted by ClusterQueue {admit.cluster_queue} onto flavor {admit.flavor} after {waited} s{where}"
     return {
+        **_event(pod, pod.uid, instance=instance, now=now),
+        "reason": "Admitted",
+        "action": "Admit",
+        "message": message,
+    }
+
+
+def evicted(evict: Evict, *, instance: str, now: float) -> dict[str, Any]:
+    """Say that a pod was evicted, why, and why that costs its owner nothing. A pod is evicted at most once."""
+    event = _event(evict.pod, f"{evict.pod.uid}.evicted", instance=instance, now=now)
+    return {**event, "reason": "Evicted", "action": "Evict", "message": f"{evict.cause}: {evict.text}"}
+
+
+def _event(pod: Pod, suffix: str, *, instance: str, now: float) -> dict[str, Any]:
+    return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{pod.name[:_NAME_ROOM].rstrip('-.')}.{pod.uid}", "namespace": pod.namespace},
+        "metadata": {"name": f"{pod.name[:_NAME_ROOM].rstrip('-.')}.{suffix}", "namespace": pod.namespace},
         "involvedObject": {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -32,9 +47,6 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
             "uid": pod.uid,
         },
         "type": "Normal",
-        "reason": "Admitted",
-        "action": "Admit",
-        "message": message,
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "reportingInstance": instance,

@@ -229,6 +229,13 @@ class Stage:
                     raise ScenarioError(f"{name}: has gates; no scheduler binds it")
                 self.cluster.change_pod(name, spec={"nodeName": node}, status={"phase": "Running"})
 
+    def _unschedulable(self, value: dict[str, str]) -> None:
+        """kube-scheduler finds no node for released pods, and says why."""
+        for given, message in value.items():
+            condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+            for name in self.names([given]):
+                self.cluster.change_pod(name, status={"conditions": [condition]})
+
     def _refuse(self, value: dict[str, str]) -> None:
         """The apiserver answers the release of these with an error, from now on."""
         for given, text in value.items():

@@ -15,6 +15,13 @@ _S = TypeVar("_S", bound=Struct)
 
 _API = "penstock.dev/v1alpha1"
 _INDEX = "batch.kubernetes.io/job-completion-index"
+_OWNERS = {
+    "Job": "batch/v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "ReplicationController": "v1",
+    "Workflow": "argoproj.io/v1alpha1",
+}
 _PLAIN_RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
 
 
@@ -32,10 +39,10 @@ class _PodForm(Struct, forbid_unknown_fields=True, rename="camel"):
     requires: list[str] = []
     tolerations: list[dict[str, Any]] = []
     gates: list[str] = []
+    owner: str = ""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     node: str = ""
-    owner: str = ""
     group: str = ""
     index: int | None = None
     spec: dict[str, Any] = {}
@@ -193,11 +200,10 @@ def job_document(name: str, form: Form) -> Json:
 def _owner(pod: str, namespace: str, text: str) -> Json:
     """Read the controlling owner: `Job/train`, `ReplicaSet/web`."""
     kind, slash, name = text.partition("/")
-    if not slash or not kind or not name:
-        raise ScenarioError(f"pod {pod}: owner {text!r}: write Kind/name, such as Job/train")
-    version = "batch/v1" if kind == "Job" else "apps/v1"
+    if not slash or kind not in _OWNERS:
+        raise ScenarioError(f"pod {pod}: owner: {text!r}: write Kind/name, of one of {', '.join(_OWNERS)}")
     uid = f"{kind}/{namespace}/{name}"
-    return {"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": True}
+    return {"apiVersion": _OWNERS[kind], "kind": kind, "name": name, "uid": uid, "controller": True}
 
 
 def _term(pod: str, text: str) -> Json:

@@ -24,10 +24,11 @@ from controller.cache.written import (
     read_priority_class,
 )
 from controller.core.decide import decide
-from controller.core.decisions import Admit, Wait
+from controller.core.decisions import Admit, Evict
 from controller.core.pods import Phase, Pod
 from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
+from controller.core.wording import describe
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
 from controller.kube.decode_owners import decode_job
@@ -46,6 +47,14 @@ _READERS = {
     "LocalQueue": read_local_queue,
     "WorkloadPriorityClass": read_priority_class,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a pod waits, as people read it."""
+
+    reason: Reason
+    text: str
 
 
 class Restless(Exception):
@@ -96,6 +105,7 @@ class Cluster:
         self.nodes: dict[str, Json] = {}
         self.jobs: dict[str, Json] = {}
         self.pods: dict[str, Json] = {}
+        self.evicted: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self._mind = _Mind()
         self._version = 0
@@ -178,11 +188,12 @@ class Cluster:
     # -- what comes of it ------------------------------------------------------------------------------------------
 
     def settle(self) -> list[tuple[str, Admit]]:
-        """Decide until nothing moves; return who was released, by name, in order.
+        """Decide until nothing moves; return who was released, by name, in order. `evicted` has who was evicted.
 
         Then look at everything anew, as the controller does every 10 s, which admits nobody else and brings the
         figures of the sentences up to date; a controller that starts now must find nothing either.
         """
+        self.evicted = {}
         for name in [name for name, at in self._retries.items() if at <= self.now]:
             del self._retries[name]
             if name in self.pods:
@@ -197,10 +208,11 @@ class Cluster:
         self._compare_with_restarted()
         return released
 
-    def waits(self) -> dict[str, Wait]:
+    def waits(self) -> dict[str, Waiting]:
         """Who waits, by name, and why."""
         backlog = {name: self.cache.backlog.of_pod(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
-        return {name: self.cache.reasons.of(one.kind) for name, one in backlog.items() if one is not None}
+        found = ((name, one, self.cache.reasons.of(one.kind)) for name, one in backlog.items() if one is not None)
+        return {name: Waiting(wait.reason, describe(wait, one.since)) for name, one, wait in found}
 
     def _look_anew(self) -> None:
         self._looked_at = self.now
@@ -212,10 +224,21 @@ class Cluster:
             self.cache.pass_to(self.now)
             plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
             self.cache.absorb(plan)
-            if plan.is_complete and not plan.admits:
+            if plan.is_complete and not plan.admits and not plan.evicts:
                 return released
+            for evict in plan.evicts:
+                self._evict(evict)
             released += [(name, admit) for admit in plan.admits if (name := self._release(admit))]
         raise Restless(f"{_ROUNDS} decisions in a row admitted something")
+
+    def _evict(self, evict: Evict) -> None:
+        """The apiserver, the kubelet and the job controller do at once what the Eviction API is asked for."""
+        self.evicted[evict.pod.name] = f"{evict.cause.value}: {evict.text}"
+        job = self.cache.jobs.get(evict.pod.owner.uid) if evict.pod.owner is not None else None
+        if job is not None and not job.ignores_disruption:
+            document = self.jobs[job.key]
+            self.put_job(job.key, {**document, "status": {**document["status"], "failed": job.failed + 1}})
+        self.drop_pod(evict.pod.name)
 
     def _release(self, admit: Admit) -> str:
         """Do what the executor does with an admission; return the pod's name, or nothing where it was refused."""
@@ -238,7 +261,10 @@ class Cluster:
         """
         cache = self._fresh().cache
         cache.pass_to(self.now)
-        more = [cache.pods[admit.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
+        plan = decide(cache.snapshot(), limit=_UNLIMITED)
+        if plan.evicts:
+            raise ShortcutDiffers(f"a controller that starts now evicts {', '.join(e.pod.name for e in plan.evicts)}")
+        more = [cache.pods[admit.uid].name for admit in plan.admits]
         if more and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
             raise ShortcutDiffers(f"a controller that starts now admits {', '.join(more)}")
         mine, theirs = self.cache.usage.by_queue, cache.usage.by_queue

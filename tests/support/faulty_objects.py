@@ -333,10 +333,10 @@ FAULTY: tuple[Faulty, ...] = (
         'spec.queueingStrategy: Unsupported value: "Fair": supported values: "BestEffortFIFO", "StrictFIFO"',
     ),
     Faulty(
-        "a stop policy that is not honoured yet",
-        cluster_queue(stopPolicy="HoldAndDrain"),
-        "spec.stopPolicy: \"HoldAndDrain\": must be 'None' or 'Hold'",
-        'spec.stopPolicy: Unsupported value: "HoldAndDrain": supported values: "None", "Hold"',
+        "a stop policy that does not exist",
+        cluster_queue(stopPolicy="Drain"),
+        "spec.stopPolicy: \"Drain\": must be 'None', 'Hold' or 'HoldAndDrain'",
+        'spec.stopPolicy: Unsupported value: "Drain": supported values: "None", "Hold", "HoldAndDrain"',
     ),
     Faulty(
         "a namespace selector with a node operator",
@@ -390,8 +390,8 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         "a local queue with a stop policy that does not exist",
         local_queue(stopPolicy="Never"),
-        "spec.stopPolicy: \"Never\": must be 'None' or 'Hold'",
-        'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold"',
+        "spec.stopPolicy: \"Never\": must be 'None', 'Hold' or 'HoldAndDrain'",
+        'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold", "HoldAndDrain"',
     ),
     *PRIORITIES,
     *SCHEDULES,

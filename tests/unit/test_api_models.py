@@ -52,7 +52,7 @@ def test_the_text_of_an_error_names_the_object_in_every_line() -> None:
 
     assert str(caught.value) == (
         'clusterqueues.penstock.dev/team-a: spec.flavors[0].resources[1].nominalQuota: "-3": must not be negative\n'
-        "clusterqueues.penstock.dev/team-a: spec.stopPolicy: \"Never\": must be 'None' or 'Hold'"
+        "clusterqueues.penstock.dev/team-a: spec.stopPolicy: \"Never\": must be 'None', 'Hold' or 'HoldAndDrain'"
     )
 
 

@@ -37,6 +37,11 @@ def test_a_job_is_read_with_what_it_says() -> None:
     assert (found.succeeded, found.failed, found.width, found.key) == (3, 1, 3, "default/train")
 
 
+def test_what_a_job_has_not_counted_in_yet_has_failed_too() -> None:
+    assert job(status={"failed": 1, "uncountedTerminatedPods": {"failed": ["a", "b"], "succeeded": ["c"]}}).failed == 3
+    assert job({"backoffLimitPerIndex": 1, "backoffLimit": 2**31 - 1}).is_limited_per_index
+
+
 @pytest.mark.parametrize(
     ("spec", "succeeded", "width"),
     [

@@ -9,10 +9,10 @@ from controller.core.directives import Directives
 from controller.core.labels import LabelSelector
 from controller.core.pod_policies import Mode, Policy, Target
 from controller.kube.errors import Forbidden, NotFound
+from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (
     flavor_status,
-    local_queue_status,
     policy_status,
     scheduling_policy_status,
 )

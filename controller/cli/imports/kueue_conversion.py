@@ -131,7 +131,7 @@ def _door_spec(found: Found) -> Document:
 
 
 def _stop(found: Found) -> Document:
-    return {} if found.spec.stop_policy == "None" else {"stopPolicy": "Hold"}
+    return {} if found.spec.stop_policy == "None" else {"stopPolicy": found.spec.stop_policy}
 
 
 def _implicit(name: str) -> Document:
