@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from controller.api.ageing import BOUNDED, Ageing
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
+from controller.api.budget import Budget, BudgetStatus
 from controller.api.nodes import LabelSelector
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
 from controller.api.schedule import (
@@ -229,6 +230,17 @@ class ClusterQueueSpec(Model):
         BY_NAME,
     ] = ()
 
+    budgets: Annotated[
+        tuple[Budget, ...],
+        Field(
+            description="What pods of the queue, and of all queues below it, may use over time. What runs is not ended "
+            "when a budget is.",
+            max_length=8,
+        ),
+        unique_names("budget"),
+        BY_NAME,
+    ] = ()
+
     @model_validator(mode="after")
     def _windows_override_what_there_is(self) -> Self:
         quotas = {flavor.name: {resource.name for resource in flavor.resources} for flavor in self.flavors}
@@ -312,6 +324,9 @@ class ClusterQueueStatus(Status):
     schedule: Annotated[
         ScheduleStatus | None, Field(description="The schedule at the moment; absent where there is none.")
     ] = None
+    budgets: Annotated[
+        tuple[BudgetStatus, ...], Field(description="What was used of each budget.", max_length=8), BY_NAME
+    ] = ()
     conditions: Conditions = ()
 
 

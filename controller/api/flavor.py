@@ -75,6 +75,15 @@ class ResourceFlavorSpec(Model):
         _ATOMIC,
     ] = ()
     capacity: Annotated[Capacity, Field(description="How the room of the flavor is known.")] = Capacity()
+    price: Annotated[
+        Resources | None,
+        Field(
+            description="What an hour costs, by resource: of a core for cpu, of a GiB for memory, ephemeral-storage "
+            "and huge pages, of one for anything else; in any currency, the same for all flavors, such as "
+            '{cpu: "0.031", memory: "0.0042"}. Rounded up to the billionth. A resource that is not listed costs '
+            "nothing. Budgets of a ClusterQueue count by it."
+        ),
+    ] = None
 
 
 class ResourceFlavorStatus(Status):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
+from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
@@ -49,6 +50,7 @@ class ClusterCache:
         self.local_queues: dict[QueueKey, LocalQueue] = {}
         self.faulty_queues: dict[str, str] = {}
         self._doors: dict[str, list[QueueKey]] | None = None
+        self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
         self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues)
         self.backlog = self._waiting.backlog
@@ -107,13 +109,15 @@ class ClusterCache:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
         self.now = now
         self.queues.pass_to(int(now))
-        _ = self.cluster_queues
+        world = World(self.cluster_queues, self.tree, self.flavors)
         timers = (self._waiting.fallbacks.timers, self.reservations.timers, self.places.timers)
         for uid in chain.from_iterable(one.pass_to(now) for one in timers):
             self._refresh(uid)
+        self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
         again_at = self._waiting.gangs.pass_to(now)
         self._waiting.settle(now)
-        return min(self.queues.next_change, again_at, *(one.next_change() for one in timers))
+        changes = (self.queues.next_change, self.budgets.next_change, again_at)
+        return min(*changes, *(one.next_change() for one in timers))
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
@@ -142,6 +146,7 @@ class ClusterCache:
             now=self.now,
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
+            budgets=self.budgets.used_up,
             pods=self.pods,
             jobs=self.jobs,
             admitted=self.usage.charged,
@@ -259,11 +264,12 @@ class ClusterCache:
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
+        is_metered = self.budgets.note(uid, pod, self.usage.charge_of(uid))
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
             if self.reasons.is_outdated(pod.said, is_overdue=uid in self.reservations.overdue):
                 self.reasons.released[uid] = None
-        return moved or back != NOTHING
+        return moved or is_metered or back != NOTHING
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
@@ -332,6 +338,7 @@ class ClusterCache:
     def set_flavor(self, name: str, flavor: Flavor | None) -> None:
         """Take in a flavor, or forget it."""
         _set(self.flavors, name, flavor)
+        self.budgets.rules_changed()
         self._reindex()
         self.reopen_all()
 
@@ -343,6 +350,7 @@ class ClusterCache:
         self.places.moved.update(self.queues_of(name))
         _set(self.faulty_queues, name, fault)
         self._tree = None
+        self.budgets.rules_changed()
         self._rules_changed()
 
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:

@@ -14,8 +14,10 @@ from controller.api.nodes import LabelSelector as WrittenSelector
 from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
+from controller.cache.budget_objects import to_budget
 from controller.core.ageing import Ageing
 from controller.core.amounts import supply_amount, supply_amounts
+from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
 from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
@@ -49,6 +51,7 @@ def to_flavor(written: ResourceFlavor) -> Flavor:
         ),
         mode=CapacityMode(spec.capacity.mode),
         static=supply_amounts(spec.capacity.static or {}),
+        price={resource: read_price(text) for resource, text in (spec.price or {}).items()},
     )
 
 
@@ -70,6 +73,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         allow_job_retries=spec.allow_job_retries,
         reservation_timeout=_seconds(spec.reservation_timeout),
         on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
+        budgets=tuple(map(to_budget, spec.budgets)),
     )
 
 

@@ -10,6 +10,7 @@ from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.workload_priority_class import WorkloadPriorityClass
+from controller.cache.budget_objects import read_sums
 from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue, to_variation
 from controller.cache.pod_policies import to_policy
@@ -153,6 +154,8 @@ def cluster_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
     def put(key: Key, read: Read | None) -> None:
         model = read.model if read is not None else None
         fault = read.entry.fault if read is not None else None
+        if read is not None:
+            cache.budgets.remember(key[1], read_sums(read.entry.status))
         if isinstance(model, ClusterQueue):
             cache.set_cluster_queue(key[1], to_cluster_queue(model), variation=to_variation(model), fault=fault)
         else:

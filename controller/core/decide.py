@@ -27,8 +27,8 @@ _Head = tuple[OrderKey, int, WorkloadClass]
 _Line = tuple[ClusterQueue, list[_Head]]
 """A cluster queue and the heap of its classes' heads."""
 
-_Turn = tuple[OrderKey, str]
-"""Of a line: its head's place in the order, the cluster queue's name."""
+_Turn = tuple[bool, OrderKey, str]
+"""Of a line: whether a budget sends it behind all others, its head's place in the order, the cluster queue's name."""
 
 
 def decide(snapshot: Snapshot, *, limit: int) -> Plan:
@@ -56,10 +56,10 @@ class _Decision:
                 self._lines.setdefault(queue.name, (queue, []))[1].append((run[0].order, 0, kind))
         for _, heads in self._lines.values():
             heapify(heads)
-        self._turns = [(heads[0][0], name) for name, (_, heads) in self._lines.items()]
+        self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items()]
         heapify(self._turns)
         while self._turns:
-            name = self._turns[0][1]
+            name = self._turns[0][2]
             if self._is_over(self._lines[name][1][0][2]):
                 return self._plan(is_complete=False)
             heappop(self._turns)
@@ -119,7 +119,10 @@ class _Decision:
                 self._close(queue, heads)
                 return
         if heads:
-            heappush(self._turns, (heads[0][0], name))
+            heappush(self._turns, self._turn(name, heads))
+
+    def _turn(self, name: str, heads: list[_Head]) -> _Turn:
+        return self._snapshot.budgets.is_behind(self._snapshot.tree, name), heads[0][0], name
 
     def _wait(self, kind: WorkloadClass, known: Wait | None, found: Wait) -> None:
         """Note why a class waits, unless just what was known is so still."""

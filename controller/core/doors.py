@@ -48,7 +48,8 @@ def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQu
     if queue.namespaces is None or not queue.namespaces.matches(labels):
         text = f"the namespaceSelector of ClusterQueue {queue.name} does not select namespace {namespace}"
         return Wait(Reason.NAMESPACE_NOT_SELECTED, text)
-    return queue
+    used_up = snapshot.budgets.closing(snapshot.tree, queue.name)
+    return queue if used_up is None else Wait(Reason.BUDGET_EXHAUSTED, used_up.sentence)
 
 
 def tree_fault(tree: QuotaTree, name: str, flavors: Container[str]) -> str | None:

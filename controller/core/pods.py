@@ -53,7 +53,8 @@ class Pod:
     our condition as it stands on the pod; `policies` are those that it carries, as its annotation names them, the
     same tuple on pods that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an
     Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what people did to it by hand
-    (`core.hands`). `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970; 0: it does not say.
+    `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -86,6 +87,8 @@ class Pod:
     completion_index: int = 0
     group: Membership | None = None
     has_succeeded: bool = False
+    started: int = 0
+    ended: int = 0
 
     @property
     def key(self) -> str:

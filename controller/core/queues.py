@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from controller.core.ageing import Ageing
+from controller.core.budgets import Budget
 from controller.core.labels import LabelSelector, Requirement
 from controller.core.taints import Toleration
 
@@ -53,7 +54,10 @@ class OnReservationTimeout(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flavor:
-    """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction."""
+    """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction.
+
+    `price`: of an hour of each resource's `budgets.price_unit`, in billionths.
+    """
 
     name: str
     node_labels: tuple[tuple[str, str], ...] = ()
@@ -61,6 +65,7 @@ class Flavor:
     tolerations: tuple[Toleration, ...] = ()
     mode: CapacityMode = CapacityMode.NODES
     static: Mapping[str, int] = field(default_factory=dict)
+    price: Mapping[str, int] = field(default_factory=dict)
 
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Say whether a node with these labels is of this flavor, overlaps aside."""
@@ -92,10 +97,10 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it. `stop_note` says who wrote the stopPolicy by hand, and why. `allow_bare_pods` and
-    `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their Job counts them as
-    failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node after its admission;
-    None: for ever.
+    and all those below it; so are `budgets`. `stop_note` says who wrote the stopPolicy by hand, and why.
+    `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
+    Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
+    after its admission; None: for ever.
     """
 
     name: str
@@ -112,6 +117,7 @@ class ClusterQueue:
     allow_job_retries: bool = False
     reservation_timeout: int | None = None
     on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
+    budgets: tuple[Budget, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

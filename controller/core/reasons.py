@@ -48,6 +48,8 @@ class Reason(StrEnum):
     """Somebody holds the pod, or the Job that made it, by hand."""
     PENDING = "Pending"
     """Not yet looked at."""
+    BUDGET_EXHAUSTED = "BudgetExhausted"
+    """A budget of the cluster queue, or of one above it, is used up for its period."""
 
 
 QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT})

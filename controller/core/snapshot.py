@@ -15,6 +15,7 @@ from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.room import Room
+from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 
@@ -46,6 +47,7 @@ class Snapshot:
     now: float = 0.0
     blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
     freed: frozenset[str] = frozenset()
+    budgets: UsedUpBudgets = NOTHING_USED_UP
     pods: Mapping[str, Pod] = field(default_factory=dict)
     jobs: Mapping[str, Job] = field(default_factory=dict)
     admitted: Mapping[str, Collection[str]] = field(default_factory=dict)

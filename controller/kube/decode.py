@@ -13,7 +13,6 @@ from msgspec.json import Decoder
 
 from controller.core.amounts import QuantityError, supply_amount
 from controller.core.demand import ContainerDemand, Reported, pod_demand
-from controller.core.groups import GroupFault, Membership, membership
 from controller.core.keys import (
     CLUSTER_QUEUE,
     CONDITION,
@@ -29,7 +28,6 @@ from controller.core.keys import (
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.opening import GatedPod
-from controller.core.owners import Owner
 from controller.core.pods import Outline, Pod, Said
 from controller.core.priority_classes import PriorityClass
 from controller.core.reasons import Reason
@@ -40,8 +38,9 @@ from controller.core.taints import Taint, Toleration
 from controller.core.workloads import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
-from controller.kube.decode_owners import completion_index, controlling_owner
+from controller.kube.decode_owners import Kin, completion_index
 from controller.kube.decode_reserved import admitted_at, unscheduled
+from controller.kube.decode_runs import ended, started
 from controller.kube.errors import UnreadableObject
 
 _REMEMBERED = 10_000
@@ -74,8 +73,7 @@ class PodDecoder:
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
         self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._owners: dict[Owner, Owner] = {}
-        self._groups: dict[Membership, Membership] = {}
+        self._kin = Kin()
 
     def __call__(self, raw: bytes | Raw) -> Pod:
         """Return the pod; raise UnreadableObject when the bytes are no pod."""
@@ -90,8 +88,8 @@ class PodDecoder:
         labels = meta.labels or {}
         constraints, outline, pinned = self._place(spec)
         requests, hold = self._demand(pod)
-        owner = self._owner(meta.owner_references)
-        group, unclear = self._group(meta.namespace, labels, meta.annotations, owner)
+        owner, group, unclear = self._kin.of(meta)
+        is_finished = status.phase in _ENDED
         return Pod(
             uid=meta.uid,
             namespace=meta.namespace,
@@ -105,7 +103,7 @@ class PodDecoder:
             priority_class=labels.get(PRIORITY_CLASS),
             created=epoch(meta.creation_timestamp),
             node=spec.node_name or None,
-            is_finished=status.phase in _ENDED,
+            is_finished=is_finished,
             is_terminating=meta.deletion_timestamp is not None,
             cluster_queue=labels.get(CLUSTER_QUEUE),
             flavor=labels.get(FLAVOR),
@@ -114,6 +112,8 @@ class PodDecoder:
             hold=hold or (_CLAIMS if _has_claims(spec) else None) or unclear,
             outline=outline,
             has_annotations=meta.annotations is not None,
+            started=started(status),
+            ended=ended(status, is_over=is_finished, is_terminating=meta.deletion_timestamp is not None),
             owner=owner,
             completion_index=completion_index(labels, meta.annotations),
             group=group,
@@ -140,31 +140,6 @@ class PodDecoder:
             known = tuple(dict.fromkeys(n for n in noted.split(",") if n and ("/" not in n or n.startswith(own))))
             _remember(self._policies, (namespace, noted), known)
         return known
-
-    def _owner(self, references: list[wire.OwnerReference] | None) -> Owner | None:
-        """Return the controlling owner, the same object for all of its pods."""
-        owner = controlling_owner(references)
-        if owner is None:
-            return None
-        known = self._owners.get(owner)
-        if known is None:
-            _remember(self._owners, owner, owner)
-        return known or owner
-
-    def _group(
-        self, namespace: str, labels: dict[str, str], annotations: dict[str, str] | None, owner: Owner | None
-    ) -> tuple[Membership | None, Hold | None]:
-        """Return the group that the pod belongs to, the same object for all members, or what is wrong with it."""
-        try:
-            group = membership(namespace, labels, annotations, owner)
-        except GroupFault as fault:
-            return None, Hold(Reason.GANG_INVALID, str(fault))
-        if group is None:
-            return None, None
-        known = self._groups.get(group)
-        if known is None:
-            _remember(self._groups, group, group)
-        return known or group, None
 
     def _shape(self, shape: Shape) -> Shape:
         known = self._shapes.get(shape)

@@ -99,10 +99,23 @@ class Resources(Struct):
     requests: dict[str, str | int] | None = None
 
 
+class Terminated(Struct, rename="camel"):
+    """core/v1 ContainerStateTerminated."""
+
+    finished_at: str | None = None
+
+
+class ContainerState(Struct):
+    """core/v1 ContainerState."""
+
+    terminated: Terminated | None = None
+
+
 class ContainerStatus(Struct, rename="camel"):
     """core/v1 ContainerStatus."""
 
     name: str = ""
+    state: ContainerState | None = None
     resources: Resources | None = None
     allocated_resources: dict[str, str | int] | None = None
 
@@ -111,6 +124,7 @@ class PodStatus(Struct, rename="camel"):
     """core/v1 PodStatus."""
 
     phase: str = ""
+    start_time: str | None = None
     conditions: list[Condition] | None = None
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None

@@ -55,7 +55,8 @@ class Controller:
         self._cache = ClusterCache(self._wake)
         written = Written()
         decode = PodDecoder()
-        self._events = EventLane(client, metrics, instance=f"{platform.node()}-{os.getpid()}")
+        instance = f"{platform.node()}-{os.getpid()}"
+        self._events = EventLane(client, metrics, instance=instance)
         self._executor = Executor(
             client,
             self._cache,
@@ -71,7 +72,7 @@ class Controller:
         )
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics)
         self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
-        self._statuses = StatusLane(client, self._cache, written, metrics)
+        self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
         deciding, reported = _deciding(self._cache, written, decode), _reported(self._cache, written)
         self._informers = [self._informer(*source) for source in deciding]
         # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing

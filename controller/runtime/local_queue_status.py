@@ -13,7 +13,11 @@ from controller.core.reasons import Reason
 from controller.runtime.drain_status import local_queue_drain
 from controller.runtime.status import Finding, Status, conditions
 
-_CLOSED = {Reason.QUEUE_STOPPED: "ClusterQueueStopped", Reason.NAMESPACE_NOT_SELECTED: "NamespaceNotSelected"}
+_CLOSED = {
+    Reason.QUEUE_STOPPED: "ClusterQueueStopped",
+    Reason.NAMESPACE_NOT_SELECTED: "NamespaceNotSelected",
+    Reason.BUDGET_EXHAUSTED: "BudgetExhausted",
+}
 
 
 def local_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:

@@ -17,6 +17,7 @@ from controller.core.quota_tree import Column
 from controller.core.windows import Outlook
 from controller.core.wording import first_few
 from controller.kube.clock import rfc3339
+from controller.runtime.budget_status import budgets_status, used_up
 from controller.runtime.drain_status import queue_drain
 from controller.runtime.status import Finding, Status, conditions
 
@@ -33,8 +34,16 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
         "limitsUsage": [] if queue is None else _limits_usage(cache, queue),
         "schedule": _schedule(cache.queues.outlook_of(name)),
+        **budgets_status(cache, entry, queue),
         "conditions": conditions(
-            entry, [_is_active(cache, entry, queue), *_over_quota(cache, queue), *queue_drain(cache, name)], now
+            entry,
+            [
+                _is_active(cache, entry, queue),
+                *_over_quota(cache, queue),
+                *queue_drain(cache, name),
+                *used_up(cache, queue),
+            ],
+            now,
         ),
     }
 
@@ -129,6 +138,9 @@ def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) ->
         above = cache.cluster_queues[stopped[0]]
         text = f"ClusterQueue {above.name}, above it, has stopPolicy {above.stop}{aside(above.stop_note)}"
         return ("Active", False, "ParentStopped", text)
+    closing = cache.budgets.used_up.closing(cache.tree, queue.name)
+    if closing is not None:
+        return ("Active", False, "BudgetExhausted", closing.sentence)
     children = cache.tree.children(queue.name)
     if children:
         return ("Active", True, "Ready", f"Shares quota among the queues below it: {first_few(children)}")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry, Key, Written
 from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
 from controller.kube.client import MERGE_PATCH, Client
-from controller.kube.errors import KubeError, NotFound
+from controller.kube.errors import Conflict, KubeError, NotFound
+from controller.runtime.budget_status import news
 from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (
@@ -26,6 +28,8 @@ from controller.telemetry.metrics import ControllerMetrics
 
 _log = logs.get("status")
 
+Json = dict[str, Any]
+
 _ROUND_SECONDS = 1.0
 _OBJECT_SECONDS = 2.0
 _PER_ROUND = 10
@@ -38,11 +42,25 @@ class _Kind:
     status: Callable[[ClusterCache, Entry, float], Status]
 
 
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A status to write, and Events of what it says for the first time."""
+
+    where: tuple[str, Key]
+    path: str
+    status: Status
+    news: list[Json]
+
+
 class StatusLane:
     """Keeps status in step with the cache."""
 
-    def __init__(self, client: Client, cache: ClusterCache, written: Written, metrics: ControllerMetrics) -> None:
+    def __init__(
+        self, client: Client, cache: ClusterCache, written: Written, metrics: ControllerMetrics, *, instance: str
+    ) -> None:
+        """`instance` is who we are in Events."""
         self._client = client
+        self._instance = instance
         self._cache = cache
         self._metrics = metrics
         self._kinds = (
@@ -60,18 +78,23 @@ class StatusLane:
         """Write until cancelled."""
         while True:
             await asyncio.sleep(_ROUND_SECONDS)
-            for path, status in self._changed(clock.now()):
-                await self._write(path, status)
+            await self.round(clock.now())
 
-    def _changed(self, now: float) -> list[tuple[str, Status]]:
+    async def round(self, now: float) -> None:
+        """Write what is due, and tell what is new in it."""
+        for due in self._changed(now):
+            if await self._write(due.path, due.status):
+                await self._tell(due.news)
+
+    def _changed(self, now: float) -> list[_Due]:
         """Pick the statuses to write in this round, the longest unwritten first."""
         there = {(kind.plural, key) for kind in self._kinds for key in kind.entries}
         self._written_at = {where: at for where, at in self._written_at.items() if where in there}
-        due = sorted(self._differing(now), key=lambda one: self._written_at.get(one[0], 0.0))
-        self._written_at.update((where, now) for where, _, _ in due[:_PER_ROUND])
-        return [(path, status) for _, path, status in due[:_PER_ROUND]]
+        due = sorted(self._differing(now), key=lambda one: self._written_at.get(one.where, 0.0))[:_PER_ROUND]
+        self._written_at.update((one.where, now) for one in due)
+        return due
 
-    def _differing(self, now: float) -> Iterator[tuple[tuple[str, Key], str, Status]]:
+    def _differing(self, now: float) -> Iterator[_Due]:
         for kind in self._kinds:
             for key, entry in kind.entries.items():
                 where = (kind.plural, key)
@@ -79,19 +102,34 @@ class StatusLane:
                     continue
                 status = kind.status(self._cache, entry, now)
                 if any(entry.status.get(name) != value for name, value in status.items()):
-                    yield where, _path(kind.plural, key), _merging(entry.status, status)
+                    told = news(self._cache, entry, status, instance=self._instance, now=now)
+                    yield _Due(where, _path(kind.plural, key), _merging(entry.status, status), told)
 
-    async def _write(self, path: str, status: Status) -> None:
+    async def _write(self, path: str, status: Status) -> bool:
+        """Say whether it is written."""
         params = {"fieldManager": "penstock"}
         try:
             await self._client.patch(path, {"status": status}, content_type=MERGE_PATCH, params=params)
         except NotFound:
-            return
+            return False
         except KubeError as error:
             self._metrics.side_writes.labels("status", "failed").inc()
             _log.warning("status_unwritten", path=path, error=str(error))
-            return
+            return False
         self._metrics.side_writes.labels("status", "written").inc()
+        return True
+
+    async def _tell(self, news: list[Json]) -> None:
+        for event in news:
+            try:
+                await self._client.post(f"/api/v1/namespaces/{event['metadata']['namespace']}/events", event)
+            except Conflict:
+                continue
+            except KubeError as error:
+                self._metrics.side_writes.labels("event", "failed").inc()
+                _log.warning("event_unwritten", name=event["metadata"]["name"], error=str(error))
+                continue
+            self._metrics.side_writes.labels("event", "written").inc()
 
 
 def _merging(standing: Status, status: Status) -> Status:

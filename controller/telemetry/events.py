@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from controller.core.decisions import Admit, Evict
+from controller.core.keys import GROUP, VERSION
 from controller.core.pods import Pod
+from controller.core.used_up import UsedUp
 from controller.kube.clock import rfc3339, rfc3339_micro
 
 COMPONENT = "penstock.dev/controller"
 _NAME_ROOM = 200
+_DIGEST_ROOM = 10
 
 
 def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, Any]:
@@ -47,6 +51,37 @@ def _event(pod: Pod, suffix: str, *, instance: str, now: float) -> dict[str, Any
             "uid": pod.uid,
         },
         "type": "Normal",
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": instance,
+        "eventTime": rfc3339_micro(now),
+        "firstTimestamp": rfc3339(now),
+        "lastTimestamp": rfc3339(now),
+        "count": 1,
+    }
+
+
+def budget_exhausted(used_up: UsedUp, uid: str, message: str, *, instance: str, now: float) -> dict[str, Any]:
+    """Say that a budget of a ClusterQueue is used up, and what follows from that.
+
+    The message makes the Event's name: sending it twice makes one Event. Events of what is in no namespace are in
+    `default`, as Kubernetes' own are.
+    """
+    digest = sha256(message.encode()).hexdigest()[:_DIGEST_ROOM]
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{used_up.queue}.{uid}.{digest}", "namespace": "default"},
+        "involvedObject": {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": "ClusterQueue",
+            "name": used_up.queue,
+            "uid": uid,
+        },
+        "type": "Warning",
+        "reason": "BudgetExhausted",
+        "action": "Count",
+        "message": message,
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "reportingInstance": instance,

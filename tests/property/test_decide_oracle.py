@@ -27,11 +27,13 @@ SEED = 0 if "CI" in os.environ else secrets.randbits(32)
 """CI judges a change by what it changes; elsewhere the search goes on."""
 _GANGS = {Reason.GANG_INVALID, Reason.GANG_INCOMPLETE, Reason.MEMBERS_NEVER_COMPLETE}
 NOT_DRAWN = {
+    Reason.BUDGET_EXHAUSTED,
+    Reason.HELD,
     Reason.INVALID_REQUESTS,
-    Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.PATCH_REJECTED,
     Reason.PENDING,
     Reason.PRIORITY_CLASS_NOT_FOUND,
+    Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     *_GANGS,
 }
 """What comes of a pod's form or of the past, and not of the decision."""

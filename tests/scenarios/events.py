@@ -203,8 +203,9 @@ class Stage:
                 self.cluster.put_pod({**self.cluster.pods[name], "spec": document["spec"]})
 
     def _end(self, names: list[str]) -> None:
+        ended = {"state": {"terminated": {"finishedAt": rfc3339(self.cluster.now)}}}
         for name in self.names(names):
-            self.cluster.change_pod(name, status={"phase": "Succeeded"})
+            self.cluster.change_pod(name, status={"phase": "Succeeded", "containerStatuses": [ended]})
 
     def _terminate(self, names: list[str]) -> None:
         """Somebody deletes them; they are gone only when a later step deletes them."""
@@ -221,13 +222,14 @@ class Stage:
             self.cluster.change_pod(name, spec={"schedulingGates": []})
 
     def _bind(self, value: dict[str, str]) -> None:
-        """kube-scheduler puts pods onto nodes."""
+        """kube-scheduler puts pods onto nodes, where kubelets take them up at once."""
+        status = {"phase": "Running", "startTime": rfc3339(self.cluster.now)}
         for given, node in value.items():
             self._known("Node", node)
             for name in self.names([given]):
                 if self.cluster.pods[name]["spec"].get("schedulingGates"):
                     raise ScenarioError(f"{name}: has gates; no scheduler binds it")
-                self.cluster.change_pod(name, spec={"nodeName": node}, status={"phase": "Running"})
+                self.cluster.change_pod(name, spec={"nodeName": node}, status=status)
 
     def _unschedulable(self, value: dict[str, str]) -> None:
         """kube-scheduler finds no node for released pods, and says why."""

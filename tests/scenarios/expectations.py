@@ -155,7 +155,7 @@ def _compare(where_: str, wanted: Any, found: Any) -> Iterator[str]:
 
 
 def read_status(stage: Stage, subject: str) -> dict[str, Any]:
-    """Return the status of `Kind/name`, its conditions as one text a type: `False: Stopped: spec.stopPolicy …`."""
+    """Return the status of `Kind/name`, budgets by name, conditions as one text a type: `False: Stopped: …`."""
     kind, _, name = subject.partition("/")
     namespace, _, name = name.rpartition("/")
     written, cache, now = stage.cluster.written, stage.cluster.cache, stage.cluster.now
@@ -173,4 +173,4 @@ def read_status(stage: Stage, subject: str) -> dict[str, Any]:
         raise ScenarioError(f"status: {subject}: is not there")
     found = of(cache, entry, now)
     conditions = {c["type"]: f"{c['status']}: {c['reason']}: {c['message']}" for c in found["conditions"]}
-    return {**found, "conditions": conditions}
+    return {**found, "conditions": conditions, "budgets": {one["name"]: one for one in found.get("budgets", ())}}

@@ -32,6 +32,7 @@ from controller.core.wording import describe
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
 from controller.kube.decode_owners import decode_job
+from controller.runtime.queue_status import cluster_queue_status
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
 
@@ -130,7 +131,8 @@ class Cluster:
         metadata = {**document["metadata"], "uid": key, "generation": 1}
         if former is not None:
             metadata["generation"] = former["metadata"]["generation"] + 1
-        self.objects[kind, key] = {**document, "metadata": metadata}
+        status = {} if former is None else former.get("status", {})
+        self.objects[kind, key] = {**document, "metadata": metadata, "status": status}
         return self._mind.read(kind, self.objects[kind, key]).entry.fault
 
     def drop_object(self, kind: str, key: str) -> None:
@@ -205,6 +207,7 @@ class Cluster:
         more = [name for name, _ in self._decide_to_rest()]
         if more:
             raise ShortcutDiffers(f"a look at everything admits {', '.join(more)}; the incremental decision did not")
+        self._write_statuses()
         self._compare_with_restarted()
         return released
 
@@ -213,6 +216,15 @@ class Cluster:
         backlog = {name: self.cache.backlog.of_pod(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
         found = ((name, one, self.cache.reasons.of(one.kind)) for name, one in backlog.items() if one is not None)
         return {name: Waiting(wait.reason, describe(wait, one.since)) for name, one, wait in found}
+
+    def _write_statuses(self) -> None:
+        """A controller that starts counts budgets on from what the statuses say, so they are written as they are."""
+        for (kind, key), document in self.objects.items():
+            if kind == "ClusterQueue":
+                entry = self.written.cluster_queues["", key]
+                status = {**document.get("status", {}), **cluster_queue_status(self.cache, entry, self.now)}
+                self.objects[kind, key] = {**document, "status": status}
+                self._mind.read(kind, self.objects[kind, key])
 
     def _look_anew(self) -> None:
         self._looked_at = self.now

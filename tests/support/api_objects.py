@@ -27,6 +27,12 @@ def a_window(name: str = "night", **fields: Any) -> Json:
     return {"name": name, "start": "0 20 * * *", "duration": "8h", "flavors": [quotas(cpu=16)], **fields}
 
 
+def a_budget(name: str = "daily", **fields: Any) -> Json:
+    """2 hours of cpu a day; a field that is None is left out."""
+    given = {"name": name, "resource": "cpu", "hours": 2, "period": "Day", **fields}
+    return {field: value for field, value in given.items() if value is not None}
+
+
 def local_queue(name: str = "main", namespace: str = "default", **spec: Any) -> Json:
     filled = {"clusterQueue": "team-a", **spec}
     metadata = {"name": name, "namespace": namespace}

@@ -1,7 +1,4 @@
-"""Objects that break one rule each, with what is said of it.
-
-One table, read by the unit tests of the models and the integration tests of the CRDs: apiserver and Python agree.
-"""
+"""Objects that break one rule each, with what is said of it: the same to the tests of the models and of the CRDs."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from typing import Any
 
 from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import LABEL_VALUE, Faulty
+from tests.support.faulty_budgets import BUDGETS
 from tests.support.faulty_policies import POLICIES
 from tests.support.faulty_priorities import PRIORITIES
 from tests.support.faulty_schedules import SCHEDULES
@@ -395,6 +393,7 @@ FAULTY: tuple[Faulty, ...] = (
     ),
     *PRIORITIES,
     *SCHEDULES,
+    *BUDGETS,
     *POLICIES,
     *SCHEDULING,
 )

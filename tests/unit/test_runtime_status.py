@@ -285,13 +285,12 @@ class Lane:
     """A status lane that is stepped by hand."""
 
     def __init__(self, written: Written, client: FakeClient) -> None:
-        self._lane = StatusLane(client.as_client, a_cache(), written, ControllerMetrics())
+        self._lane = StatusLane(client.as_client, a_cache(), written, ControllerMetrics(), instance="test")
         self.client = client
 
     async def round(self, now: float) -> list[str]:
         before = len(self.client.calls)
-        for path, status in self._lane._changed(now):
-            await self._lane._write(path, status)
+        await self._lane.round(now)
         return [call.path for call in self.client.calls[before:]]
 
 

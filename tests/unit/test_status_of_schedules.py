@@ -70,10 +70,9 @@ async def test_of_a_schedule_only_what_still_holds_stays_in_the_status() -> None
     cache = a_scheduled_cache(NIGHT, now="2026-03-05 04:00")
     written = Written(cluster_queues={("", "team-a"): an_entry(**standing)})
     client = FakeClient().will("PATCH", b"{}", b"{}")
-    lane = StatusLane(client.as_client, cache, written, ControllerMetrics())
+    lane = StatusLane(client.as_client, cache, written, ControllerMetrics(), instance="test")
     for now in (NOW, NOW + 5):
-        for path, status in lane._changed(now):
-            await lane._write(path, status)
+        await lane.round(now)
         cache.set_cluster_queue("team-a", a_cluster_queue())
     assert [call.body["status"]["schedule"] for call in client.calls] == [
         {"open": [], "nextChange": "2026-03-05T20:00:00Z", "opens": ["night"], "closes": None},
