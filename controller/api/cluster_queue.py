@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
 
+from controller.api.ageing import BOUNDED, Ageing
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
 from controller.api.budget import Budget, BudgetStatus
 from controller.api.nodes import LabelSelector
@@ -180,6 +181,14 @@ class ClusterQueueSpec(Model):
         unique_names("resource"),
         BY_NAME,
     ] = ()
+    ageing: Annotated[
+        Ageing | None,
+        Field(
+            description="Lets the priority of the queue's pods grow while they wait, for the order alone; left out: it "
+            "stays."
+        ),
+        SchemaKeys(**rules(BOUNDED)),
+    ] = None
     flavor_fungibility: Annotated[
         FlavorFungibility, Field(description="When a workload takes a later flavor than it could have.")
     ] = FlavorFungibility()

@@ -110,7 +110,7 @@ class ClusterCache:
         self.now = now
         self.queues.pass_to(int(now))
         world = World(self.cluster_queues, self.tree, self.flavors)
-        timers = (self._waiting.fallbacks.timers, self.reservations.timers)
+        timers = (self._waiting.fallbacks.timers, self.reservations.timers, self.places.timers)
         for uid in chain.from_iterable(one.pass_to(now) for one in timers):
             self._refresh(uid)
         self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
@@ -351,6 +351,7 @@ class ClusterCache:
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
+        self.places.moved.update(self.queues_of(name))
         _set(self.faulty_queues, name, fault)
         self._tree = None
         self.budgets.rules_changed()
@@ -359,6 +360,7 @@ class ClusterCache:
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
         """Take in a local queue, or forget it."""
         _set(self.local_queues, key, queue)
+        self.places.moved.add(key)
         self._doors = None
         self._rules_changed()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from controller.api.ageing import Ageing as WrittenAgeing
 from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
@@ -15,6 +16,7 @@ from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
 from controller.cache.budget_objects import to_budget
+from controller.core.ageing import Ageing
 from controller.core.amounts import supply_amount, supply_amounts
 from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
@@ -68,6 +70,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
         stop_note=_stop_note(written, spec.stop_policy),
+        ageing=_ageing(spec.ageing),
         allow_bare_pods=spec.allow_bare_pods,
         allow_job_retries=spec.allow_job_retries,
         reservation_timeout=_seconds(spec.reservation_timeout),
@@ -91,6 +94,10 @@ def _preemption(written: WrittenPreemption) -> Preemption:
 def _stop_note(written: Resource, stop: str) -> str:
     """Return who stopped the queue by hand. A note that was left on a queue that nobody stops says nothing."""
     return written.metadata.annotations.get(HELD, "") if stop != "None" else ""
+
+
+def _ageing(written: WrittenAgeing | None) -> Ageing | None:
+    return None if written is None else Ageing(parse_duration(written.every), written.by, written.most)
 
 
 def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:

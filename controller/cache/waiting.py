@@ -38,7 +38,7 @@ class Waiting:
         self.reasons = Reasons()
         self.blocked = Blocked()
         self.gangs = Gangs()
-        self.places = Places(jobs)
+        self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
@@ -53,12 +53,12 @@ class Waiting:
             moved = self.put(single(self._candidate(pod)))
         elif group is None or not self.gangs.waits_as(group, uid):
             moved = self.take_out(uid) or moved
-        return moved or bool(self.places.fronts.moved)
+        return moved or bool(self.places.moved)
 
     def settle(self, now: float) -> None:
         """Put the groups together that something happened to, and let those move who stand behind others."""
         self._assemble(now)
-        for queue in self.places.fronts.take_moved():
+        for queue in self.places.take_moved():
             for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
                 self.see(uid, self._pods.get(uid))
         self._assemble(now)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from controller.core.ageing import Ageing
 from controller.core.budgets import Budget
 from controller.core.labels import LabelSelector, Requirement
 from controller.core.preemption_policy import NO_PREEMPTION, Preemption
@@ -112,6 +113,7 @@ class ClusterQueue:
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
     stop_note: str = ""
+    ageing: Ageing | None = None
     allow_bare_pods: bool = False
     allow_job_retries: bool = False
     reservation_timeout: int | None = None
