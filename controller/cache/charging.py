@@ -22,11 +22,13 @@ def charge(pod: Pod, admit: Admit | None, payer: Callable[[Pod], tuple[str, str]
     """Return the pod's charge, None for nothing. `admit`: sent and not yet seen back; `payer`: who pays unstamped."""
     queue = (pod.namespace, pod.queue or "")
     if admit is not None and pod.phase is Phase.QUEUED:
-        return Charge(pod.shape.requests, admit.node, admit.cluster_queue, admit.flavor, queue, Phase.RESERVED)
+        return Charge(
+            pod.shape.requests, admit.node, admit.cluster_queue, admit.flavor, queue, Phase.RESERVED, pod.user
+        )
     if pod.phase in _ADMITTED:
         cluster_queue, flavor = payer(pod) if is_unstamped(pod) else (pod.cluster_queue or "", pod.flavor or "")
         if cluster_queue:
-            return Charge(pod.shape.requests, pod.node or pod.pinned, cluster_queue, flavor, queue, pod.phase)
+            return Charge(pod.shape.requests, pod.node or pod.pinned, cluster_queue, flavor, queue, pod.phase, pod.user)
     if pod.is_finished or pod.node is None:
         return None
     return Charge(pod.shape.requests, pod.node)

@@ -14,6 +14,7 @@ from controller.cache.blocked import Blocked
 from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.owned_shapes import OwnedShapes
 from controller.cache.policy_book import PolicyBook
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
@@ -54,6 +55,7 @@ class ClusterCache:
         self.reasons = Reasons()
         self.policies = PolicyBook()
         self.budgets = BudgetBook()
+        self._owned = OwnedShapes()
         self._assumed: dict[str, Admit] = {}
         self._rejections = Rejections()
         self._unstamped: set[str] = set()
@@ -132,6 +134,7 @@ class ClusterCache:
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
             budgets=self.budgets.used_up,
+            user_usage=self.usage.by_user.sums,
         )
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
@@ -256,7 +259,7 @@ class ClusterCache:
 
     def _enqueue(self, pod: Pod) -> bool:
         hold = pod.hold or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
-        kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, hold)
+        kind = WorkloadClass((pod.namespace, pod.queue or ""), self._owned.shape_of(pod), hold)
         former = self.backlog.get(pod.uid)
         order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
         workload = Workload(pod.uid, pod.key, kind, order)
@@ -297,7 +300,7 @@ class ClusterCache:
             for name in self._relatives(back.cluster_queue):
                 for key in self.queues_of(name):
                     kinds = self.backlog.classes(key)
-                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage.in_tree)
+                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage)
         flavor = self.flavors.get(back.flavor)
         if flavor is not None and flavor.mode is CapacityMode.STATIC:
             for queue in self.cluster_queues.values():
@@ -347,6 +350,8 @@ class ClusterCache:
         self.queues.put(name, queue, variation)
         _set(self.faulty_queues, name, fault)
         self._tree = None
+        if self._owned.limits(name, users=queue is not None and bool(queue.user_limits)):
+            self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()
 

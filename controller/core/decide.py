@@ -18,6 +18,7 @@ from controller.core.placement import Placement, place
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
+from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass
 
 _Head = tuple[OrderKey, int, WorkloadClass]
@@ -42,6 +43,7 @@ class _Decision:
         self._snapshot = snapshot
         self._limit = limit
         self._ledger = Ledger(snapshot)
+        self._users = UserUsage(snapshot.tree, snapshot.user_usage)
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._lines: dict[str, _Line] = {}
         self._turns: list[_Turn] = []
@@ -120,10 +122,14 @@ class _Decision:
     def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placement | Wait:
         if kind.hold is not None:
             return _held(kind.hold)
+        limit = self._users.blocker(queue.name, kind.shape.user, kind.shape.requests)
+        if limit is not None:
+            return Wait(limit.reason, blockers=(limit,))
         return place(self._snapshot, self._ledger, queue, kind.shape, only_freed=only_freed)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placement) -> None:
         self._ledger.spend(queue.name, found.flavor, workload.kind.shape, found.node)
+        self._users.add(queue.name, workload.kind.shape.user, workload.kind.shape.requests)
         self._admits.append(Admit(workload, queue.name, found.flavor.name, found.node))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:

@@ -51,7 +51,7 @@ class Pod:
     that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
     controlling one, `completion_index` that of a pod of an Indexed Job. `generation` 0: the apiserver sets none, so
     the release patch tests `resource_version`. `started` and `ended` are as its node reports them, in seconds since
-    1970; 0: it does not say.
+    1970; 0: it does not say. `user` is whom admission noted; empty: nobody.
     """
 
     uid: str
@@ -79,6 +79,7 @@ class Pod:
     completion_index: int = 0
     started: int = 0
     ended: int = 0
+    user: str = ""
 
     @property
     def key(self) -> str:

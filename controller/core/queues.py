@@ -84,13 +84,14 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it; so are `budgets`.
+    and all those below it, `user_limits` those of each user; `budgets` are of all of them, too.
     """
 
     name: str
     flavors: tuple[FlavorQuota, ...] = ()
     parent: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
+    user_limits: Mapping[str, int] = field(default_factory=dict)
     when_can_borrow: WhenCanBorrow = WhenCanBorrow.MAY_STOP_SEARCH
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO

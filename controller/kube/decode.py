@@ -21,6 +21,7 @@ from controller.core.keys import (
     POLICIES,
     QUEUE_NAME,
     SCHEDULING_POLICY_ENTRY,
+    USER,
 )
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
@@ -107,6 +108,7 @@ class PodDecoder:
             hold=hold or (_CLAIMS if _has_claims(spec) else None),
             outline=outline,
             has_annotations=meta.annotations is not None,
+            user=(meta.annotations or {}).get(USER, ""),
             started=started(status),
             ended=ended(status, is_over=is_finished, is_terminating=meta.deletion_timestamp is not None),
             owner=self._owner(meta.owner_references),

@@ -154,7 +154,7 @@ class Executor:
 
     def _is_outdated(self, pod: Pod, admit: Admit, flavor: Flavor) -> bool:
         kind = admit.workload.kind
-        is_edited = (pod.shape, pod.queue or "") != (kind.shape, kind.queue[1])
+        is_edited = not pod.shape.is_like(kind.shape) or (pod.queue or "") != kind.queue[1]
         return is_edited or self._cache.flavors.get(admit.flavor) != flavor
 
     def _released(self, before: Pod, admit: Admit, after: Pod) -> None:

@@ -31,8 +31,9 @@ NOT_DRAWN = {
     Reason.PATCH_REJECTED,
     Reason.PENDING,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
+    Reason.USER_LIMIT,
 }
-"""What comes of a pod's form or of the past, and not of the decision."""
+"""What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 
 
 @pytest.mark.parametrize("number", range(_BATCHES))
