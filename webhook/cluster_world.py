@@ -68,6 +68,8 @@ class ClusterWorld:
         """`report` is told of policies that are in effect for nobody."""
         self.namespaces = Lookups()
         self.local_queues = Lookups()
+        self.priority_classes: Lookups | None = Lookups()
+        """WorkloadPriorityClasses; None where nobody may read them."""
         self.runtime_classes = runtime_classes
         self.account_policies = account_policies
         self.policies = Policies(report)
@@ -85,6 +87,10 @@ class ClusterWorld:
     def has_local_queue(self, namespace: str, name: str) -> bool:
         """Whether this LocalQueue exists."""
         return self.local_queues.get(namespace, name) is not None
+
+    def has_priority_class(self, name: str) -> bool:
+        """Whether this WorkloadPriorityClass exists; where they are not known, it does."""
+        return self.priority_classes is None or self.priority_classes.get("", name) is not None
 
     async def completed(self, client: Client, request: Request) -> ClusterWorld:
         """Return this world with what only the apiserver knows yet, for this one review.

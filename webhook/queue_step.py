@@ -1,7 +1,8 @@
 """Step: resolve the pod's queue, add the scheduling gate, and note whose pod it is.
 
 The queue is the pod's label, else the namespace's default. A queue that does not exist still gates the pod, with a
-warning: a misspelt queue must not run without quota. Whom the step skips, and why that is no way around: docs.
+warning: a misspelt queue must not run without quota. A misspelt WorkloadPriorityClass and an unclear pod group are
+warned of as well. Whom the step skips, and why that is no way around: docs.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
+from controller.core.groups import GroupFault, membership
+from controller.core.keys import DEFAULT_QUEUE, GATE, PRIORITY_CLASS, QUEUE_NAME
+from controller.core.owners import Owner
 from controller.core.pointers import escape
 from controller.core.protection import Actor, Guarded, gate_required
 from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
@@ -62,12 +65,35 @@ def _gate(gates: list[dict[str, Any]] | None) -> Operations:
 
 
 def _warnings(request: Request, world: World, queue: str) -> tuple[str, ...]:
-    if world.has_local_queue(request.namespace, queue):
-        return ()
-    return (
-        f"LocalQueue {queue!r} does not exist in namespace {request.namespace!r}: "
-        "the pod stays queued until it does (QueueNotFound)",
-    )
+    warnings: tuple[str, ...] = ()
+    if not world.has_local_queue(request.namespace, queue):
+        warnings += (
+            f"LocalQueue {queue!r} does not exist in namespace {request.namespace!r}: "
+            "the pod stays queued until it does (QueueNotFound)",
+        )
+    priority = (_metadata(request).get("labels") or {}).get(PRIORITY_CLASS)
+    if priority is not None and not world.has_priority_class(priority):
+        warnings += (
+            f"WorkloadPriorityClass {priority!r} does not exist: "
+            "the pod stays queued until it does, or its label is corrected (PriorityClassNotFound)",
+        )
+    return warnings + _group_warnings(request)
+
+
+def _group_warnings(request: Request) -> tuple[str, ...]:
+    metadata = _metadata(request)
+    try:
+        membership(request.namespace, metadata.get("labels") or {}, metadata.get("annotations"), _owner(metadata))
+    except GroupFault as fault:
+        return (f"{fault} (the pod stays queued until then: GangInvalid)",)
+    return ()
+
+
+def _owner(metadata: Mapping[str, Any]) -> Owner | None:
+    for one in metadata.get("ownerReferences") or ():
+        if one.get("controller"):
+            return Owner(*(str(one.get(field) or "") for field in ("apiVersion", "kind", "name", "uid")))
+    return None
 
 
 def _metadata(request: Request) -> Mapping[str, Any]:

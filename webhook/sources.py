@@ -49,6 +49,8 @@ def missing(sources: list[Informer[Any]]) -> str | None:
 def _all(world: ClusterWorld, settings: Settings) -> Iterator[_Source]:
     yield NAMESPACES, decode_metadata, world.namespaces
     yield f"{_OURS}/localqueues", decode_metadata, world.local_queues
+    if world.priority_classes is not None:
+        yield f"{_OURS}/workloadpriorityclasses", decode_metadata, world.priority_classes
     if world.runtime_classes is not None:
         yield runtime_classes.PATH, decode_runtime_class, world.runtime_classes
     if settings.pod_policies:

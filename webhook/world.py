@@ -41,6 +41,9 @@ class World(Protocol):
     def has_local_queue(self, namespace: str, name: str) -> bool:
         """Whether this LocalQueue exists."""
 
+    def has_priority_class(self, name: str) -> bool:
+        """Whether this WorkloadPriorityClass exists; where they are not known, it does."""
+
     def pod_policies(self, namespace: str) -> Sequence[Policy]:
         """The policies that may concern pods of this namespace; none where they were not asked for."""
 

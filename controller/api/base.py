@@ -17,7 +17,7 @@ from controller.core.keys import GROUP
 NAME_LIMIT = 63
 NAME_LIMIT_MESSAGE = "must be at most 63 characters, because it is written on pods as a label value"
 
-StopPolicy = Literal["None", "Hold"]
+StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
 
 
 class Model(BaseModel):
@@ -44,6 +44,7 @@ class Metadata(Model):
     uid: str = ""
     generation: StrictInt = 0
     resource_version: str = ""
+    annotations: dict[str, str] = {}
 
 
 class Condition(Status):

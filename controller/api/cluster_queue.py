@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, StrictStr, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
 from controller.api.budget import Budget, BudgetStatus
 from controller.api.nodes import LabelSelector
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
-from controller.api.schedule import BY_NAME, NO_SUCH_FLAVOR, ScheduleStatus, ScheduleWindow, faults_of_schedule
+from controller.api.schedule import (
+    BY_NAME,
+    NO_SUCH_FLAVOR,
+    DurationText,
+    ScheduleStatus,
+    ScheduleWindow,
+    faults_of_schedule,
+)
 from controller.api.values import ObjectName, Quantity, QuotaAmount, ReportedQuantity, ResourceName
 
 FLAVORS_REPORTED: Final = 64
@@ -24,6 +31,18 @@ _NEEDS_PARENT = tuple(
         field_path=".flavors",
     )
     for field in ("borrowingLimit", "lendingLimit")
+)
+_NOTHING_BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
+_FALLS_BACK_TO_SOMETHING = Rule(
+    "!has(self.flavors) || size(self.flavors) == 0 || !has(self.flavors[size(self.flavors) - 1].fallbackAfter)",
+    f"fallbackAfter {_NOTHING_BEHIND}",
+    field_path=".flavors",
+)
+_NO_TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
+_TIMES_OUT = Rule(
+    "!has(self.onReservationTimeout) || self.onReservationTimeout == 'Keep' || has(self.reservationTimeout)",
+    _NO_TIMEOUT,
+    field_path=".onReservationTimeout",
 )
 _SCHEDULED_FLAVORS = Rule(
     "!has(self.schedule) || self.schedule.all(w, !has(w.flavors) || w.flavors.all(f, "
@@ -71,6 +90,14 @@ class FlavorQuotas(Model):
         unique_names("resource"),
         BY_NAME,
     ]
+    fallback_after: Annotated[
+        DurationText | None,
+        Field(
+            description="For how long, from its creation, a workload waits for quota and room in this flavor and those "
+            "before it until the flavors behind are tried too: such as 10m or 1h30m, at most 744h. One that can never "
+            "run in this flavor does not wait. Left out: it does not wait. Not for the last flavor."
+        ),
+    ] = None
 
 
 class Limit(Model):
@@ -108,7 +135,9 @@ class FlavorFungibility(Model):
 class ClusterQueueSpec(Model):
     """Who may use how much."""
 
-    model_config = ConfigDict(json_schema_extra=rules(*_NEEDS_PARENT, _SCHEDULED_FLAVORS))
+    model_config = ConfigDict(
+        json_schema_extra=rules(*_NEEDS_PARENT, _FALLS_BACK_TO_SOMETHING, _TIMES_OUT, _SCHEDULED_FLAVORS)
+    )
 
     parent: Annotated[
         ObjectName | None,
@@ -157,9 +186,38 @@ class ClusterQueueSpec(Model):
         StopPolicy,
         Field(
             description="None (default): the queue admits. Hold: neither it nor those below it admit anything; what "
-            "runs goes on."
+            "runs goes on. HoldAndDrain: as Hold, and what was admitted is evicted where its owner makes it anew at no "
+            "cost; the condition Drained tells of what stays."
         ),
     ] = "None"
+    allow_bare_pods: Annotated[
+        StrictBool,
+        Field(
+            description="Whether pods that nobody makes anew may be evicted too. Default: false, they run to their end."
+        ),
+    ] = False
+    allow_job_retries: Annotated[
+        StrictBool,
+        Field(
+            description="Whether pods may be evicted whose Job counts that as a failure, while its backoffLimit leaves "
+            "retries. Default: false, only pods of Jobs whose podFailurePolicy ignores DisruptionTarget are."
+        ),
+    ] = False
+    reservation_timeout: Annotated[
+        DurationText | None,
+        Field(
+            description="For how long an admitted pod may be on no node before its condition says so, with the "
+            "scheduler's own message, and the room planned for it goes to others: such as 15m, at most 744h. It keeps "
+            "its quota. Left out: for ever."
+        ),
+    ] = None
+    on_reservation_timeout: Annotated[
+        Literal["Keep", "Evict"],
+        Field(
+            description="Keep (default): such a pod stays. Evict: it is evicted where its owner makes it anew at no "
+            "cost, and waits again. Only with reservationTimeout."
+        ),
+    ] = "Keep"
     schedule: Annotated[
         tuple[ScheduleWindow, ...],
         Field(
@@ -186,6 +244,20 @@ class ClusterQueueSpec(Model):
     def _windows_override_what_there_is(self) -> Self:
         quotas = {flavor.name: {resource.name for resource in flavor.resources} for flavor in self.flavors}
         refuse(faults_of_schedule(self.schedule, quotas))
+        return self
+
+    @model_validator(mode="after")
+    def _times_out(self) -> Self:
+        if self.on_reservation_timeout != "Keep" and self.reservation_timeout is None:
+            refuse([Fault(("onReservationTimeout",), self.on_reservation_timeout, _NO_TIMEOUT)])
+        return self
+
+    @model_validator(mode="after")
+    def _falls_back_to_something(self) -> Self:
+        last = len(self.flavors) - 1
+        after = self.flavors[last].fallback_after if self.flavors else None
+        if after is not None:
+            refuse([Fault(("flavors", last, "fallbackAfter"), after, _NOTHING_BEHIND)])
         return self
 
     @model_validator(mode="after")

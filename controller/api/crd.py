@@ -15,6 +15,7 @@ from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingP
 from controller.api.rules import Rule, rules
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.schema import NotStructural, Schema, structural
+from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.core.keys import GROUP, VERSION
 
 KINDS: tuple[type[Resource], ...] = (
@@ -24,6 +25,7 @@ KINDS: tuple[type[Resource], ...] = (
     PodSchedulingPolicy,
     ResourceFlavor,
     SchedulingPolicy,
+    WorkloadPriorityClass,
 )
 
 _HEADER = "# Rendered from controller/api by `make generate`. Change the models, not this file.\n---\n"

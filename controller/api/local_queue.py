@@ -28,7 +28,10 @@ class LocalQueueSpec(Model):
     ]
     stop_policy: Annotated[
         StopPolicy,
-        Field(description="None (default): pods of this queue are admitted. Hold: none is; what runs goes on."),
+        Field(
+            description="None (default): pods of this queue are admitted. Hold: none is; what runs goes on. "
+            "HoldAndDrain: none is, and what was admitted is evicted where its owner makes it anew at no cost."
+        ),
     ] = "None"
 
 

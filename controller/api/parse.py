@@ -21,6 +21,7 @@ from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.schema import Schema
+from controller.api.workload_priority_class import WorkloadPriorityClass
 
 Object = bytes | Mapping[str, Any]
 _R = TypeVar("_R", bound=Resource)
@@ -66,6 +67,11 @@ def parse_cluster_pod_scheduling_policy(obj: Object) -> ClusterPodSchedulingPoli
 def parse_scheduling_policy(obj: Object) -> SchedulingPolicy:
     """Return the SchedulingPolicy. Raises InvalidObject."""
     return _parse(SchedulingPolicy, obj)
+
+
+def parse_workload_priority_class(obj: Object) -> WorkloadPriorityClass:
+    """Return the WorkloadPriorityClass. Raises InvalidObject."""
+    return _parse(WorkloadPriorityClass, obj)
 
 
 def _parse(model: type[_R], obj: Object) -> _R:

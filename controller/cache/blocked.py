@@ -23,6 +23,10 @@ class Blocked:
         for kind in kinds:
             self.waits.pop(kind, None)
 
+    def open_later(self) -> None:
+        """Let those be looked at again that wait for a later flavor: the earlier ones may never take them now."""
+        self.open([kind for kind, wait in self.waits.items() if wait.later is not None])
+
     def open_for_quota(
         self, kinds: Iterable[WorkloadClass], queue: str, flavor: str, tree: QuotaTree, usage: Usage
     ) -> None:

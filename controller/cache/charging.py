@@ -10,25 +10,29 @@ from controller.core.nodes import NodeIndex
 from controller.core.pods import Phase, Pod
 from controller.core.queues import ClusterQueue
 
-_ADMITTED = (Phase.RESERVED, Phase.RUNNING)
-
 
 def is_unstamped(pod: Pod) -> bool:
     """Whether the pod runs in a queue without our stamps: somebody else opened its gate, or it never had one."""
-    return pod.phase in _ADMITTED and not (pod.cluster_queue and pod.flavor)
+    return pod.is_admitted and not (pod.cluster_queue and pod.flavor)
 
 
-def charge(pod: Pod, admit: Admit | None, payer: Callable[[Pod], tuple[str, str]]) -> Charge | None:
-    """Return the pod's charge, None for nothing. `admit`: sent and not yet seen back; `payer`: who pays unstamped."""
+def charge(
+    pod: Pod, admit: Admit | None, payer: Callable[[Pod], tuple[str, str]], *, is_overdue: bool = False
+) -> Charge | None:
+    """Return the pod's charge, None for nothing. `admit`: sent and not yet seen back; `payer`: who pays unstamped.
+
+    `is_overdue`: it was reserved for so long that the room planned for it goes to others.
+    """
     queue = (pod.namespace, pod.queue or "")
     if admit is not None and pod.phase is Phase.QUEUED:
         return Charge(
             pod.shape.requests, admit.node, admit.cluster_queue, admit.flavor, queue, Phase.RESERVED, pod.user
         )
-    if pod.phase in _ADMITTED:
+    if pod.is_admitted:
         cluster_queue, flavor = payer(pod) if is_unstamped(pod) else (pod.cluster_queue or "", pod.flavor or "")
         if cluster_queue:
-            return Charge(pod.shape.requests, pod.node or pod.pinned, cluster_queue, flavor, queue, pod.phase, pod.user)
+            node = pod.node or (None if is_overdue else pod.pinned)
+            return Charge(pod.shape.requests, node, cluster_queue, flavor, queue, pod.phase, pod.user)
     if pod.is_finished or pod.node is None:
         return None
     return Charge(pod.shape.requests, pod.node)

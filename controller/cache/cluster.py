@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
-from controller.cache.blocked import Blocked
 from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge, is_unstamped, likely_payer
+from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
-from controller.cache.owned_shapes import OwnedShapes
+from controller.cache.places import hands_of
 from controller.cache.policy_book import PolicyBook
-from controller.cache.reasons import Reasons
-from controller.cache.rejections import Rejections
+from controller.cache.reservations import Reservations
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
-from controller.core.backlog import Backlog
+from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
-from controller.core.pods import Phase, Pod, foreign_gates
+from controller.core.pods import Phase, Pod, is_older
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import QueueKey, Workload, WorkloadClass, order_key
+from controller.core.workloads import QueueKey
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -50,17 +50,19 @@ class ClusterCache:
         self.local_queues: dict[QueueKey, LocalQueue] = {}
         self.faulty_queues: dict[str, str] = {}
         self._doors: dict[str, list[QueueKey]] | None = None
-        self.backlog = Backlog()
-        self.usage = Usage()
-        self.reasons = Reasons()
-        self.policies = PolicyBook()
         self.budgets = BudgetBook()
-        self._owned = OwnedShapes()
         self._assumed: dict[str, Admit] = {}
-        self._rejections = Rejections()
+        self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues)
+        self.backlog = self._waiting.backlog
+        self.reasons = self._waiting.reasons
+        self.places = self._waiting.places
+        self.usage = Usage()
+        self.policies = PolicyBook()
+        self.evictions = Evictions()
+        self.reservations = Reservations(self.queues.current)
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
-        self._blocked = Blocked()
+        self._blocked = self._waiting.blocked
         self._index: NodeIndex | None = None
         self._tree: QuotaTree | None = None
         self._room: Room | None = None
@@ -103,20 +105,31 @@ class ClusterCache:
         self.usage.moved_nodes.clear()
         return self._room
 
-    def pass_to(self, now: float) -> int:
+    def pass_to(self, now: float) -> float:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
         self.now = now
         self.queues.pass_to(int(now))
         world = World(self.cluster_queues, self.tree, self.flavors)
+        timers = (self._waiting.fallbacks.timers, self.reservations.timers)
+        for uid in chain.from_iterable(one.pass_to(now) for one in timers):
+            self._refresh(uid)
         self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
-        return min(self.queues.next_change, self.budgets.next_change)
+        again_at = self._waiting.gangs.pass_to(now)
+        self._waiting.settle(now)
+        changes = (self.queues.next_change, self.budgets.next_change, again_at)
+        return min(*changes, *(one.next_change() for one in timers))
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         if self._unstamped_moved:
             self._unstamped_moved = False
-            for uid in list(self._unstamped):
+            for uid in [
+                *self._unstamped,
+                *self._waiting.fallbacks.moved(),
+                *self.reservations.moved(self.usage.charged),
+            ]:
                 self._refresh(uid)
+        self._waiting.settle(self.now)
         return Snapshot(
             cluster_queues=self.cluster_queues,
             tree=self.tree,
@@ -135,6 +148,12 @@ class ClusterCache:
             freed=frozenset(self._blocked.freed),
             budgets=self.budgets.used_up,
             user_usage=self.usage.by_user.sums,
+            pods=self.pods,
+            jobs=self.jobs,
+            admitted=self.usage.charged,
+            overdue=self.reservations.overdue,
+            evicting=self.evictions.all,
+            evictions_left=self.evictions.left,
         )
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
@@ -152,8 +171,9 @@ class ClusterCache:
         if plan.is_complete:
             self._blocked.freed.clear()
         for admit in plan.admits:
-            self._assumed[admit.workload.uid] = admit
-            self._refresh(admit.workload.uid)
+            self._assumed[admit.uid] = admit
+            self._refresh(admit.uid)
+        self._waiting.settle(self.now)
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
@@ -161,7 +181,7 @@ class ClusterCache:
                 self._blocked.waits[kind] = wait
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
-                    self._mark_due(member)
+                    self._waiting.mark_due(member)
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
@@ -178,13 +198,13 @@ class ClusterCache:
         if uid not in self.pods:
             self.settle(uid)
             return 1
-        times = self._rejections.add(uid, text)
+        times = self._waiting.rejections.add(uid, text)
         self.settle(uid)
         return times
 
     def retry(self, uid: str) -> None:
         """Let a rejected workload be decided again."""
-        if self._rejections.lift(uid):
+        if self._waiting.rejections.lift(uid):
             self._refresh(uid)
             self._on_change()
 
@@ -204,7 +224,7 @@ class ClusterCache:
     def put_pod(self, pod: Pod) -> None:
         """Take in a pod's state from the watch, unless a newer one is known already."""
         known = self.pods.get(pod.uid)
-        if known is not None and _is_older(pod, known):
+        if known is not None and is_older(pod, known):
             return
         self.pods[pod.uid] = pod
         self.policies.move(known.policies if known is not None else (), pod.policies)
@@ -218,7 +238,7 @@ class ClusterCache:
             return
         self.policies.move(pod.policies, ())
         self._assumed.pop(uid, None)
-        self._rejections.forget(uid)
+        self._waiting.rejections.forget(uid)
         self.reasons.released.pop(uid, None)
         self._unstamped.discard(uid)
         self._refresh(uid)
@@ -226,7 +246,7 @@ class ClusterCache:
 
     def forget_versions(self) -> None:
         """Let any state of a pod count as newer than the one known: the apiserver's history starts anew."""
-        self.pods = {uid: replace(pod, resource_version="") for uid, pod in self.pods.items()}
+        self.pods.update({uid: replace(pod, resource_version="") for uid, pod in self.pods.items()})
 
     def replace_pods(self, pods: Iterable[Pod]) -> None:
         """Take in a full list: what is not in it is gone."""
@@ -239,52 +259,32 @@ class ClusterCache:
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
         pod = self.pods.get(uid)
-        is_queued = pod is not None and pod.phase is Phase.QUEUED
-        if pod is not None and is_queued and uid not in self._assumed:
-            moved = self._enqueue(pod)
-        else:
-            removed = self.backlog.remove(uid)
-            moved = removed is not None
-            if removed is not None:
-                self._leave(removed.kind)
+        moved = self._waiting.see(uid, pod)
+        self.evictions.see(uid, pod)
+        self.reservations.see(uid, pod)
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
         is_metered = self.budgets.note(uid, pod, self.usage.charge_of(uid))
-        if pod is not None and not is_queued:
-            self._rejections.forget(uid)
-            if pod.said is not None and pod.said.status != "True":
+        if pod is not None and pod.phase is not Phase.QUEUED:
+            self._waiting.rejections.forget(uid)
+            if self.reasons.is_outdated(pod.said, is_overdue=uid in self.reservations.overdue):
                 self.reasons.released[uid] = None
         return moved or is_metered or back != NOTHING
 
-    def _enqueue(self, pod: Pod) -> bool:
-        hold = pod.hold or foreign_gates(pod) or self._rejections.hold_of(pod.uid)
-        kind = WorkloadClass((pod.namespace, pod.queue or ""), self._owned.shape_of(pod), hold)
-        former = self.backlog.get(pod.uid)
-        order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
-        workload = Workload(pod.uid, pod.key, kind, order)
-        if not self.backlog.put(workload):
-            return False
-        self._mark_due(workload)
-        if former is not None and former.kind != kind:
-            self._leave(former.kind)
-        return True
-
-    def _mark_due(self, workload: Workload) -> None:
-        pod = self.pods[workload.uid]
-        self.reasons.mark(pod.uid, created=pod.created, said=pod.said)
-
-    def _leave(self, kind: WorkloadClass) -> None:
-        if kind not in self.backlog.runs:
-            self._blocked.open([kind])
-            self.reasons.forget([kind])
+    def move(self, uids: Iterable[str]) -> None:
+        """Let waiting pods take their new places in the order."""
+        moved = [uid for uid in uids if self._refresh(uid)]
+        if moved:
+            self._on_change()
 
     # -- charges ---------------------------------------------------------------------------------------------------
 
     def _charge(self, pod: Pod) -> Charge | None:
         if is_unstamped(pod):
             self._unstamped.add(pod.uid)
-        return charge(pod, self._assumed.get(pod.uid), self._payer)
+        is_overdue = pod.uid in self.reservations.overdue
+        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))
@@ -350,7 +350,7 @@ class ClusterCache:
         self.queues.put(name, queue, variation)
         _set(self.faulty_queues, name, fault)
         self._tree = None
-        if self._owned.limits(name, users=queue is not None and bool(queue.user_limits)):
+        if self._waiting.owned.limits(name, users=queue is not None and bool(queue.user_limits)):
             self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()
@@ -370,13 +370,20 @@ class ClusterCache:
 
     def set_job(self, uid: str, job: Job | None) -> None:
         """Take in a Job, or forget it."""
+        former = self.jobs.get(uid)
         _set(self.jobs, uid, job)
+        if hands_of(former) != hands_of(job):
+            self.move(self.places.of_job(uid))
+        elif job is not None and former is not None and former.width != job.width:
+            self._waiting.gangs.job_changed(job.namespace, uid)
+            self._on_change()
 
     def _reindex(self) -> None:
         self._index = None
         self.queues.capacities_moved()
         # not here: a relist of nodes would recharge once a node, and build the index as often
         self._unstamped_moved = True
+        self._blocked.open_later()
         self._on_change()
 
     def _rules_changed(self) -> None:
@@ -389,9 +396,3 @@ def _set(known: dict[_K, _V], key: _K, value: _V | None) -> None:
         known.pop(key, None)
     else:
         known[key] = value
-
-
-def _is_older(pod: Pod, known: Pod) -> bool:
-    """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
-    new, old = pod.resource_version, known.resource_version
-    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

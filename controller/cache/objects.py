@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
 from controller.api.flavor import ResourceFlavor
@@ -18,6 +19,7 @@ from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
 from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
+from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
 from controller.core.queues import (
     CapacityMode,
@@ -25,6 +27,7 @@ from controller.core.queues import (
     Flavor,
     FlavorQuota,
     LocalQueue,
+    OnReservationTimeout,
     QueueingStrategy,
     StopPolicy,
     WhenCanBorrow,
@@ -65,8 +68,18 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
+        stop_note=_stop_note(written, spec.stop_policy),
+        allow_bare_pods=spec.allow_bare_pods,
+        allow_job_retries=spec.allow_job_retries,
+        reservation_timeout=_seconds(spec.reservation_timeout),
+        on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
         budgets=tuple(map(to_budget, spec.budgets)),
     )
+
+
+def _stop_note(written: Resource, stop: str) -> str:
+    """Return who stopped the queue by hand. A note that was left on a queue that nobody stops says nothing."""
+    return written.metadata.annotations.get(HELD, "") if stop != "None" else ""
 
 
 def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
@@ -79,7 +92,12 @@ def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:
         amounts(lambda one: one.nominal_quota),
         borrowing=amounts(lambda one: one.borrowing_limit),
         lending=amounts(lambda one: one.lending_limit),
+        fallback_after=_seconds(written.fallback_after) or 0,
     )
+
+
+def _seconds(duration: str | None) -> int | None:
+    return None if duration is None else parse_duration(duration)
 
 
 def to_variation(written: WrittenClusterQueue) -> Variation:
@@ -125,6 +143,7 @@ def to_local_queue(written: WrittenLocalQueue) -> LocalQueue:
         name=written.metadata.name,
         cluster_queue=written.spec.cluster_queue,
         stop=StopPolicy(written.spec.stop_policy),
+        stop_note=_stop_note(written, written.spec.stop_policy),
     )
 
 

@@ -26,13 +26,13 @@ class OwnedShapes:
             self._limiting.discard(queue)
         return former != bool(self._limiting)
 
-    def shape_of(self, pod: Pod) -> Shape:
-        """Return the shape of the pod's class."""
+    def owned(self, pod: Pod) -> Pod:
+        """Return the pod with the shape of its class."""
         if not self._limiting or not pod.user:
-            return pod.shape
+            return pod
         known = self._known.get((pod.shape, pod.user))
         if known is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             known = self._known[pod.shape, pod.user] = replace(pod.shape, user=pod.user)
-        return known
+        return replace(pod, shape=known)

@@ -16,6 +16,8 @@ from controller.core.reasons import Reason
 from controller.core.workloads import WorkloadClass
 
 _NOT_YET = Wait(Reason.PENDING, "not yet looked at")
+RESERVED = "Reserved"
+"""Reason of the condition of a pod that was admitted and is on no node for too long."""
 _SETTLING_SECONDS = 5.0
 """A pod that is released within this time never gets a condition."""
 _REWRITE_SECONDS = 60.0
@@ -60,6 +62,13 @@ class Reasons:
             heappush(self._silent, (created + _SETTLING_SECONDS, uid))
         else:
             heappush(self._outdated, (said.at + _REWRITE_SECONDS, uid))
+
+    @staticmethod
+    def is_outdated(said: Said | None, *, is_overdue: bool) -> bool:
+        """Whether the condition on an admitted pod has to be written. One that said nothing says nothing now."""
+        if said is None:
+            return is_overdue
+        return said.status != "True" or (said.reason == RESERVED) != is_overdue
 
     def next_queued(self, now: float) -> str | None:
         """Take the next queued pod that is due and whose time has come."""

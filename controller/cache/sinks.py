@@ -9,6 +9,7 @@ from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.scheduling_policy import SchedulingPolicy
+from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.cache.budget_objects import read_sums
 from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue, to_variation
@@ -120,7 +121,7 @@ class ObjectSink:
         key = item.entry.key
         former = self._entries.get(key)
         self._entries[key] = item.entry
-        if former is None or (former.uid, former.generation) != (item.entry.uid, item.entry.generation):
+        if former is None or _version(former) != _version(item.entry):
             self._put(key, item)
 
     def remove(self, item: Read) -> None:
@@ -130,6 +131,11 @@ class ObjectSink:
     def _forget(self, key: Key) -> None:
         self._entries.pop(key, None)
         self._put(key, None)
+
+
+def _version(entry: Entry) -> tuple[str, int, str]:
+    """What a decision may rest on; an annotation alone gives an object no new generation."""
+    return entry.uid, entry.generation, entry.note
 
 
 def flavor_sink(cache: ClusterCache, written: Written) -> ObjectSink:
@@ -166,6 +172,17 @@ def local_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
         cache.set_local_queue(key, to_local_queue(model) if isinstance(model, LocalQueue) else None)
 
     return ObjectSink(written.local_queues, put)
+
+
+def priority_class_sink(cache: ClusterCache, written: Written) -> ObjectSink:
+    """WorkloadPriorityClasses into the cache."""
+
+    def put(key: Key, read: Read | None) -> None:
+        model = read.model if read is not None else None
+        value = model.spec.value if isinstance(model, WorkloadPriorityClass) else None
+        cache.move(cache.places.set_class(key[1], value))
+
+    return ObjectSink(written.priority_classes, put)
 
 
 def policy_sinks(cache: ClusterCache, written: Written) -> tuple[ObjectSink, ObjectSink]:

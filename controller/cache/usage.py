@@ -59,6 +59,8 @@ class Usage:
         """What is used at every queue of the tree, as it was planted last."""
         self.by_user = UserUsage(QuotaTree({}))
         """What users use at every queue that limits them."""
+        self.charged: dict[str, dict[str, None]] = {}
+        """The uids of the pods that each cluster queue is charged with, in the order in which they came."""
         self._charges: dict[str, Charge] = {}
 
     def plant(self, tree: QuotaTree) -> None:
@@ -86,7 +88,17 @@ class Usage:
             self._apply(former, -1)
         if charge is not None:
             self._apply(charge, 1)
+        self._list(uid, former, charge)
         return _given_back(former, charge)
+
+    def _list(self, uid: str, former: Charge | None, charge: Charge | None) -> None:
+        before, now = former.cluster_queue if former else "", charge.cluster_queue if charge else ""
+        if before and before != now:
+            del self.charged[before][uid]
+            if not self.charged[before]:
+                del self.charged[before]
+        if now and now != before:
+            self.charged.setdefault(now, {})[uid] = None
 
     def _apply(self, charge: Charge, sign: int) -> None:
         for resource, amount in charge.requests:

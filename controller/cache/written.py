@@ -18,9 +18,11 @@ from controller.api.parse import (
     parse_pod_scheduling_policy,
     parse_resource_flavor,
     parse_scheduling_policy,
+    parse_workload_priority_class,
 )
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.cache.scheduling_policies import to_scheduling_policy
+from controller.core.keys import HELD
 from controller.kube.errors import UnreadableObject
 
 Key = tuple[str, str]
@@ -29,13 +31,16 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One of our objects: who it is, the spec's generation, its status as it stands, and the fault if it has one."""
+    """One of our objects: who it is, the spec's generation, its status as it stands, the fault if it has one,
+    and the note of who stopped it by hand.
+    """
 
     key: Key
     uid: str
     generation: int
     status: dict[str, Any]
     fault: str | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class Written:
     policies: dict[Key, Entry] = field(default_factory=dict)
     cluster_policies: dict[Key, Entry] = field(default_factory=dict)
     scheduling_policies: dict[Key, Entry] = field(default_factory=dict)
+    priority_classes: dict[Key, Entry] = field(default_factory=dict)
 
 
 def read_flavor(raw: Raw) -> Read:
@@ -88,6 +94,11 @@ def read_scheduling_policy(raw: Raw) -> Read:
     return _read(raw, _parse_scheduling_policy)
 
 
+def read_priority_class(raw: Raw) -> Read:
+    """Read a WorkloadPriorityClass; a faulty one is an entry without a model."""
+    return _read(raw, parse_workload_priority_class)
+
+
 def _parse_scheduling_policy(document: dict[str, Any]) -> SchedulingPolicy:
     """As the webhook reads it: some rules of the kind show only when its defaults are judged by its own forms."""
     policy = parse_scheduling_policy(document)
@@ -112,5 +123,6 @@ def _read(raw: Raw, parse: Callable[[dict[str, Any]], Resource]) -> Read:
         metadata.get("generation", 0),
         document.get("status") or {},
         fault,
+        (metadata.get("annotations") or {}).get(HELD, ""),
     )
     return Read(entry, model)

@@ -15,14 +15,16 @@ import click
 
 _COMMANDS = {
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
+    "hold": ("controller.cli.by_hand:hold", "Hold pods, Jobs, groups or queues until they are released."),
     "import": (
         "controller.cli.imports.group:import_group",
         "Convert objects of other projects, Kueue and kupid, to ours.",
     ),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),
-    "release": ("controller.cli.release:release", "Take the gate off pods without admitting them, as to uninstall."),
+    "release": ("controller.cli.release:release", "Undo a hold; with --all take the gate off pods, as to uninstall."),
     "runtimeclass": ("controller.cli.runtimeclass:runtimeclass", "See which nodes take the pods of a RuntimeClass."),
     "sandbox": ("controller.cli.sandbox:sandbox", "Run a real local control plane without Docker."),
+    "top": ("controller.cli.by_hand:top", "Let pods, Jobs or groups go before the others of their queue."),
 }
 
 EXIT_FAULT = 1

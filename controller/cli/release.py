@@ -1,9 +1,11 @@
-"""`penstock release`: asks, shows how far it is, and counts; what is sent is `runtime.gate_opener`'s business."""
+"""`penstock release`: undoes a hold, or with --all opens gates.
+
+For gates it asks, shows how far it is, and counts; what is sent is `runtime.gate_opener`'s business.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,46 +13,40 @@ from dataclasses import dataclass
 import click
 from rich.console import Console
 
+from controller.cli.acting import Where, acting_as, acting_options
+from controller.cli.by_hand import Asked, run_by_hand
+from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
+from controller.core.hands import Verb
 from controller.core.keys import BREAK_GLASS, GATE
 from controller.core.names import is_dns_label
 from controller.core.opening import GatedPod
-from controller.kube import config
-from controller.kube.client import ActingAs, Client
 from controller.kube.errors import KubeError, one_line
 from controller.runtime.gate_opener import GateOpener, Tally, gated_pods, is_protection, webhook_away
-from controller.telemetry.program import connection_options
 
 _AS_BREAK_GLASS = f"add --as NAME --as-group {BREAK_GLASS}"
 _TOLD_PODS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Where:
-    """Which pods of which cluster, and in whose name."""
+class _Where(Where):
+    """Which pods besides."""
 
-    kubeconfig: str | None
-    context: str | None
-    acting_as: ActingAs | None
     namespace: str | None
 
     def __str__(self) -> str:
         return f"in namespace {self.namespace}" if self.namespace else "in the cluster"
 
-    async def connect(self) -> Client:
-        settings = await config.load(self.kubeconfig, self.context)
-        return Client(settings, user_agent="penstock-cli", acting_as=self.acting_as)
-
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Every pod that has the gate; has to be said.")
-@click.option("-n", "--namespace", metavar="NAME", help="Only in this namespace; default: in all.")
-@click.option("--dry-run", is_flag=True, help="List the pods and release none.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--as", "user", metavar="NAME", help="Act as this user, with the user's rights; needs the right to.")
-@click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="Act as a member; repeatable; with --as.")
-@connection_options
+@click.argument("targets", metavar="[TARGET]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Take the gate off every pod that has it. No admission.")
+@click.option("-n", "--namespace", metavar="NAME", help="Default: the context's; with --all every namespace.")
+@click.option("--dry-run", is_flag=True, help="Say what would be released, and release nothing.")
+@click.option("--yes", is_flag=True, help="With --all: do not ask.")
+@acting_options
 def release(
+    targets: tuple[str, ...],
     everything: bool,
     namespace: str | None,
     dry_run: bool,
@@ -60,24 +56,48 @@ def release(
     kubeconfig: str | None,
     context: str | None,
 ) -> int:
-    """Take Penstock's gate off pods, whatever the quotas say: for uninstalling, or when it cannot run.
+    """Release what `penstock hold` holds, so that it is admitted when its turn comes; --all is something else.
 
-    Removes the gate and nothing else. It is no admission: these pods get no flavor, no nodes and no stamps. Gates of
-    others stay, and hold. While the gate is protected, only the break-glass group may do this (--as, --as-group).
+    TARGET is pod/NAME, group/NAME, job/NAME, queue/NAME (a LocalQueue), clusterqueue/NAME, or an owner of pods such as
+    statefulset/NAME.
 
-    Exit code: 0 none is left of those that were there, 1 some could not be released, 130 interrupted.
+    With --all instead, take Penstock's gate off every pod, whatever the quotas say: for uninstalling, or when it cannot
+    run. Removes the gate and nothing else. It is no admission: these pods get no flavor, no nodes and no stamps. Gates
+    of others stay, and hold. While the gate is protected, only the break-glass group may do this (--as, --as-group).
+
+    Exit code: 0 nothing is held, or at the gate, of what was meant, 1 something could not be released, 130 interrupted.
 
     \b
     Example:
+      penstock release job/train -n team-a
       penstock release --all --dry-run
       penstock release --all --namespace team-a
       penstock release --all --yes --as jane --as-group penstock:break-glass
     """
-    if not everything:
-        raise click.UsageError("say --all: every pod that has the gate is released, with -n those of one namespace")
+    _check(targets, everything=everything, yes=yes)
+    acting = acting_as(user, groups)
+    if targets:
+        asked = Asked(Verb.RELEASE, targets, namespace, is_dry=dry_run)
+        return run_by_hand(asked, Where(kubeconfig, context, acting))
     if namespace is not None and not is_dns_label(namespace):  # an empty one would mean all
         raise click.UsageError(f"--namespace: {namespace!r} is no name of a namespace")
-    where = _Where(kubeconfig, context, _acting_as(user, groups), namespace)
+    where = _Where(kubeconfig, context, acting, namespace)
+    return _open_gates(where, dry_run=dry_run, yes=yes)
+
+
+def _check(targets: tuple[str, ...], *, everything: bool, yes: bool) -> None:
+    if targets and everything:
+        raise click.UsageError("--all takes the gate off every pod, and names none: leave it out to undo a hold")
+    if targets and yes:
+        raise click.UsageError("--yes answers the question of --all; to undo a hold nobody is asked")
+    if not targets and not everything:
+        raise click.UsageError(
+            "name what is held (pod/NAME, job/NAME, queue/NAME, …), or say --all: every pod that has the gate is then "
+            "let run whatever the quotas say, with -n those of one namespace"
+        )
+
+
+def _open_gates(where: _Where, *, dry_run: bool, yes: bool) -> int:
     pods = asyncio.run(_find(where))
     if dry_run:
         for pod in pods:
@@ -90,12 +110,6 @@ def release(
         return EXIT_FAULT
     tally, interrupted = asyncio.run(_open(where, pods))
     return _told(tally, len(pods), interrupted)
-
-
-def _acting_as(user: str | None, groups: tuple[str, ...]) -> ActingAs | None:
-    if groups and not user:
-        raise click.UsageError("--as-group needs --as NAME too: Kubernetes takes groups only along with a user")
-    return ActingAs(user, groups) if user else None
 
 
 async def _find(where: _Where) -> list[GatedPod]:
@@ -115,24 +129,12 @@ def _agreed(question: str) -> bool:
 
 async def _open(where: _Where, pods: Sequence[GatedPod]) -> tuple[Tally, bool]:
     """Release the pods; Ctrl-C ends it after the requests that are under way, a second one at once."""
-    loop = asyncio.get_running_loop()
-    interrupted = False
     # on a terminal alone: elsewhere nobody waits for it
     with Console(stderr=True).status("Releasing") as status:
         async with await where.connect() as client:
             opener = GateOpener(client, on_progress=lambda tally: status.update(f"{tally.done} of {len(pods)} pods"))
-
-            def stop() -> None:
-                nonlocal interrupted
-                interrupted = True
-                loop.remove_signal_handler(signal.SIGINT)
-                opener.stop()
-
-            loop.add_signal_handler(signal.SIGINT, stop)
-            try:
-                return await opener.open(pods), interrupted
-            finally:
-                loop.remove_signal_handler(signal.SIGINT)
+            with gently(opener.stop) as interrupt:
+                return await opener.open(pods), interrupt.came
 
 
 def _told(tally: Tally, expected: int, interrupted: bool) -> int:

@@ -8,7 +8,8 @@ rounding never admits too much.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -99,6 +100,19 @@ def format_amount(resource: str, amount: int) -> str:
 def as_requests(amounts: Mapping[str, int]) -> Requests:
     """Freeze amounts into `Requests`."""
     return tuple(sorted((resource, amount) for resource, amount in amounts.items() if amount))
+
+
+def times(requests: Requests, count: int) -> Requests:
+    """Return what `count` of these ask for together."""
+    return tuple((resource, amount * count) for resource, amount in requests)
+
+
+def plus(several: Iterable[Requests]) -> Requests:
+    """Return what all of these ask for together."""
+    total: Counter[str] = Counter()
+    for requests in several:
+        total.update(dict(requests))
+    return as_requests(total)
 
 
 def _units_per_whole(resource: str) -> int:

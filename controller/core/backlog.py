@@ -18,6 +18,7 @@ class Backlog:
     def __init__(self) -> None:
         self._runs: dict[WorkloadClass, list[Workload]] = {}
         self._by_uid: dict[str, Workload] = {}
+        self._gang_of: dict[str, Workload] = {}
         self._classes: dict[QueueKey, set[WorkloadClass]] = {}
 
     def __len__(self) -> int:
@@ -30,6 +31,10 @@ class Backlog:
         """Return the waiting workload of this uid."""
         return self._by_uid.get(uid)
 
+    def of_pod(self, uid: str) -> Workload | None:
+        """Return the workload as which, or with which, this pod waits."""
+        return self._by_uid.get(uid) or self._gang_of.get(uid)
+
     def put(self, workload: Workload) -> bool:
         """Add a workload, or move it to its new place; say whether anything changed."""
         known = self._by_uid.get(workload.uid)
@@ -38,6 +43,7 @@ class Backlog:
         if known is not None:
             self.remove(workload.uid)
         self._by_uid[workload.uid] = workload
+        self._gang_of.update(dict.fromkeys(workload.members, workload))
         run = self._runs.setdefault(workload.kind, [])
         if not run:
             self._classes.setdefault(workload.kind.queue, set()).add(workload.kind)
@@ -49,6 +55,10 @@ class Backlog:
         workload = self._by_uid.pop(uid, None)
         if workload is None:
             return None
+        for pod in workload.members:
+            # another gang may have taken the pod over by now
+            if self._gang_of.get(pod) is workload:
+                del self._gang_of[pod]
         run = self._runs[workload.kind]
         del run[bisect_left(run, workload.order, key=_order)]
         if not run:
@@ -68,10 +78,14 @@ class Backlog:
         """Classes that have workloads waiting in this local queue."""
         return frozenset(self._classes.get(queue, ()))
 
+    def waiting(self, queue: QueueKey) -> list[Workload]:
+        """Return what waits in this local queue, in no order."""
+        return [workload for kind in self._classes.get(queue, ()) for workload in self._runs[kind]]
+
     def queues(self) -> Iterator[QueueKey]:
         """Local queues that have anything waiting."""
         return iter(self._classes)
 
     def count(self, queue: QueueKey) -> int:
-        """How many workloads wait in this local queue."""
-        return sum(len(self._runs[kind]) for kind in self._classes.get(queue, ()))
+        """How many pods wait in this local queue."""
+        return sum(len(self._runs[kind]) * kind.size for kind in self._classes.get(queue, ()))

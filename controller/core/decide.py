@@ -13,8 +13,10 @@ from heapq import heapify, heappop, heappush
 
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
+from controller.core.evictions import evictions
+from controller.core.gangs import FRONT
 from controller.core.ledger import Ledger
-from controller.core.placement import Placement, place
+from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
@@ -60,13 +62,20 @@ class _Decision:
         self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items()]
         heapify(self._turns)
         while self._turns:
-            if len(self._admits) >= self._limit:
+            name = self._turns[0][2]
+            if self._is_over(self._lines[name][1][0][2]):
                 return self._plan(is_complete=False)
-            self._take(heappop(self._turns)[2])
+            heappop(self._turns)
+            self._take(name)
         return self._plan(is_complete=True)
 
+    def _is_over(self, kind: WorkloadClass) -> bool:
+        """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
+        done = len(self._admits)
+        return done >= self._limit or (done > 0 and done + kind.size > self._limit)
+
     def _plan(self, *, is_complete: bool) -> Plan:
-        return Plan(tuple(self._admits), self._waits, is_complete)
+        return Plan(tuple(self._admits), self._waits, is_complete, evicts=evictions(self._snapshot))
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
@@ -101,15 +110,14 @@ class _Decision:
         _, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
         strict = queue.strategy is QueueingStrategy.STRICT_FIFO
-        only_freed = not strict and self._blocked(kind) is not None
-        found = self._find(queue, kind, only_freed=only_freed)
-        if isinstance(found, Placement):
+        known = None if strict or kind.size > 1 else self._blocked(kind)
+        found = self._find(queue, kind, only_freed=known is not None)
+        if not isinstance(found, Wait):
             self._admit(run[index], queue, found)
             if index + 1 < len(run):
                 heappush(heads, (run[index + 1].order, index + 1, kind))
         else:
-            if not only_freed:
-                self._waits[kind] = found
+            self._wait(kind, known, found)
             if strict:
                 self._close(queue, heads)
                 return
@@ -117,20 +125,31 @@ class _Decision:
             heappush(self._turns, self._turn(name, heads))
 
     def _turn(self, name: str, heads: list[_Head]) -> _Turn:
-        return self._snapshot.budgets.is_behind(self._snapshot.tree, name), heads[0][0], name
+        order = heads[0][0]
+        # what is left of a gang goes first all the same: the others hold quota and wait for it
+        return order[0] != FRONT and self._snapshot.budgets.is_behind(self._snapshot.tree, name), order, name
 
-    def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placement | Wait:
+    def _wait(self, kind: WorkloadClass, known: Wait | None, found: Wait) -> None:
+        """Note why a class waits, unless just what was known is so still."""
+        if known is not None:
+            found = brought_up_to_date(known, found)
+        if found is not known:
+            self._waits[kind] = found
+
+    def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placements | Wait:
         if kind.hold is not None:
             return _held(kind.hold)
-        limit = self._users.blocker(queue.name, kind.shape.user, kind.shape.requests)
+        limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
-        return place(self._snapshot, self._ledger, queue, kind.shape, only_freed=only_freed)
+        return place(self._snapshot, self._ledger, queue, kind, only_freed=only_freed)
 
-    def _admit(self, workload: Workload, queue: ClusterQueue, found: Placement) -> None:
-        self._ledger.spend(queue.name, found.flavor, workload.kind.shape, found.node)
-        self._users.add(queue.name, workload.kind.shape.user, workload.kind.shape.requests)
-        self._admits.append(Admit(workload, queue.name, found.flavor.name, found.node))
+    def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
+        shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
+        for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
+            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node)
+            self._users.add(queue.name, shape.user, shape.requests)
+            self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from math import inf
 
+from controller.core.pods import Pod
 from controller.core.reasons import Reason
 from controller.core.workloads import Workload, WorkloadClass
 
@@ -29,22 +31,56 @@ class Blocker:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """A flavor that is not tried before the workload has waited `after` seconds."""
+
+    flavor: str
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
-    """A class of workloads stays queued: the reason, and what each flavor said (or `text` where none was asked)."""
+    """A class of workloads stays queued: the reason, and what each flavor said (or `text` where none was asked).
+
+    `later` is the first flavor that was not asked yet.
+    """
 
     reason: Reason
     text: str = ""
     blockers: tuple[Blocker, ...] = ()
+    later: Later | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """Release this workload onto this flavor; `node` is where room was found (None: a sum, not a node)."""
+    """Release this pod onto this flavor; `node` is where room was found (None: a sum, not a node).
 
+    The pods of a gang stand one after the other in a plan, all or none of them.
+    """
+
+    uid: str
     workload: Workload
     cluster_queue: str
     flavor: str
     node: str | None
+
+
+class EvictionCause(StrEnum):
+    """Why we evict a pod, the same word in its condition, Events, metrics and logs."""
+
+    DRAINED = "Drained"
+    """Its queue, or one above it, has stopPolicy HoldAndDrain."""
+    RESERVATION_TIMEOUT = "ReservationTimeout"
+    """It was on no node for the reservationTimeout of its queue, which has onReservationTimeout Evict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Return this pod to its owner, which `core.returns` allows; `text` says on whose account, and at what cost."""
+
+    pod: Pod
+    cause: EvictionCause
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +95,4 @@ class Plan:
     waits: Mapping[WorkloadClass, Wait]
     is_complete: bool
     again_at: float = inf
+    evicts: tuple[Evict, ...] = ()

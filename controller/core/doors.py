@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from controller.core.decisions import Wait
+from controller.core.hands import aside
 from controller.core.queues import ClusterQueue, StopPolicy
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
@@ -28,7 +29,7 @@ def door(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:
             return Wait(Reason.QUEUE_INVALID, text)
         return Wait(Reason.QUEUE_NOT_FOUND, f"ClusterQueue {local.cluster_queue} of LocalQueue {name} does not exist")
     if local.stop is not StopPolicy.NONE:
-        return Wait(Reason.QUEUE_STOPPED, f"LocalQueue {name} has stopPolicy {local.stop}")
+        return Wait(Reason.QUEUE_STOPPED, f"LocalQueue {name} has stopPolicy {local.stop}{aside(local.stop_note)}")
     return _enter(snapshot, queue, namespace)
 
 
@@ -37,9 +38,10 @@ def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQu
     if fault is not None:
         return Wait(Reason.QUEUE_INVALID, fault)
     for name in snapshot.tree.path(queue.name):
-        stop = snapshot.cluster_queues[name].stop
-        if stop is not StopPolicy.NONE:
-            return Wait(Reason.QUEUE_STOPPED, f"ClusterQueue {name} has stopPolicy {stop}")
+        above = snapshot.cluster_queues[name]
+        if above.stop is not StopPolicy.NONE:
+            text = f"ClusterQueue {name} has stopPolicy {above.stop}{aside(above.stop_note)}"
+            return Wait(Reason.QUEUE_STOPPED, text)
     labels = snapshot.namespaces.get(namespace)
     if labels is None:
         return Wait(Reason.PENDING, f"namespace {namespace} is not known yet")

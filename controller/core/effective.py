@@ -95,6 +95,7 @@ def in_effect(
     return replace(
         queue,
         stop=stops[-1] if stops else queue.stop,
+        stop_note="" if stops else queue.stop_note,
         flavors=tuple(
             replace(_overlaid(quota, layers, capacities), changing=changing[quota.flavor]) for quota in queue.flavors
         ),

@@ -13,6 +13,24 @@ GATE: Final = "penstock.dev/queue"
 QUEUE_NAME: Final = "penstock.dev/queue-name"
 """Pod label, written by the user: the LocalQueue of the pod's namespace."""
 
+POD_GROUP: Final = "penstock.dev/pod-group"
+"""Pod label, written by the user: pods of a namespace with the same value are admitted together (a gang)."""
+
+POD_GROUP_SIZE: Final = "penstock.dev/pod-group-size"
+"""Pod annotation, written by the user: how many pods the group has."""
+
+GANG: Final = "penstock.dev/gang"
+"""Pod annotation, written by the user: "true" makes the pods that a Job keeps alive at a time a gang."""
+
+PRIORITY_CLASS: Final = "penstock.dev/priority-class"
+"""Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
+
+HELD: Final = "penstock.dev/held"
+"""Annotation of pods, Jobs and queues, written by people: it is held, by whom and why. Of queues it holds nothing."""
+
+ON_TOP: Final = "penstock.dev/on-top"
+"""Annotation of pods and Jobs, written by people: it goes before its local queue's others; who says so, and why."""
+
 DEFAULT_QUEUE: Final = "penstock.dev/default-queue"
 """Namespace label: the LocalQueue of pods that name none."""
 
@@ -51,3 +69,6 @@ BREAK_GLASS: Final = "penstock:break-glass"
 
 CONDITION: Final = "penstock.dev/Admissible"
 """Type of the pod condition that says why a queued pod waits."""
+
+EVICTION: Final = "penstock.dev/EvictionTarget"
+"""Type of the pod condition that says who evicts a pod and why; False where the apiserver refuses it for now."""

@@ -5,7 +5,7 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 
 from __future__ import annotations
 
-from controller.core.amounts import PODS
+from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota
 from controller.core.reasons import Reason
@@ -28,14 +28,14 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
 
-    def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, shape: Shape) -> Blocker | None:
-        """Return the first resource (by name) whose quota does not allow one more of this shape, else None.
+    def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, requests: Requests) -> Blocker | None:
+        """Return the first resource (by name) whose quota does not allow these too, else None.
 
         What no waiting would change is told before what is short for now. A resource without a quota is not given at
         all, `pods` apart: pods are only counted where a quota says so.
         """
         counted: list[tuple[str, int]] = []
-        for resource, need in shape.requests:
+        for resource, need in requests:
             cell = self._snapshot.tree.cell(queue.name, (quota.flavor, resource)) if resource in quota.nominal else None
             if cell is None:
                 if resource == PODS:
@@ -53,15 +53,15 @@ class Ledger:
                 return Blocker(quota.flavor, reason, resource, need, found.amount, at=found.at)
         return None
 
-    def limit_blocker(self, queue: ClusterQueue, shape: Shape) -> Blocker | None:
-        """Return the first limit on all flavors, from the queue upwards, that does not allow one more, else None.
+    def limit_blocker(self, queue: ClusterQueue, requests: Requests) -> Blocker | None:
+        """Return the first limit on all flavors, from the queue upwards, that does not allow these too, else None.
 
         What no waiting would change is told before what is short for now.
         """
         short: Blocker | None = None
         for name in self._snapshot.tree.path(queue.name):
             limits = self._snapshot.tree.limits(name)
-            for resource, need in shape.requests if limits else ():
+            for resource, need in requests if limits else ():
                 most = limits.get(resource)
                 if most is None:
                     continue
@@ -72,23 +72,23 @@ class Ledger:
                     short = Blocker("", Reason.QUEUE_LIMIT, resource, need, free, at=name)
         return short
 
-    def borrowing_level(self, queue: ClusterQueue, flavor: str, shape: Shape) -> int:
-        """Return how far up the tree one more of this shape would have to borrow: 0, it stays within its own quota."""
+    def borrowing_level(self, queue: ClusterQueue, flavor: str, requests: Requests) -> int:
+        """Return how far up the tree these would have to borrow: 0, they stay within the queue's own quota."""
         if not queue.parent:
             return 0
         return max(
             self.usage.borrowing_level(queue.name, (flavor, resource), need)
-            for resource, need in shape.requests
+            for resource, need in requests
             if self._snapshot.tree.cell(queue.name, (flavor, resource)) is not None
         )
 
-    def static_blocker(self, flavor: Flavor, shape: Shape) -> Blocker | None:
+    def static_blocker(self, flavor: Flavor, requests: Requests) -> Blocker | None:
         """Return the first resource (by name) of which a Static flavor has too little left, over all queues.
 
         What no waiting would change is told before what is short for now.
         """
         short: Blocker | None = None
-        for resource, need in shape.requests:
+        for resource, need in requests:
             if resource == PODS and resource not in flavor.static:
                 continue
             total = flavor.static.get(resource, 0)
@@ -120,17 +120,26 @@ class Ledger:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
         return self._room.most(flavor.name, resource, self._snapshot.nodes.allowed(flavor, shape.constraints))
 
+    def find_nodes(self, flavor: Flavor, shape: Shape, count: int) -> list[str]:
+        """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
+        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
+        return self._room.pack(self._room.search(flavor.name, shape.requests, allowed), count)
+
     @property
     def nodes_looked_at(self) -> int:
         """How many nodes were compared with a shape: what finding room cost."""
         return self._room.looked_at
 
-    def spend(self, queue: str, flavor: Flavor, shape: Shape, node: str | None) -> None:
-        """Take one of this shape from the queue's quota and from the room it was promised."""
+    def spend(self, queue: str, flavor: Flavor, requests: Requests, node: str | None) -> None:
+        """Take these from the queue's quota and from the room they were promised."""
         if node is not None:
-            self._room.take(node, shape.requests)
-        for resource, need in shape.requests:
+            self._room.take(node, requests)
+        for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need)
             if flavor.mode is CapacityMode.STATIC:
                 total = (flavor.name, resource)
                 self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
+
+    def give_back(self, queue: str, flavor: Flavor, requests: Requests, node: str | None) -> None:
+        """Undo a `spend` that was only tried; nothing that was found in between may be kept."""
+        self.spend(queue, flavor, tuple((resource, -need) for resource, need in requests), node)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from controller.core.amounts import Requests
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.queues import CapacityMode, Flavor
-from controller.core.shapes import Constraints
+from controller.core.shapes import Constraints, Shape
 from controller.core.taints import Taint, Toleration, are_tolerated
 
 _NOWHERE: frozenset[str] = frozenset()
@@ -83,6 +84,10 @@ def _holding(requirement: Requirement, by_value: Mapping[str | None, AbstractSet
     return _NOWHERE.union(*(names for names, labels in said if requirement.matches(labels)))
 
 
+def _hold(node: Node, requests: Requests) -> int:
+    return min((node.allocatable.get(resource, 0) // need for resource, need in requests), default=0)
+
+
 class NodeIndex:
     """One state of nodes and flavors: membership and eligibility, each answer worked out once.
 
@@ -99,6 +104,7 @@ class NodeIndex:
         self._usable: dict[str, _Usable] = {}
         self._allowed: dict[tuple[str, Constraints], frozenset[str]] = {}
         self._largest: dict[tuple[str, Constraints, str], int] = {}
+        self._most: dict[tuple[str, Shape], int] = {}
         by_name = [flavors[name] for name in sorted(flavors) if flavors[name].mode is CapacityMode.NODES]
         for name in sorted(nodes):
             self._place(nodes[name], by_name)
@@ -139,6 +145,14 @@ class NodeIndex:
             known = max((self.nodes[name].allocatable.get(resource, 0) for name in names), default=0)
             self._largest[key] = known
         return known
+
+    def most(self, flavor: Flavor, shape: Shape) -> int:
+        """Say how many pods of a shape the allowed nodes hold together when nothing runs on them."""
+        key = (flavor.name, shape)
+        if key not in self._most:
+            names = self.allowed(flavor, shape.constraints)
+            self._most[key] = sum(_hold(self.nodes[name], shape.requests) for name in names)
+        return self._most[key]
 
     def _usable_of(self, flavor: str) -> _Usable:
         known = self._usable.get(flavor)

@@ -19,7 +19,9 @@ class Owner:
 class Job:
     """A batch/v1 Job. `created` in epoch seconds; `completions` None: one success ends it, whoever has it.
 
-    `ignores_disruption`: its podFailurePolicy does not count a pod that was evicted (condition DisruptionTarget).
+    `failed` counts those with it that its status has not counted in yet. `is_limited_per_index`: `backoff_limit` says
+    nothing, as each index has retries of its own. `ignores_disruption`: its podFailurePolicy does not count a pod that
+    was evicted (condition DisruptionTarget).
     """
 
     uid: str
@@ -31,7 +33,10 @@ class Job:
     succeeded: int = 0
     failed: int = 0
     backoff_limit: int = 6
+    is_limited_per_index: bool = False
     ignores_disruption: bool = False
+    held: str | None = None
+    is_on_top: bool = False
 
     @property
     def key(self) -> str:

@@ -1,17 +1,18 @@
-"""Which flavor of a cluster queue takes a workload, and on which node there is room for it."""
+"""Which flavors of a cluster queue take a workload, and on which nodes there is room for its pods."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.core.amounts import PODS
-from controller.core.decisions import Blocker, Wait
+from controller.core.decisions import Blocker, Later, Wait
 from controller.core.ledger import Ledger
 from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import CapacityMode, ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
-from controller.core.reasons import Reason
+from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
+from controller.core.shortages import no_node, too_few_nodes, unfit_nodes
 from controller.core.snapshot import Snapshot
+from controller.core.workloads import PodSet, WorkloadClass
 
 _MILDEST_FIRST = (Reason.NO_CAPACITY, Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.NEVER_FITS)
 """Of several flavors' findings the one that got furthest names the wait: it is what will let the workload in."""
@@ -19,84 +20,134 @@ _MILDEST_FIRST = (Reason.NO_CAPACITY, Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A flavor with quota and room, and the node where room was found (None for a sum)."""
+    """For one pod: a flavor with quota and room, and the node where room was found (None for a sum)."""
 
     flavor: Flavor
     node: str | None
 
 
-def place(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, shape: Shape, *, only_freed: bool
-) -> Placement | Wait:
-    """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least.
+Placements = tuple[Placement, ...]
+"""One for each pod of a workload, set by set."""
 
+
+def place(
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool
+) -> Placements | Wait:
+    """Find quota and room for all pods of one workload, or say why not; each pod set goes to one flavor as a whole.
+
+    Who can run in a flavor, now or later, waits its `fallback_after` before those behind it are looked at.
     `only_freed` looks for room on the nodes in `snapshot.freed` alone, the others being known to have none; a Wait it
-    returns carries no arithmetic, since the earlier one stands.
+    returns carries no arithmetic of room, since the earlier one stands (`brought_up_to_date`). It is for workloads of
+    one pod.
     """
-    limit = ledger.limit_blocker(queue, shape)
+    limit = ledger.limit_blocker(queue, kind.requests)
     if limit is not None:
         return Wait(limit.reason, blockers=(limit,))
+    if len(kind.pod_sets) == 1:
+        return _choose(snapshot, ledger, queue, kind.pod_sets[0], kind.waited, only_freed=only_freed)
+    return _place_sets(snapshot, ledger, queue, kind)
+
+
+def brought_up_to_date(known: Wait, found: Wait) -> Wait:
+    """Return what is known of a class with the quota that a look at freed nodes alone found short.
+
+    Without it nobody would look again when that quota comes free: what is known may name other shortages only.
+    """
+    short = {blocker.flavor: blocker for blocker in found.blockers if blocker.reason in QUOTA_REASONS}
+    if not short:
+        return known
+    limit = short.pop("", None)
+    if limit is not None:
+        return Wait(limit.reason, blockers=(limit, *(blocker for blocker in known.blockers if blocker.flavor)))
+    blockers = tuple({**{blocker.flavor: blocker for blocker in known.blockers if blocker.flavor}, **short}.values())
+    return Wait(_primary(blockers), blockers=blockers)
+
+
+def _primary(blockers: tuple[Blocker, ...]) -> Reason:
+    return min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
+
+
+def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
+    """Place one set after the other beside those before it; what is spent for that is given back."""
+    placed: list[tuple[PodSet, Placement]] = []
+    wait: Wait | None = None
+    for pod_set in kind.pod_sets:
+        found = _choose(snapshot, ledger, queue, pod_set, kind.waited, only_freed=False)
+        if isinstance(found, Wait):
+            wait = found
+            break
+        for one in found:
+            ledger.spend(queue.name, one.flavor, pod_set.shape.requests, one.node)
+            placed.append((pod_set, one))
+    for pod_set, one in placed:
+        ledger.give_back(queue.name, one.flavor, pod_set.shape.requests, one.node)
+    return wait or tuple(one for _, one in placed)
+
+
+def _choose(
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
+) -> Placements | Wait:
+    """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""
     blockers: list[Blocker] = []
-    placements: list[tuple[int, Placement]] = []
+    best: tuple[int, Placements] | None = None
+    must_wait = 0
+    later: Later | None = None
     for quota in queue.flavors:
-        found = _try(snapshot, ledger, queue, quota, shape, only_freed=only_freed)
+        if waited < must_wait:
+            later = Later(quota.flavor, must_wait)
+            break
+        found = _try(snapshot, ledger, queue, quota, pod_set, only_freed=only_freed)
         if isinstance(found, Blocker):
             blockers.append(found)
+            if quota.fallback_after and not _never(snapshot, found, pod_set.shape):
+                must_wait = max(must_wait, quota.fallback_after)
             continue
+        must_wait = max(must_wait, quota.fallback_after)
         if queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH:
             return found
-        placements.append((ledger.borrowing_level(queue, found.flavor.name, shape), found))
-        if not placements[-1][0]:
+        level = ledger.borrowing_level(queue, quota.flavor, pod_set.requests)
+        if best is None or level < best[0]:
+            best = level, found
+        if not level:
             break
-    if placements:
-        return min(placements, key=lambda one: one[0])[1]
-    reason = min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
-    return Wait(reason, blockers=tuple(blockers))
+    if best is not None:
+        return best[1]
+    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=later)
 
 
 def _try(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, quota: FlavorQuota, shape: Shape, *, only_freed: bool
-) -> Placement | Blocker:
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
+) -> Placements | Blocker:
     """Try one flavor. What could never run there is told before quota: no waiting would change it."""
     flavor = snapshot.flavors[quota.flavor]
-    held = narrow(shape.constraints, flavor)
+    held = narrow(pod_set.shape.constraints, flavor)
     if isinstance(held, Conflict):
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
-    blocker = ledger.quota_blocker(queue, quota, shape)
-    return blocker or _find_room(snapshot, ledger, flavor, shape, only_freed=only_freed)
+    blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
+    return blocker or _find_room(snapshot, ledger, flavor, pod_set, only_freed=only_freed)
 
 
 def _find_room(
-    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape, *, only_freed: bool
-) -> Placement | Blocker:
+    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
+) -> Placements | Blocker:
+    shape, count = pod_set.shape, pod_set.count
     if flavor.mode is CapacityMode.STATIC:
-        return ledger.static_blocker(flavor, shape) or Placement(flavor, None)
+        return ledger.static_blocker(flavor, pod_set.requests) or (Placement(flavor, None),) * count
+    if count > 1:
+        nodes = ledger.find_nodes(flavor, shape, count)
+        if len(nodes) == count:
+            return tuple(Placement(flavor, node) for node in nodes)
+        return too_few_nodes(snapshot, ledger, flavor, pod_set, found=len(nodes))
     node = ledger.find_node(flavor, shape, only_freed=only_freed)
     if node is not None:
-        return Placement(flavor, node)
-    if only_freed:
-        return Blocker(flavor.name, Reason.NO_CAPACITY)
-    return _no_node(snapshot, ledger, flavor, shape)
+        return (Placement(flavor, node),)
+    return Blocker(flavor.name, Reason.NO_CAPACITY) if only_freed else no_node(snapshot, ledger, flavor, shape)
 
 
-def _no_node(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
-    """Say why no node has room: none matches, none is large enough, or all are taken for now."""
-    index = snapshot.nodes
-    if not index.allowed(flavor, shape.constraints):
-        usable = len(index.usable(flavor.name))
-        detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
-        return Blocker(flavor.name, Reason.NEVER_FITS if usable else Reason.NO_CAPACITY, detail=detail)
-    for resource, need in shape.requests:
-        largest = index.largest(flavor, shape.constraints, resource)
-        if need > largest:
-            return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, "more than its largest node has")
-    return _tightest(ledger, flavor, shape)
-
-
-def _tightest(ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
-    """Name the resource that the fullest-handed node lacks, `pods` last: it is rarely the real shortage."""
-    for resource, need in sorted(shape.requests, key=lambda pair: pair[0] == PODS):
-        best = ledger.most_free(flavor, shape, resource)
-        if need > best:
-            return Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, best, "free on its emptiest node")
-    return Blocker(flavor.name, Reason.NO_CAPACITY, detail="no single node has all that the pod asks for")
+def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:
+    """Say whether no waiting would help; where freed nodes alone were looked at, the finding does not say it."""
+    if found.reason is Reason.NO_CAPACITY:
+        flavor = snapshot.flavors[found.flavor]
+        unfit = unfit_nodes(snapshot, flavor, shape) if flavor.mode is CapacityMode.NODES else None
+        return unfit is not None and unfit.reason is Reason.NEVER_FITS
+    return found.reason is Reason.NEVER_FITS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from controller.core.groups import Membership
 from controller.core.keys import GATE
 from controller.core.owners import Owner
 from controller.core.reasons import Reason
@@ -47,11 +48,14 @@ class Outline:
 class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
 
-    `cluster_queue` and `flavor` are our stamps; `said` is our condition as it stands on the pod; `policies` are those
-    that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
-    controlling one, `completion_index` that of a pod of an Indexed Job. `generation` 0: the apiserver sets none, so
-    the release patch tests `resource_version`. `started` and `ended` are as its node reports them, in seconds since
-    1970; 0: it does not say. `user` is whom admission noted; empty: nobody.
+    `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps, as is `admitted_at`, in
+    seconds since 1970 (0: none); `unscheduled` is what kube-scheduler says of a pod that it put onto no node; `said` is
+    our condition as it stands on the pod; `policies` are those that it carries, as its annotation names them, the
+    same tuple on pods that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an
+    Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what people did to it by hand
+    (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970; 0: it does not say.
+    `user` is whom admission noted; empty: nobody. `generation` 0: the apiserver sets none, so the release patch tests
+    `resource_version`.
     """
 
     uid: str
@@ -63,6 +67,7 @@ class Pod:
     queue: str | None = None
     gates: tuple[str, ...] = ()
     priority: int = 0
+    priority_class: str | None = None
     created: float = 0.0
     node: str | None = None
     is_finished: bool = False
@@ -75,8 +80,14 @@ class Pod:
     outline: Outline = Outline()
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
+    admitted_at: float = 0.0
+    unscheduled: str = ""
     owner: Owner | None = None
+    held: str | None = None
+    is_on_top: bool = False
     completion_index: int = 0
+    group: Membership | None = None
+    has_succeeded: bool = False
     started: int = 0
     ended: int = 0
     user: str = ""
@@ -85,6 +96,11 @@ class Pod:
     def key(self) -> str:
         """namespace/name, as people write it."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether it was let through the gate and has not ended."""
+        return self.phase in (Phase.RESERVED, Phase.RUNNING)
 
     @property
     def phase(self) -> Phase:
@@ -105,3 +121,9 @@ def foreign_gates(pod: Pod) -> Hold | None:
         return None
     names = ", ".join(foreign)
     return Hold(Reason.FOREIGN_GATE, f"waits for the scheduling gates of others to be removed first: {names}")
+
+
+def is_older(pod: Pod, known: Pod) -> bool:
+    """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
+    new, old = pod.resource_version, known.resource_version
+    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

@@ -35,10 +35,20 @@ class WhenCanBorrow(StrEnum):
 
 
 class StopPolicy(StrEnum):
-    """Whether a queue admits."""
+    """Whether a queue admits, and what becomes of what it has admitted."""
 
     NONE = "None"
     HOLD = "Hold"
+    HOLD_AND_DRAIN = "HoldAndDrain"
+    """As Hold, and admitted pods that may be returned to their owners are."""
+
+
+class OnReservationTimeout(StrEnum):
+    """What becomes of a pod that was admitted and is on no node for too long."""
+
+    KEEP = "Keep"
+    EVICT = "Evict"
+    """It is returned to its owner, where that costs nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +79,8 @@ class FlavorQuota:
 
     `borrowing` is the most beyond nominal that it may take from the tree, `lending` the most of its own that it gives
     to the tree; a resource that is not in them has no such limit. `changing` are the resources whose amount may be
-    another one later without anybody changing the queue.
+    another one later without anybody changing the queue. `fallback_after`: seconds that a workload waits before the
+    flavors behind this one are tried too.
     """
 
     flavor: str
@@ -77,6 +88,7 @@ class FlavorQuota:
     borrowing: Mapping[str, int] = field(default_factory=dict)
     lending: Mapping[str, int] = field(default_factory=dict)
     changing: frozenset[str] = frozenset()
+    fallback_after: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +96,11 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it, `user_limits` those of each user; `budgets` are of all of them, too.
+    and all those below it, `user_limits` those of each user; `budgets` are of all of them, too. `stop_note`
+    says who wrote the stopPolicy by hand, and why.
+    `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
+    Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
+    after its admission; None: for ever.
     """
 
     name: str
@@ -96,6 +112,11 @@ class ClusterQueue:
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
+    stop_note: str = ""
+    allow_bare_pods: bool = False
+    allow_job_retries: bool = False
+    reservation_timeout: int | None = None
+    on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
     budgets: tuple[Budget, ...] = ()
 
 
@@ -107,3 +128,4 @@ class LocalQueue:
     name: str
     cluster_queue: str
     stop: StopPolicy = StopPolicy.NONE
+    stop_note: str = ""

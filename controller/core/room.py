@@ -110,16 +110,30 @@ class RoomLeft:
         self._latest = None if node is None else (search, node)
         return node
 
+    def pack(self, search: Search, count: int) -> list[str]:
+        """Return a node for each of `count` pods, fullest first, as many on each as it has room for; fewer at the end.
+
+        Best fit: what a gang leaves is left where most is left.
+        """
+        self._put_in_place()
+        start, shelf, _ = self._scarcest(search)
+        nodes: list[str] = []
+        for _, node in islice(shelf, start, None):
+            if node in search.allowed:
+                nodes += [node] * min(count - len(nodes), self._fits(node, search.requests))
+                if len(nodes) == count:
+                    break
+        return nodes
+
+    def _fits(self, node: str, requests: Requests) -> int:
+        self.looked_at += 1
+        free = self._free.get(node) or self._room.free(node)
+        return max(0, min(free.get(resource, 0) // need for resource, need in requests))
+
     def _walk(self, search: Search) -> str | None:
         self._put_in_place()
-        fewest: tuple[int, int, _Shelf, str] | None = None
-        for shelf, resource, need in search.asked:
-            start = bisect_left(shelf, need)
-            if fewest is None or len(shelf) - start < fewest[0]:
-                fewest = (len(shelf) - start, start, shelf, resource)
-        if fewest is None:
-            return None
-        count, start, shelf, scarce = fewest
+        start, shelf, scarce = self._scarcest(search)
+        count = len(shelf) - start
         allowed, full = search.allowed, search.full
         # a walk passes count / allowed nodes before the first allowed one: with very few, looking at all is less
         if len(allowed) ** 2 <= count:
@@ -129,6 +143,15 @@ class RoomLeft:
             if node not in full and node in allowed and self._has_room(node, search):
                 return node
         return None
+
+    def _scarcest(self, search: Search) -> tuple[int, _Shelf, str]:
+        """Return the shelf of the resource of which the fewest nodes have enough, and where on it those begin."""
+        fewest: tuple[int, int, _Shelf, str] = (0, 0, [], "")
+        for index, (shelf, resource, need) in enumerate(search.asked):
+            start = bisect_left(shelf, need)
+            if index == 0 or len(shelf) - start < fewest[0]:
+                fewest = (len(shelf) - start, start, shelf, resource)
+        return fewest[1:]
 
     def most(self, flavor: str, resource: str, allowed: AbstractSet[str]) -> int:
         """Say how much of a resource the one of these usable nodes of a flavor has that has the most left."""

@@ -5,11 +5,13 @@ Nothing is copied to make one; `decide` keeps what it spends in a ledger of its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from controller.core.decisions import Wait
 from controller.core.nodes import NodeIndex
+from controller.core.owners import Job
+from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.room import Room
@@ -26,7 +28,9 @@ class Snapshot:
     every queue of the tree as `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
     node takes, and `room` what that leaves, sorted (None: the decision sorts it). `blocked` holds the classes that an
     earlier decision found blocked and that nothing has opened since, except that the nodes in `freed` have more room
-    now.
+    now. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each cluster queue is charged with.
+    `overdue` are those that are on no node for too long. `evicting` are pods whose eviction is under way or was refused
+    a moment ago, `evictions_left` how many more may be sent.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -46,3 +50,9 @@ class Snapshot:
     freed: frozenset[str] = frozenset()
     budgets: UsedUpBudgets = NOTHING_USED_UP
     user_usage: Mapping[UserKey, int] = field(default_factory=dict)
+    pods: Mapping[str, Pod] = field(default_factory=dict)
+    jobs: Mapping[str, Job] = field(default_factory=dict)
+    admitted: Mapping[str, Collection[str]] = field(default_factory=dict)
+    overdue: Collection[str] = frozenset()
+    evicting: Collection[str] = frozenset()
+    evictions_left: int = 0

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from controller.core.amounts import Requests
+from controller.core.amounts import Requests, plus
 from controller.core.decisions import Blocker
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
+from controller.core.workloads import WorkloadClass
 
 UserKey = tuple[str, str, str]
 """(cluster queue, user, resource)."""
@@ -64,3 +65,11 @@ class UserUsage:
                 if need > free and short is None:
                     short = Blocker("", Reason.USER_LIMIT, resource, need, free, at=name, user=user)
         return short
+
+    def first_blocker(self, queue: str, kind: WorkloadClass) -> Blocker | None:
+        """Return the first limit that does not allow a workload, whose pods may be of several users."""
+        by_user: dict[str, list[Requests]] = {}
+        for one in kind.pod_sets:
+            by_user.setdefault(one.shape.user, []).append(one.requests)
+        found = (self.blocker(queue, user, many[0] if len(many) == 1 else plus(many)) for user, many in by_user.items())
+        return next((one for one in found if one is not None), None)

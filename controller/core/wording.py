@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from controller.core.amounts import format_amount
+from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Wait
 from controller.core.reasons import Reason
 
@@ -15,11 +16,17 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
-def describe(wait: Wait) -> str:
-    """One line for conditions and Events: the arithmetic of each flavor in order, or the single fault."""
-    if wait.blockers:
-        return "; ".join(_describe_blocker(blocker) for blocker in wait.blockers)
-    return wait.text
+def describe(wait: Wait, since: float) -> str:
+    """One line for conditions and Events: the arithmetic of each flavor in order, or the single fault.
+
+    `since`: from when on the workload waits, seconds since 1970.
+    """
+    if not wait.blockers:
+        return wait.text
+    clauses = [_describe_blocker(blocker) for blocker in wait.blockers]
+    if wait.later is not None:
+        clauses.append(f"flavor {wait.later.flavor}: tried from {utc_text(int(since) + wait.later.after)} on")
+    return "; ".join(clauses)
 
 
 def _describe_blocker(blocker: Blocker) -> str:

@@ -1,18 +1,22 @@
 """The unit of admission and its place in the order.
 
-A workload is a demand (count x shape) that some patch can release; nothing here assumes that its pods exist. Today
-each queued pod is a workload of count one.
+A workload is a demand (pod sets, each a count of one shape) that some patches can release; the decision does not
+assume that its pods exist. A queued pod is a workload of one set of one, a gang one of as many as it has members.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from controller.core.amounts import Requests, plus, times
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 
-OrderKey = tuple[int, float, str, str]
-"""(negated priority, creation in epoch seconds, namespace/name, uid): ascending is first come, and total."""
+_Rank = tuple[int, float, int, float, str, str]
+OrderKey = tuple[int, float, int, float, str, str, tuple[()] | _Rank]
+"""(negated priority, creation of the owner, completion index, creation, namespace/name, uid), times in epoch seconds:
+ascending is first come, and total. Last, of who stands `behind` another whose place the rest is: its own.
+"""
 
 QueueKey = tuple[str, str]
 """(namespace, name) of a local queue."""
@@ -27,31 +31,83 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadClass:
-    """Workloads that differ only in their place in the order: one queue, one shape, one hold."""
+class PodSet:
+    """Pods of one shape that are admitted together; `requests` are those of all of them."""
 
-    queue: QueueKey
     shape: Shape
-    hold: Hold | None = None
+    count: int = 1
+    requests: Requests = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.queue, self.shape, self.hold)))
+        one = self.shape.requests
+        object.__setattr__(self, "requests", one if self.count == 1 else times(one, self.count))
+        object.__setattr__(self, "_hash", hash((self.shape, self.count)))
 
     def __hash__(self) -> int:
         return self._hash
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadClass:
+    """Workloads that differ only in their place in the order: one queue, the same pod sets, one hold.
+
+    `waited`: of the queue's `fallback_after` the longest, in seconds, that they have waited; it opens flavors to them.
+    """
+
+    queue: QueueKey
+    pod_sets: tuple[PodSet, ...]
+    hold: Hold | None = None
+    waited: int = 0
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold, self.waited)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def size(self) -> int:
+        """How many pods each workload has."""
+        return sum(one.count for one in self.pod_sets)
+
+    @property
+    def requests(self) -> Requests:
+        """What each workload asks for in all."""
+        return self.pod_sets[0].requests if len(self.pod_sets) == 1 else plus(one.requests for one in self.pod_sets)
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
-    """What waits. `uid` is the pod's uid, `name` its namespace/name."""
+    """What waits. `uid` is the pod's uid and `name` its namespace/name, or those of a gang.
+
+    `since` is when it was created (epoch seconds). `members` are the uids of a gang's pods, set by set as its class has
+    them; empty: the workload is one pod.
+    """
 
     uid: str
     name: str
     kind: WorkloadClass
     order: OrderKey
+    since: float = 0.0
+    members: tuple[str, ...] = ()
+
+    @property
+    def pods(self) -> tuple[str, ...]:
+        """The uids of its pods, set by set."""
+        return self.members or (self.uid,)
 
 
-def order_key(*, priority: int, created: float, name: str, uid: str) -> OrderKey:
-    """Build the place in the order: priority, then creation, then name and uid (creation has a resolution of 1 s)."""
-    return (-priority, created, name, uid)
+def order_key(*, priority: int, created: float, name: str, uid: str, since: float, index: int = 0) -> OrderKey:
+    """Build the place in the order: priority; the creation of its owner, `since`; completion index; its own creation.
+
+    So a pod that an owner makes again keeps the place of the one before. Times have a resolution of 1 s: name and uid
+    decide what is left.
+    """
+    return (-priority, since, index, created, name, uid, ())
+
+
+def behind(front: OrderKey, own: OrderKey) -> OrderKey:
+    """Return the place right behind `front`, before whoever comes after that; several there go by their own places."""
+    return (*front[:6], own[:6])

@@ -18,7 +18,10 @@ from controller.core.keys import (
     CONDITION,
     FLAVOR,
     GATE,
+    HELD,
+    ON_TOP,
     POLICIES,
+    PRIORITY_CLASS,
     QUEUE_NAME,
     SCHEDULING_POLICY_ENTRY,
     USER,
@@ -26,7 +29,6 @@ from controller.core.keys import (
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
 from controller.core.opening import GatedPod
-from controller.core.owners import Owner
 from controller.core.pods import Outline, Pod, Said
 from controller.core.priority_classes import PriorityClass
 from controller.core.reasons import Reason
@@ -37,7 +39,8 @@ from controller.core.taints import Taint, Toleration
 from controller.core.workloads import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
-from controller.kube.decode_owners import completion_index, controlling_owner
+from controller.kube.decode_owners import Kin, completion_index
+from controller.kube.decode_reserved import admitted_at, unscheduled
 from controller.kube.decode_runs import ended, started
 from controller.kube.errors import UnreadableObject
 
@@ -71,7 +74,7 @@ class PodDecoder:
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
         self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._owners: dict[Owner, Owner] = {}
+        self._kin = Kin()
 
     def __call__(self, raw: bytes | Raw) -> Pod:
         """Return the pod; raise UnreadableObject when the bytes are no pod."""
@@ -86,6 +89,7 @@ class PodDecoder:
         labels = meta.labels or {}
         constraints, outline, pinned = self._place(spec)
         requests, hold = self._demand(pod)
+        owner, group, unclear = self._kin.of(meta)
         is_finished = status.phase in _ENDED
         return Pod(
             uid=meta.uid,
@@ -97,6 +101,7 @@ class PodDecoder:
             queue=labels.get(QUEUE_NAME),
             gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
             priority=spec.priority or 0,
+            priority_class=labels.get(PRIORITY_CLASS),
             created=epoch(meta.creation_timestamp),
             node=spec.node_name or None,
             is_finished=is_finished,
@@ -105,17 +110,23 @@ class PodDecoder:
             flavor=labels.get(FLAVOR),
             pinned=pinned,
             said=_said(status),
-            hold=hold or (_CLAIMS if _has_claims(spec) else None),
+            hold=hold or (_CLAIMS if _has_claims(spec) else None) or unclear,
             outline=outline,
             has_annotations=meta.annotations is not None,
             user=(meta.annotations or {}).get(USER, ""),
             started=started(status),
             ended=ended(status, is_over=is_finished, is_terminating=meta.deletion_timestamp is not None),
-            owner=self._owner(meta.owner_references),
+            owner=owner,
             completion_index=completion_index(labels, meta.annotations),
+            group=group,
+            has_succeeded=status.phase == "Succeeded",
+            held=meta.annotations.get(HELD) if meta.annotations else None,
+            is_on_top=ON_TOP in (meta.annotations or ()),
             policies=self._carried(meta.namespace, meta.annotations[POLICIES])
             if meta.annotations and POLICIES in meta.annotations
             else (),
+            admitted_at=admitted_at(meta.annotations),
+            unscheduled="" if spec.node_name else unscheduled(status),
         )
 
     def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
@@ -131,16 +142,6 @@ class PodDecoder:
             known = tuple(dict.fromkeys(n for n in noted.split(",") if n and ("/" not in n or n.startswith(own))))
             _remember(self._policies, (namespace, noted), known)
         return known
-
-    def _owner(self, references: list[wire.OwnerReference] | None) -> Owner | None:
-        """Return the controlling owner, the same object for all of its pods."""
-        owner = controlling_owner(references)
-        if owner is None:
-            return None
-        known = self._owners.get(owner)
-        if known is None:
-            _remember(self._owners, owner, owner)
-        return known or owner
 
     def _shape(self, shape: Shape) -> Shape:
         known = self._shapes.get(shape)

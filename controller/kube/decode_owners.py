@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
+from controller.core.groups import GroupFault, Membership, membership
+from controller.core.keys import HELD, ON_TOP
 from controller.core.owners import Job, Owner
+from controller.core.reasons import Reason
+from controller.core.workloads import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.errors import UnreadableObject
@@ -16,6 +21,9 @@ _job = Decoder(wire.JobObject)
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _DEFAULT_BACKOFF = 6
 _LONGEST_INDEX = 10
+_REMEMBERED = 10_000
+
+_T = TypeVar("_T")
 
 
 def decode_job(raw: bytes | Raw) -> Job:
@@ -31,12 +39,39 @@ def decode_job(raw: bytes | Raw) -> Job:
             parallelism=1 if spec.parallelism is None else spec.parallelism,
             completions=spec.completions,
             succeeded=found.status.succeeded,
-            failed=found.status.failed,
+            failed=found.status.failed + _uncounted(found.status.uncounted_terminated_pods),
             backoff_limit=_DEFAULT_BACKOFF if spec.backoff_limit is None else spec.backoff_limit,
+            is_limited_per_index=spec.backoff_limit_per_index is not None,
             ignores_disruption=_ignores_disruption(spec.pod_failure_policy),
+            held=(meta.annotations or {}).get(HELD),
+            is_on_top=ON_TOP in (meta.annotations or {}),
         )
     except (DecodeError, ValueError) as error:
         raise UnreadableObject(f"job: {error}") from error
+
+
+class Kin:
+    """Whose a pod is, and with whom it belongs; one object for all pods that have it in common."""
+
+    def __init__(self) -> None:
+        self._owners: dict[Owner, Owner] = {}
+        self._groups: dict[Membership, Membership] = {}
+
+    def of(self, meta: wire.PodMeta) -> tuple[Owner | None, Membership | None, Hold | None]:
+        """Return the controlling owner, the group, and what is wrong with how the pod names its group."""
+        owner = controlling_owner(meta.owner_references)
+        owner = None if owner is None else _same(self._owners, owner)
+        try:
+            group = membership(meta.namespace, meta.labels or {}, meta.annotations, owner)
+        except GroupFault as fault:
+            return owner, None, Hold(Reason.GANG_INVALID, str(fault))
+        return owner, None if group is None else _same(self._groups, group), None
+
+
+def _same(known: dict[_T, _T], one: _T) -> _T:
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    return known.setdefault(one, one)
 
 
 def controlling_owner(references: Iterable[wire.OwnerReference] | None) -> Owner | None:
@@ -51,6 +86,10 @@ def completion_index(labels: dict[str, str], annotations: dict[str, str] | None)
     """Return the index of a pod of an Indexed Job; 0 for any other pod."""
     text = labels.get(_INDEX) or (annotations or {}).get(_INDEX, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_INDEX else 0
+
+
+def _uncounted(pods: wire.UncountedPods | None) -> int:
+    return len(pods.failed or ()) if pods is not None else 0
 
 
 def _ignores_disruption(policy: wire.FailurePolicy | None) -> bool:

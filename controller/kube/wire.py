@@ -167,14 +167,22 @@ class JobSpec(Struct, rename="camel"):
     parallelism: int | None = None
     completions: int | None = None
     backoff_limit: int | None = None
+    backoff_limit_per_index: int | None = None
     pod_failure_policy: FailurePolicy | None = None
 
 
-class JobStatus(Struct):
+class UncountedPods(Struct):
+    """batch/v1 UncountedTerminatedPods."""
+
+    failed: list[str] | None = None
+
+
+class JobStatus(Struct, rename="camel"):
     """batch/v1 JobStatus."""
 
     succeeded: int = 0
     failed: int = 0
+    uncounted_terminated_pods: UncountedPods | None = None
 
 
 class JobObject(Struct):

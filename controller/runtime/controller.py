@@ -17,6 +17,7 @@ from controller.cache.written import (
     read_flavor,
     read_local_queue,
     read_pod_policy,
+    read_priority_class,
     read_scheduling_policy,
 )
 from controller.core.keys import GROUP, VERSION
@@ -26,6 +27,7 @@ from controller.kube.decode import PodDecoder, decode_metadata, decode_node
 from controller.kube.decode_owners import decode_job
 from controller.kube.watch import Informer, Trouble
 from controller.runtime import gauges
+from controller.runtime.eviction_lane import EvictionLane
 from controller.runtime.executor import Executor
 from controller.runtime.loop import DecisionLoop
 from controller.runtime.side_writes import ConditionLane, EventLane
@@ -65,7 +67,10 @@ class Controller:
             workers=workers,
             on_room=self._wake,
         )
-        self._loop = DecisionLoop(self._cache, self._executor, metrics)
+        self._evictions = EvictionLane(
+            client, self._cache, metrics, on_evicted=self._events.announce_eviction, on_retry=self._wake
+        )
+        self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics)
         self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
         deciding, reported = _deciding(self._cache, written, decode), _reported(self._cache, written)
@@ -98,6 +103,7 @@ class Controller:
             deciding = group.create_task(self._decide(), name="decide")
             background += [
                 group.create_task(self._executor.run(), name="executor"),
+                group.create_task(self._evictions.run(), name="evictions"),
                 group.create_task(self._events.run(), name="events"),
                 group.create_task(self._conditions.run(), name="conditions"),
                 group.create_task(self._report_statuses(), name="statuses"),
@@ -165,6 +171,7 @@ def _deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tupl
         (f"{_OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
         (f"{_OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
         ("/apis/batch/v1/jobs", decode_job, sinks.JobSink(cache)),
+        (f"{_OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
         ("/api/v1/pods", decode, sinks.PodSink(cache)),
     )
 

@@ -109,7 +109,7 @@ class Executor:
     async def drain(self) -> None:
         """Finish what is under way, find out what is in doubt, and give back what is not begun."""
         while not self._queue.empty():
-            self._cache.settle(self._queue.get_nowait()[0].workload.uid)
+            self._cache.settle(self._queue.get_nowait()[0].uid)
             self._queue.task_done()
         await self._queue.join()
         await self._doubts.join()
@@ -129,7 +129,7 @@ class Executor:
 
         A pod, or a flavor, that is another one by now is decided again.
         """
-        uid = admit.workload.uid
+        uid = admit.uid
         pod = self._cache.pods.get(uid)
         if pod is None or pod.phase is not Phase.QUEUED or flavor is None or self._is_outdated(pod, admit, flavor):
             self._cache.settle(uid)
@@ -154,7 +154,7 @@ class Executor:
 
     def _is_outdated(self, pod: Pod, admit: Admit, flavor: Flavor) -> bool:
         kind = admit.workload.kind
-        is_edited = not pod.shape.is_like(kind.shape) or (pod.queue or "") != kind.queue[1]
+        is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
         return is_edited or self._cache.flavors.get(admit.flavor) != flavor
 
     def _released(self, before: Pod, admit: Admit, after: Pod) -> None:

@@ -8,7 +8,7 @@ from controller.telemetry.metrics import ControllerMetrics
 
 
 def refresh(cache: ClusterCache, metrics: ControllerMetrics) -> None:
-    """Set the gauges of waiting workloads, usage and quota from the cache."""
+    """Set the gauges of waiting pods, usage and quota from the cache."""
     metrics.pending.clear()
     metrics.used.clear()
     metrics.quota.clear()
@@ -16,7 +16,7 @@ def refresh(cache: ClusterCache, metrics: ControllerMetrics) -> None:
         local = cache.local_queues.get(kind.queue)
         # a pod can name any queue: only queues that exist become label values
         name = local.cluster_queue if local is not None and local.cluster_queue in cache.cluster_queues else ""
-        metrics.pending.labels(name, cache.reasons.of(kind).reason.value).inc(len(run))
+        metrics.pending.labels(name, cache.reasons.of(kind).reason.value).inc(len(run) * kind.size)
     for queue in cache.cluster_queues.values():
         for quota in queue.flavors:
             for resource, nominal in quota.nominal.items():

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
-from controller.core.decisions import Admit
+from controller.core.decisions import Admit, Evict
 from controller.kube.clock import monotonic, now
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
@@ -28,12 +28,20 @@ class Executor(Protocol):
         """Carry this out; the workload is assumed already."""
 
 
+class Evictor(Protocol):
+    """Who carries evictions out."""
+
+    def submit(self, evict: Evict) -> None:
+        """Carry this out, unless it is under way already."""
+
+
 class DecisionLoop:
     """Decides whenever something changed and the executor has room; every 10 s looks at everything anew."""
 
-    def __init__(self, cache: ClusterCache, executor: Executor, metrics: ControllerMetrics) -> None:
+    def __init__(self, cache: ClusterCache, executor: Executor, evictor: Evictor, metrics: ControllerMetrics) -> None:
         self._cache = cache
         self._executor = executor
+        self._evictor = evictor
         self._metrics = metrics
         self._changed = asyncio.Event()
         self._full_pass_at = 0.0
@@ -80,6 +88,8 @@ class DecisionLoop:
         self._again_at = min(self._again_at, plan.again_at)
         for admit in plan.admits:
             self._executor.submit(admit)
+        for evict in plan.evicts:
+            self._evictor.submit(evict)
         if not plan.is_complete:
             self.wake()
         if plan.admits:

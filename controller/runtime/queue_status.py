@@ -10,6 +10,7 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
 from controller.core.doors import tree_fault
+from controller.core.hands import aside
 from controller.core.pods import Phase
 from controller.core.queues import ClusterQueue, StopPolicy
 from controller.core.quota_tree import Column
@@ -17,6 +18,7 @@ from controller.core.windows import Outlook
 from controller.core.wording import first_few
 from controller.kube.clock import rfc3339
 from controller.runtime.budget_status import budgets_status, used_up
+from controller.runtime.drain_status import queue_drain
 from controller.runtime.status import Finding, Status, conditions
 
 
@@ -34,7 +36,14 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "schedule": _schedule(cache.queues.outlook_of(name)),
         **budgets_status(cache, entry, queue),
         "conditions": conditions(
-            entry, [_is_active(cache, entry, queue), *_over_quota(cache, queue), *used_up(cache, queue)], now
+            entry,
+            [
+                _is_active(cache, entry, queue),
+                *_over_quota(cache, queue),
+                *queue_drain(cache, name),
+                *used_up(cache, queue),
+            ],
+            now,
         ),
     }
 
@@ -121,13 +130,13 @@ def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) ->
         return ("Active", False, "ParentNotUsable", fault)
     if queue.stop is not StopPolicy.NONE:
         window = cache.queues.stopped_by(queue.name)
-        what = (
-            f"the open window {window} says stopPolicy {queue.stop}" if window else f"spec.stopPolicy is {queue.stop}"
-        )
+        written = f"spec.stopPolicy is {queue.stop}{aside(queue.stop_note)}"
+        what = f"the open window {window} says stopPolicy {queue.stop}" if window else written
         return ("Active", False, "Stopped", f"{what}: nothing is admitted")
     stopped = [one for one in cache.tree.path(queue.name) if cache.cluster_queues[one].stop is not StopPolicy.NONE]
     if stopped:
-        text = f"ClusterQueue {stopped[0]}, above it, has stopPolicy {cache.cluster_queues[stopped[0]].stop}"
+        above = cache.cluster_queues[stopped[0]]
+        text = f"ClusterQueue {above.name}, above it, has stopPolicy {above.stop}{aside(above.stop_note)}"
         return ("Active", False, "ParentStopped", text)
     closing = cache.budgets.used_up.closing(cache.tree, queue.name)
     if closing is not None:

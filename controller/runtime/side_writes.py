@@ -10,10 +10,12 @@ from collections.abc import Awaitable
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decisions import Wait
+from controller.cache.reasons import RESERVED
+from controller.core.decisions import Evict, Wait
 from controller.core.keys import CONDITION
 from controller.core.pods import Phase, Pod, Said
 from controller.core.reasons import Reason
+from controller.core.reservations import overdue_text
 from controller.core.wording import describe
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
@@ -36,18 +38,25 @@ _MESSAGE_ROOM = 1024
 
 
 class EventLane:
-    """Publishes one Event a release. What does not fit into the backlog is dropped and counted: it is only news."""
+    """Publishes one Event a release and one an eviction. What the backlog has no place for is dropped and counted."""
 
     def __init__(self, client: Client, metrics: ControllerMetrics, *, instance: str) -> None:
         self._client = client
         self._metrics = metrics
         self._instance = instance
-        self._queue: asyncio.Queue[tuple[Released, float]] = asyncio.Queue(_EVENT_BACKLOG)
+        self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_EVENT_BACKLOG)
 
     def announce(self, released: Released) -> None:
         """Queue the Event of a release."""
+        self._put(events.admitted(released.pod, released.admit, instance=self._instance, now=clock.now()))
+
+    def announce_eviction(self, evict: Evict) -> None:
+        """Queue the Event of an eviction."""
+        self._put(events.evicted(evict, instance=self._instance, now=clock.now()))
+
+    def _put(self, event: dict[str, Any]) -> None:
         try:
-            self._queue.put_nowait((released, clock.now()))
+            self._queue.put_nowait(event)
         except asyncio.QueueFull:
             self._metrics.side_writes.labels("event", "dropped").inc()
 
@@ -59,9 +68,8 @@ class EventLane:
 
     async def _work(self) -> None:
         while True:
-            released, when = await self._queue.get()
-            event = events.admitted(released.pod, released.admit, instance=self._instance, now=when)
-            path = f"/api/v1/namespaces/{released.pod.namespace}/events"
+            event = await self._queue.get()
+            path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
             await _attempt(self._metrics, "event", self._client.post(path, event))
 
 
@@ -96,7 +104,7 @@ class ConditionLane:
             del self._cache.reasons.released[uid]
             pod = self._cache.pods.get(uid)
             if pod is not None and not pod.is_finished and not pod.is_terminating:
-                return pod, _released(pod, now)
+                return pod, self._released(pod, now)
         while (uid_due := self._cache.reasons.next_queued(now)) is not None:
             waiting = self._waiting(uid_due, now)
             if waiting is not None:
@@ -104,14 +112,21 @@ class ConditionLane:
         return None
 
     def _waiting(self, uid: str, now: float) -> tuple[Pod, dict[str, Any]] | None:
-        pod, workload = self._cache.pods.get(uid), self._cache.backlog.get(uid)
+        pod, workload = self._cache.pods.get(uid), self._cache.backlog.of_pod(uid)
         if pod is None or workload is None:
             return None
         wait = self._cache.reasons.of(workload.kind)
-        message = describe(wait)[:_MESSAGE_ROOM]
+        message = describe(wait, workload.since)[:_MESSAGE_ROOM]
         if wait.reason is Reason.PENDING or _says(pod.said, wait, message):
             return None
         return pod, _condition(pod.said, "False", wait.reason.value, message, now)
+
+    def _released(self, pod: Pod, now: float) -> dict[str, Any]:
+        queue = self._cache.cluster_queues.get(pod.cluster_queue or "")
+        if queue is not None and pod.uid in self._cache.reservations.overdue:
+            text = overdue_text(pod, queue)[:_MESSAGE_ROOM]
+            return _condition(pod.said, "True", RESERVED, text[0].upper() + text[1:], now)
+        return _released(pod, now)
 
     async def _write(self, pod: Pod, condition: dict[str, Any]) -> None:
         # strategic: a merge patch would wipe the scheduler's conditions; the uid guards against a namesake
@@ -130,7 +145,7 @@ class ConditionLane:
         asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS * failures, self._put_back, uid)
 
     def _put_back(self, uid: str) -> None:
-        pod, workload = self._cache.pods.get(uid), self._cache.backlog.get(uid)
+        pod, workload = self._cache.pods.get(uid), self._cache.backlog.of_pod(uid)
         if pod is None:
             self._failures.pop(uid, None)
         elif workload is not None:

@@ -11,34 +11,13 @@ from typing import Any
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
-from controller.core.decisions import Wait
-from controller.core.doors import door
 from controller.core.pod_policies import Mode, Policy, Target
-from controller.core.pods import Phase
-from controller.core.queues import CapacityMode, Flavor, LocalQueue, StopPolicy
-from controller.core.reasons import Reason
+from controller.core.queues import CapacityMode, Flavor
 from controller.kube.clock import rfc3339
-
-_CLOSED = {
-    Reason.QUEUE_STOPPED: "ClusterQueueStopped",
-    Reason.NAMESPACE_NOT_SELECTED: "NamespaceNotSelected",
-    Reason.BUDGET_EXHAUSTED: "BudgetExhausted",
-}
 
 Status = dict[str, Any]
 Finding = tuple[str, bool, str, str]
 """(condition type, whether it holds, reason, message)."""
-
-
-def local_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
-    """Return what a LocalQueue's status should be."""
-    local = cache.local_queues.get(entry.key)
-    return {
-        "pending": cache.backlog.count(entry.key),
-        "reserved": cache.usage.local_counts[(entry.key, Phase.RESERVED)],
-        "running": cache.usage.local_counts[(entry.key, Phase.RUNNING)],
-        "conditions": conditions(entry, [_door_is_open(cache, entry, local)], now),
-    }
 
 
 def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
@@ -87,15 +66,14 @@ def scheduling_policy_status(cache: ClusterCache, entry: Entry, now: float) -> S
     return {"pods": cache.policies.count_scheduling(name), "conditions": conditions(entry, [finding], now)}
 
 
-def _door_is_open(cache: ClusterCache, entry: Entry, local: LocalQueue | None) -> Finding:
-    if local is None:
-        return ("Active", False, "Invalid", entry.fault or "the object cannot be read")
-    if local.stop is not StopPolicy.NONE:
-        return ("Active", False, "Stopped", f"spec.stopPolicy is {local.stop}: nothing is admitted")
-    entrance = door(cache.snapshot(), entry.key)
-    if isinstance(entrance, Wait):
-        return ("Active", False, _CLOSED.get(entrance.reason, "ClusterQueueNotUsable"), entrance.text)
-    return ("Active", True, "Ready", "Can submit workloads")
+def priority_class_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
+    """Return what a WorkloadPriorityClass's status should be."""
+    name = entry.key[1]
+    if name in cache.places.classes:
+        finding = ("Active", True, "Ready", "Orders the pods that name it")
+    else:
+        finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
+    return {"pending": cache.places.count(name), "conditions": conditions(entry, [finding], now)}
 
 
 def _flavor_findings(cache: ClusterCache, flavor: Flavor) -> list[Finding]:

@@ -14,12 +14,13 @@ from controller.kube import clock
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound
 from controller.runtime.budget_status import news
+from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (
     Status,
     flavor_status,
-    local_queue_status,
     policy_status,
+    priority_class_status,
     scheduling_policy_status,
 )
 from controller.telemetry import logs
@@ -66,6 +67,7 @@ class StatusLane:
             _Kind("clusterqueues", written.cluster_queues, cluster_queue_status),
             _Kind("localqueues", written.local_queues, local_queue_status),
             _Kind("resourceflavors", written.flavors, flavor_status),
+            _Kind("workloadpriorityclasses", written.priority_classes, priority_class_status),
             _Kind("clusterpodschedulingpolicies", written.cluster_policies, policy_status),
             _Kind("podschedulingpolicies", written.policies, policy_status),
             _Kind("schedulingpolicies", written.scheduling_policies, scheduling_policy_status),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from controller.core.decisions import Admit
+from controller.core.decisions import Admit, Evict
 from controller.core.keys import GROUP, VERSION
 from controller.core.pods import Pod
 from controller.core.used_up import UsedUp
@@ -25,9 +25,24 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
     waited = max(0, int(now - pod.created))
     message = f"Admitted by ClusterQueue {admit.cluster_queue} onto flavor {admit.flavor} after {waited} s{where}"
     return {
+        **_event(pod, pod.uid, instance=instance, now=now),
+        "reason": "Admitted",
+        "action": "Admit",
+        "message": message,
+    }
+
+
+def evicted(evict: Evict, *, instance: str, now: float) -> dict[str, Any]:
+    """Say that a pod was evicted, why, and why that costs its owner nothing. A pod is evicted at most once."""
+    event = _event(evict.pod, f"{evict.pod.uid}.evicted", instance=instance, now=now)
+    return {**event, "reason": "Evicted", "action": "Evict", "message": f"{evict.cause}: {evict.text}"}
+
+
+def _event(pod: Pod, suffix: str, *, instance: str, now: float) -> dict[str, Any]:
+    return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{pod.name[:_NAME_ROOM].rstrip('-.')}.{pod.uid}", "namespace": pod.namespace},
+        "metadata": {"name": f"{pod.name[:_NAME_ROOM].rstrip('-.')}.{suffix}", "namespace": pod.namespace},
         "involvedObject": {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -36,9 +51,6 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
             "uid": pod.uid,
         },
         "type": "Normal",
-        "reason": "Admitted",
-        "action": "Admit",
-        "message": message,
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "reportingInstance": instance,

@@ -25,6 +25,16 @@ class PatchResult(StrEnum):
     """No answer; a later read decided."""
 
 
+class EvictionResult(StrEnum):
+    """How an eviction ended."""
+
+    EVICTED = "evicted"
+    REFUSED = "refused"
+    """By a PodDisruptionBudget, admission, or for want of an answer; it is tried again while it is wanted."""
+    GONE = "gone"
+    """The pod was gone already."""
+
+
 class ControllerMetrics:
     """The controller's metrics, in a registry of their own so that tests do not share them."""
 
@@ -70,6 +80,12 @@ class ControllerMetrics:
             "Time of one release patch at the apiserver.",
             registry=registry,
             buckets=_REQUEST_BUCKETS,
+        )
+        self.evictions = Counter(
+            "penstock_evictions_total",
+            "Evictions, by cluster queue, cause and result.",
+            ["cluster_queue", "cause", "result"],
+            registry=registry,
         )
         self.side_writes = Counter(
             "penstock_side_writes_total",

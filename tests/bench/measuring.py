@@ -132,7 +132,7 @@ def _settle(cache: ClusterCache, limit: int) -> None:
 
 def _bind(cache: ClusterCache, admit: Admit) -> None:
     """Take in the pod as its release and its binding leave it."""
-    pod = cache.pods[admit.workload.uid]
+    pod = cache.pods[admit.uid]
     released = replace(pod, gates=(), generation=2, cluster_queue=admit.cluster_queue, flavor=admit.flavor)
     cache.put_pod(replace(released, node=admit.node, pinned=admit.node, resource_version=_later(pod)))
     cache.settle(pod.uid)

@@ -18,6 +18,7 @@ from controller.api.parse import (
     parse_pod_scheduling_policy,
     parse_resource_flavor,
     parse_scheduling_policy,
+    parse_workload_priority_class,
 )
 from controller.kube.apply import apply, delete
 from controller.kube.client import MERGE_PATCH, Client
@@ -53,6 +54,7 @@ PATHS = {
     "ClusterPodSchedulingPolicy": f"{ROOT}/clusterpodschedulingpolicies",
     "PodSchedulingPolicy": f"{ROOT}/namespaces/default/podschedulingpolicies",
     "SchedulingPolicy": f"{ROOT}/schedulingpolicies",
+    "WorkloadPriorityClass": f"{ROOT}/workloadpriorityclasses",
 }
 STRICT_DRY_RUN = {"fieldValidation": "Strict", "dryRun": "All"}
 
@@ -284,6 +286,7 @@ async def test_the_samples_and_shipped_policies_are_legal_for_the_models_as_well
         "PodSchedulingPolicy": parse_pod_scheduling_policy,
         "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
         "SchedulingPolicy": parse_scheduling_policy,
+        "WorkloadPriorityClass": parse_workload_priority_class,
     }
     folders = (CONFIG / "samples", CONFIG / "components")
     ours = [one for folder in folders for one in load_documents(folder) if one["kind"] in parsers]

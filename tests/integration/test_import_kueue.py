@@ -57,13 +57,15 @@ def world(namespace: str) -> list[Json]:
         ),
         kueue_flavor("import-dear", nodeLabels={"pool": "dear"}),
         kueue_flavor("import-count"),
+        {**kueue_object("WorkloadPriorityClass", "import-high"), "value": 100, "description": "for customers"},
         kueue_object("LocalQueue", "main", {"clusterQueue": "import-a", "stopPolicy": "Hold"}, namespace=namespace),
     ]
 
 
 def path_of(document: Json) -> str:
     place = f"/namespaces/{document['metadata']['namespace']}" if document["kind"] == "LocalQueue" else ""
-    return f"{ROOT}{place}/{document['kind'].lower()}s"
+    kind = document["kind"].lower()
+    return f"{ROOT}{place}/{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 @pytest.mark.parametrize("capacity", ["Nodes", "Static"])

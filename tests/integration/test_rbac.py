@@ -52,6 +52,7 @@ async def may(client: Client, user: str, action: str, *, group: str = "", namesp
     [
         (CONTROLLER, "patch pods", ""),
         (CONTROLLER, "patch pods/status", ""),
+        (CONTROLLER, "create pods/eviction", ""),
         (CONTROLLER, "watch nodes", ""),
         (CONTROLLER, "create events", ""),
         (CONTROLLER, "list clusterqueues", OURS),
@@ -61,8 +62,11 @@ async def may(client: Client, user: str, action: str, *, group: str = "", namesp
         (CONTROLLER, "list clusterpodschedulingpolicies", OURS),
         (CONTROLLER, "patch clusterpodschedulingpolicies/status", OURS),
         (CONTROLLER, "watch schedulingpolicies", OURS),
+        (CONTROLLER, "watch workloadpriorityclasses", OURS),
+        (CONTROLLER, "patch workloadpriorityclasses/status", OURS),
         (CONTROLLER, "patch schedulingpolicies/status", OURS),
         (WEBHOOK, "watch localqueues", OURS),
+        (WEBHOOK, "watch workloadpriorityclasses", OURS),
         (WEBHOOK, "list namespaces", ""),
     ],
 )
@@ -146,6 +150,7 @@ async def test_the_controller_has_the_lease_of_its_name_alone(granted: Client) -
         ("admin", "create podschedulingpolicies", True),
         ("admin", "create clusterpodschedulingpolicies", False),
         ("admin", "create schedulingpolicies", False),
+        ("admin", "create workloadpriorityclasses", False),
         ("admin", "use schedulingpolicies", False),
     ],
 )

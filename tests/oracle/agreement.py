@@ -25,11 +25,11 @@ def decided(world: World) -> Decided:
         stage.happen(event, written[event])
     cache = stage.cluster.cache
     plan = decide(cache.snapshot(), limit=_UNLIMITED)
-    admitted = tuple((cache.pods[one.workload.uid].name, one.flavor, one.node) for one in plan.admits)
+    admitted = tuple((cache.pods[one.uid].name, one.flavor, one.node) for one in plan.admits)
     released = {name for name, _, _ in admitted}
     waiting = {}
     for pod in cache.pods.values():
-        workload = cache.backlog.get(pod.uid)
+        workload = cache.backlog.of_pod(pod.uid)
         if workload is not None and pod.name not in released:
             waiting[pod.name] = plan.waits[workload.kind].reason.value
     return Decided(admitted, waiting)

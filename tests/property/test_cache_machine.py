@@ -253,8 +253,8 @@ class ClusterMachine(RuleBasedStateMachine):
     def step(self, limit: int) -> bool:
         plan = decided(self.cache, limit=limit)
         for admit in plan.admits:
-            assert admit.workload.uid not in self.sent
-            self.sent[admit.workload.uid] = admit
+            assert admit.uid not in self.sent
+            self.sent[admit.uid] = admit
         return plan.is_complete and not plan.admits
 
     @rule(limit=st.integers(1, 3))

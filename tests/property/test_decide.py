@@ -35,8 +35,8 @@ def applied(world: Snapshot, plan: Plan, pods: list[Pod]) -> Snapshot:
                 usage.add(queue.name, quota.flavor, resource, world.usage.get((queue.name, quota.flavor, resource), 0))
     on_node = {node: dict(sums) for node, sums in world.node_used.items()}
     for admit in plan.admits:
-        del left[admit.workload.uid]
-        for resource, amount in admit.workload.kind.shape.requests:
+        del left[admit.uid]
+        for resource, amount in admit.workload.kind.requests:
             total = (admit.flavor, resource)
             usage.add(admit.cluster_queue, admit.flavor, resource, amount)
             of_flavor[total] = of_flavor.get(total, 0) + amount
@@ -78,7 +78,7 @@ def test_a_pod_is_only_put_where_it_may_run_and_its_queue_may_use(made: World) -
     for admit in decide(world, limit=UNLIMITED).admits:
         queue, flavor = world.cluster_queues[admit.cluster_queue], world.flavors[admit.flavor]
         quota = next(one for one in queue.flavors if one.flavor == flavor.name)
-        asked = {resource for resource, _ in admit.workload.kind.shape.requests}
+        asked = {resource for resource, _ in admit.workload.kind.requests}
         assert asked - {"pods"} <= quota.nominal.keys()
         assert (admit.node is None) is (flavor.mode is CapacityMode.STATIC)
         if admit.node is not None:
@@ -86,7 +86,7 @@ def test_a_pod_is_only_put_where_it_may_run_and_its_queue_may_use(made: World) -
             assert node.is_usable
             assert not node.taints
             assert flavor.selects(node.labels)
-            assert admit.workload.kind.shape.constraints.allow(node.name, node.labels)
+            assert admit.workload.kind.pod_sets[0].shape.constraints.allow(node.name, node.labels)
 
 
 @THOROUGH
@@ -119,12 +119,12 @@ def test_a_complete_decision_leaves_nothing_to_admit(made: World) -> None:
 @given(worlds(), st.integers(1, 3))
 def test_deciding_in_small_steps_comes_to_the_same_end(made: World, limit: int) -> None:
     world, pods = made
-    whole = [admit.workload.uid for admit in decide(world, limit=UNLIMITED).admits]
+    whole = [admit.uid for admit in decide(world, limit=UNLIMITED).admits]
     uids: list[str] = []
     left = pods
     while True:
         plan = decide(world, limit=limit)
-        uids += [admit.workload.uid for admit in plan.admits]
+        uids += [admit.uid for admit in plan.admits]
         world = applied(world, plan, left)
         left = [pod for pod in left if pod.uid not in uids]
         if plan.is_complete:
@@ -136,7 +136,7 @@ def test_deciding_in_small_steps_comes_to_the_same_end(made: World, limit: int) 
 @given(worlds())
 def test_strict_fifo_is_never_overtaken(made: World) -> None:
     world, pods = made
-    admitted = {admit.workload.uid for admit in decide(world, limit=UNLIMITED).admits}
+    admitted = {admit.uid for admit in decide(world, limit=UNLIMITED).admits}
     doors = {(door.namespace, door.name): door.cluster_queue for door in DOORS}
     for queue in world.cluster_queues.values():
         if queue.strategy is QueueingStrategy.STRICT_FIFO:
@@ -150,7 +150,7 @@ def test_strict_fifo_is_never_overtaken(made: World) -> None:
 def test_within_a_class_nobody_is_overtaken_and_every_class_left_waiting_has_a_reason(made: World) -> None:
     world, _ = made
     plan = decide(world, limit=UNLIMITED)
-    admitted = {admit.workload.uid for admit in plan.admits}
+    admitted = {admit.uid for admit in plan.admits}
     for kind, run in world.runs.items():
         flags = [workload.uid in admitted for workload in run]
         assert flags == sorted(flags, reverse=True)

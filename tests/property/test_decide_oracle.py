@@ -25,13 +25,17 @@ from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Queue, W
 _BATCHES, _BATCH = 20, 100
 SEED = 0 if "CI" in os.environ else secrets.randbits(32)
 """CI judges a change by what it changes; elsewhere the search goes on."""
+_GANGS = {Reason.GANG_INVALID, Reason.GANG_INCOMPLETE, Reason.MEMBERS_NEVER_COMPLETE}
 NOT_DRAWN = {
     Reason.BUDGET_EXHAUSTED,
+    Reason.HELD,
     Reason.INVALID_REQUESTS,
     Reason.PATCH_REJECTED,
     Reason.PENDING,
+    Reason.PRIORITY_CLASS_NOT_FOUND,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
+    *_GANGS,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 

@@ -38,6 +38,7 @@ def _shown(played: Played) -> str:
         [
             f"step {played.number} ({', '.join(played.events) or 'nothing happens'}){why}",
             *(f"  {name} is admitted onto {where(admit)}" for name, admit in played.outcome.admitted),
+            *(f"  {name} is evicted: {why}" for name, why in played.outcome.evicted.items()),
             *(f"  {name} waits: {sentence(wait)}" for name, wait in played.outcome.waits.items()),
             *(f"  NOT AS EXPECTED: {fault}" for fault in played.faults),
         ]

@@ -18,6 +18,7 @@ _RANGE = re.compile(r"(.+)-(\d+)\.\.(\d+)")
 _UIDS = 1_000_000
 _KINDS: dict[str, tuple[str, Callable[[str, Form], Json]]] = {
     "flavors": ("ResourceFlavor", forms.flavor_document),
+    "priorityClasses": ("WorkloadPriorityClass", forms.priority_class_document),
     "clusterQueues": ("ClusterQueue", forms.cluster_queue_document),
     "localQueues": ("LocalQueue", forms.local_queue_document),
 }
@@ -128,6 +129,21 @@ class Stage:
     def _ready(self, names: list[str]) -> None:
         self._mark_nodes(names, ready=True)
 
+    def _jobs(self, value: Forms) -> None:
+        """Jobs, each as old as the clock says unless `created` does; their pods are made apart."""
+        for given, change in value.items():
+            key = given if "/" in given else f"default/{given}"
+            if change is None:
+                self._known("Job", key)
+                self.cluster.put_job(key, None)
+                del self._forms["Job", key]
+                continue
+            form = forms.merged(self._forms.get(("Job", key), {"created": rfc3339(self.cluster.now)}), change)
+            self._forms["Job", key] = form
+            document = forms.job_document(key, form)
+            document["metadata"]["creationTimestamp"] = rfc3339(_moment(form["created"]))
+            self.cluster.put_job(key, document)
+
     # -- pods ------------------------------------------------------------------------------------------------------
 
     def _create(self, value: dict[str, Form]) -> None:
@@ -183,7 +199,7 @@ class Stage:
                     raise ScenarioError(f"{name}: is not queued; Kubernetes lets nobody change its demands now")
                 form = self._forms["Pod", name] = forms.merged(self._forms["Pod", name], change)
                 document = self._pod_document(name, form.get("namespace", "default"), form, is_foreign=False)
-                self.cluster.change_pod(name, metadata=document["metadata"])
+                self.cluster.change_pod(name, metadata={"annotations": {}, **document["metadata"]})
                 self.cluster.put_pod({**self.cluster.pods[name], "spec": document["spec"]})
 
     def _end(self, names: list[str]) -> None:
@@ -214,6 +230,13 @@ class Stage:
                 if self.cluster.pods[name]["spec"].get("schedulingGates"):
                     raise ScenarioError(f"{name}: has gates; no scheduler binds it")
                 self.cluster.change_pod(name, spec={"nodeName": node}, status=status)
+
+    def _unschedulable(self, value: dict[str, str]) -> None:
+        """kube-scheduler finds no node for released pods, and says why."""
+        for given, message in value.items():
+            condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+            for name in self.names([given]):
+                self.cluster.change_pod(name, status={"conditions": [condition]})
 
     def _refuse(self, value: dict[str, str]) -> None:
         """The apiserver answers the release of these with an error, from now on."""

@@ -9,22 +9,23 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from controller.core.amounts import QuantityError, demand_amount, format_amount
-from controller.core.decisions import Admit, Wait
+from controller.core.decisions import Admit
 from controller.core.reasons import Reason
-from controller.core.wording import describe
-from controller.runtime import queue_status, status
+from controller.runtime import local_queue_status, queue_status, status
 from tests.scenarios.events import Stage
 from tests.scenarios.model import ScenarioError, Step
+from tests.scenarios.world import Waiting
 
 NOWHERE = "no node"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step came to: admissions in order, and who waits."""
+    """What a step came to: admissions in order, who waits, and who was evicted and why."""
 
     admitted: list[tuple[str, Admit]]
-    waits: dict[str, Wait]
+    waits: dict[str, Waiting]
+    evicted: dict[str, str]
 
 
 def faults(stage: Stage, step: Step, outcome: Outcome) -> list[str]:
@@ -33,6 +34,7 @@ def faults(stage: Stage, step: Step, outcome: Outcome) -> list[str]:
         *_admitted(stage, _given(step.admitted), outcome),
         *_order(stage, step.order, outcome),
         *_waiting(stage, _given(step.waiting), outcome),
+        *_evicted(stage, _given(step.evicted), outcome),
         *_usage(stage, _given(step.usage)),
         *_status(stage, _given(step.status)),
     ]
@@ -47,9 +49,9 @@ def where(admit: Admit) -> str:
     return f"{admit.flavor} on {admit.node or NOWHERE}"
 
 
-def sentence(wait: Wait) -> str:
+def sentence(wait: Waiting) -> str:
     """`QuotaExceeded: flavor spot: needs …`."""
-    return f"{wait.reason.value}: {describe(wait)}"
+    return f"{wait.reason.value}: {wait.text}"
 
 
 def _expand(stage: Stage, expected: Mapping[str, str]) -> dict[str, str]:
@@ -107,6 +109,19 @@ def _waiting(stage: Stage, expected: Mapping[str, str], outcome: Outcome) -> Ite
     )
 
 
+def _evicted(stage: Stage, expected: Mapping[str, str], outcome: Outcome) -> Iterator[str]:
+    wanted = _expand(stage, expected)
+    for name, text in wanted.items():
+        found = outcome.evicted.get(name, "nothing: it is not evicted")
+        if not found.startswith(text):
+            yield f"{name}: expected to be evicted with\n      {text}\n    is evicted with\n      {found}"
+    yield from (
+        f"{name}: is evicted with {found}, which is not expected"
+        for name, found in outcome.evicted.items()
+        if name not in wanted
+    )
+
+
 def _usage(stage: Stage, expected: Mapping[str, Mapping[str, Mapping[str, str | int]]]) -> Iterator[str]:
     for queue, flavors in expected.items():
         for flavor, amounts in flavors.items():
@@ -147,7 +162,8 @@ def read_status(stage: Stage, subject: str) -> dict[str, Any]:
     tables = {
         "ResourceFlavor": (written.flavors, status.flavor_status),
         "ClusterQueue": (written.cluster_queues, queue_status.cluster_queue_status),
-        "LocalQueue": (written.local_queues, status.local_queue_status),
+        "WorkloadPriorityClass": (written.priority_classes, status.priority_class_status),
+        "LocalQueue": (written.local_queues, local_queue_status.local_queue_status),
     }
     if kind not in tables:
         raise ScenarioError(f"status: {subject}: must begin with one of {', '.join(tables)}")

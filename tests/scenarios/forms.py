@@ -7,13 +7,21 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from controller.core.keys import GATE, QUEUE_NAME
+from controller.core.keys import GATE, POD_GROUP, POD_GROUP_SIZE, QUEUE_NAME
 from controller.core.labels import Operator
 from tests.scenarios.model import Form, Json, ScenarioError
 
 _S = TypeVar("_S", bound=Struct)
 
 _API = "penstock.dev/v1alpha1"
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_OWNERS = {
+    "Job": "batch/v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "ReplicationController": "v1",
+    "Workflow": "argoproj.io/v1alpha1",
+}
 _PLAIN_RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
 
 
@@ -31,9 +39,12 @@ class _PodForm(Struct, forbid_unknown_fields=True, rename="camel"):
     requires: list[str] = []
     tolerations: list[dict[str, Any]] = []
     gates: list[str] = []
+    owner: str = ""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     node: str = ""
+    group: str = ""
+    index: int | None = None
     spec: dict[str, Any] = {}
 
 
@@ -73,6 +84,11 @@ def members(name: str, form: Form) -> tuple[list[str], Form]:
 def flavor_document(name: str, form: Form) -> Json:
     """Return a ResourceFlavor; the form is its spec."""
     return {"apiVersion": _API, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": _pruned(form)}
+
+
+def priority_class_document(name: str, form: Form) -> Json:
+    """Return a WorkloadPriorityClass; the form is its spec."""
+    return {"apiVersion": _API, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "spec": _pruned(form)}
 
 
 def cluster_queue_document(name: str, form: Form) -> Json:
@@ -151,10 +167,43 @@ def pod_document(name: str, namespace: str, form: Form, *, is_foreign: bool) -> 
     if fields.node:
         spec["nodeName"] = fields.node
     labels = {**({QUEUE_NAME: fields.queue} if fields.queue else {}), **fields.labels}
+    if fields.index is not None:
+        labels[_INDEX] = str(fields.index)
     metadata: Json = {"name": name, "namespace": namespace, "labels": labels}
-    if fields.annotations:
-        metadata["annotations"] = fields.annotations
+    if fields.owner:
+        metadata["ownerReferences"] = [_owner(name, namespace, fields.owner)]
+    notes = {**(_in_group(name, fields.group, labels) if fields.group else {}), **fields.annotations}
+    if notes:
+        metadata["annotations"] = notes
     return {"metadata": metadata, "spec": merged(spec, fields.spec)}
+
+
+def _in_group(pod: str, text: str, labels: dict[str, str]) -> dict[str, str]:
+    """Read `train/3`: put the group's name into the labels, and return the annotation with its size."""
+    group, slash, size = text.partition("/")
+    if not slash or not group or not size:
+        raise ScenarioError(f"pod {pod}: group {text!r}: write name/size, such as train/3")
+    labels[POD_GROUP] = group
+    return {POD_GROUP_SIZE: size}
+
+
+def job_document(name: str, form: Form) -> Json:
+    """Return a Job, named `namespace/name`; the form is its spec, but for `status`, `annotations` and `created`."""
+    namespace, _, short = name.rpartition("/")
+    form = _pruned(form)
+    spec = {key: value for key, value in form.items() if key not in ("status", "annotations", "created")}
+    annotations = form.get("annotations") or {}
+    metadata = {"name": short, "namespace": namespace, "uid": f"Job/{name}", "annotations": annotations}
+    return {"metadata": metadata, "spec": spec, "status": form.get("status") or {}}
+
+
+def _owner(pod: str, namespace: str, text: str) -> Json:
+    """Read the controlling owner: `Job/train`, `ReplicaSet/web`."""
+    kind, slash, name = text.partition("/")
+    if not slash or kind not in _OWNERS:
+        raise ScenarioError(f"pod {pod}: owner: {text!r}: write Kind/name, of one of {', '.join(_OWNERS)}")
+    uid = f"{kind}/{namespace}/{name}"
+    return {"apiVersion": _OWNERS[kind], "kind": kind, "name": name, "uid": uid, "controller": True}
 
 
 def _term(pod: str, text: str) -> Json:

@@ -34,9 +34,11 @@ class Objects(Struct, forbid_unknown_fields=True, rename="camel"):
     time: Any = UNSET
     namespaces: dict[str, dict[str, str] | None] | UnsetType = UNSET
     flavors: Forms | UnsetType = UNSET
+    priority_classes: Forms | UnsetType = UNSET
     cluster_queues: Forms | UnsetType = UNSET
     local_queues: dict[str, str | Form | None] | UnsetType = UNSET
     nodes: Forms | UnsetType = UNSET
+    jobs: Forms | UnsetType = UNSET
     foreign: dict[str, Form] | UnsetType = UNSET
 
 
@@ -56,6 +58,7 @@ class Step(Objects, forbid_unknown_fields=True, rename="camel", kw_only=True):
     delete: list[str] | UnsetType = UNSET
     open_gate: list[str] | UnsetType = UNSET
     bind: dict[str, str] | UnsetType = UNSET
+    unschedulable: dict[str, str] | UnsetType = UNSET
     cordon: list[str] | UnsetType = UNSET
     uncordon: list[str] | UnsetType = UNSET
     not_ready: list[str] | UnsetType = UNSET
@@ -67,11 +70,12 @@ class Step(Objects, forbid_unknown_fields=True, rename="camel", kw_only=True):
     admitted: dict[str, str] | UnsetType = UNSET
     order: list[str] | UnsetType = UNSET
     waiting: dict[str, str] | UnsetType = UNSET
+    evicted: dict[str, str] | UnsetType = UNSET
     usage: dict[str, dict[str, dict[str, str | int]]] | UnsetType = UNSET
     status: dict[str, dict[str, Any]] | UnsetType = UNSET
 
 
-EXPECTATIONS = ("admitted", "order", "waiting", "usage", "status")
+EXPECTATIONS = ("admitted", "order", "waiting", "evicted", "usage", "status")
 _NO_EVENT = (*EXPECTATIONS, "why")
 
 

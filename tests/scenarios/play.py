@@ -12,7 +12,17 @@ from tests.scenarios.expectations import Outcome, faults
 from tests.scenarios.model import Objects, ScenarioError, Step, Written, attribute
 from tests.scenarios.world import Restless, ShortcutDiffers
 
-_WORLD = ("time", "namespaces", "flavors", "clusterQueues", "localQueues", "nodes", "foreign")
+_WORLD = (
+    "time",
+    "namespaces",
+    "flavors",
+    "priorityClasses",
+    "clusterQueues",
+    "localQueues",
+    "nodes",
+    "jobs",
+    "foreign",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +44,12 @@ def play(written: Written) -> Iterator[Played]:
         try:
             for event in events:
                 stage.happen(event, _value(step, event))
-            outcome = Outcome(stage.cluster.settle(), stage.cluster.waits())
+            outcome = Outcome(stage.cluster.settle(), stage.cluster.waits(), stage.cluster.evicted)
             found = faults(stage, step, outcome)
         except ScenarioError as error:
             raise ScenarioError(f"{written.file}: step {number}: {error}") from None
         except (Restless, ShortcutDiffers) as error:
-            outcome, found = Outcome([], stage.cluster.waits()), [str(error)]
+            outcome, found = Outcome([], stage.cluster.waits(), {}), [str(error)]
         yield Played(
             number, step, events, outcome, found + _validity(stage, written, is_last=step is scenario.steps[-1])
         )

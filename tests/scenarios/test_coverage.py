@@ -12,6 +12,7 @@ from controller.api.cluster_queue import ClusterQueue
 from controller.api.crd import root_schema
 from controller.api.flavor import ResourceFlavor
 from controller.api.local_queue import LocalQueue
+from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.core.reasons import Reason
 from tests.scenarios import forms
 from tests.scenarios.model import Objects, load
@@ -46,6 +47,8 @@ def _written(value: Any, path: str) -> Iterator[str]:
 def _documents(objects: Objects) -> Iterator[dict[str, Any]]:
     for flavor in _forms(objects.flavors):
         yield forms.flavor_document("any", flavor)
+    for priority in _forms(objects.priority_classes):
+        yield forms.priority_class_document("any", priority)
     for queue in _forms(objects.cluster_queues):
         yield forms.cluster_queue_document("any", queue)
     for local in _forms(objects.local_queues):
@@ -57,7 +60,7 @@ def _forms(value: Any) -> list[Any]:
 
 
 def test_every_field_and_every_choice_of_the_queue_objects_has_a_scenario() -> None:
-    models: tuple[type[Resource], ...] = (ResourceFlavor, ClusterQueue, LocalQueue)
+    models: tuple[type[Resource], ...] = (ResourceFlavor, ClusterQueue, LocalQueue, WorkloadPriorityClass)
     possible = {
         one for model in models for one in _possible(root_schema(model)["properties"]["spec"], model.definition.kind)
     }

@@ -15,14 +15,23 @@ from msgspec import Raw
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Read, Written, read_cluster_queue, read_flavor, read_local_queue
+from controller.cache.written import (
+    Read,
+    Written,
+    read_cluster_queue,
+    read_flavor,
+    read_local_queue,
+    read_priority_class,
+)
 from controller.core.decide import decide
-from controller.core.decisions import Admit, Wait
+from controller.core.decisions import Admit, Evict
 from controller.core.pods import Phase, Pod
 from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
+from controller.core.wording import describe
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
+from controller.kube.decode_owners import decode_job
 from controller.runtime.queue_status import cluster_queue_status
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
@@ -33,7 +42,20 @@ _FULL_PASS_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """As the executor: a refused release is tried again after 1 s, then twice that, at most a minute."""
 
-_READERS = {"ResourceFlavor": read_flavor, "ClusterQueue": read_cluster_queue, "LocalQueue": read_local_queue}
+_READERS = {
+    "ResourceFlavor": read_flavor,
+    "ClusterQueue": read_cluster_queue,
+    "LocalQueue": read_local_queue,
+    "WorkloadPriorityClass": read_priority_class,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a pod waits, as people read it."""
+
+    reason: Reason
+    text: str
 
 
 class Restless(Exception):
@@ -68,6 +90,8 @@ class _Mind:
                 return sinks.flavor_sink(self.cache, self.written)
             case "ClusterQueue":
                 return sinks.cluster_queue_sink(self.cache, self.written)
+            case "WorkloadPriorityClass":
+                return sinks.priority_class_sink(self.cache, self.written)
             case _:
                 return sinks.local_queue_sink(self.cache, self.written)
 
@@ -80,7 +104,9 @@ class Cluster:
         self.objects: dict[tuple[str, str], Json] = {}
         self.namespaces: dict[str, dict[str, str]] = {}
         self.nodes: dict[str, Json] = {}
+        self.jobs: dict[str, Json] = {}
         self.pods: dict[str, Json] = {}
+        self.evicted: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self._mind = _Mind()
         self._version = 0
@@ -131,6 +157,14 @@ class Cluster:
         del self.nodes[name]
         self.cache.drop_node(name)
 
+    def put_job(self, key: str, document: Json | None) -> None:
+        """Create, change or (None) delete a Job; its pods stay until somebody deletes them."""
+        if document is None:
+            sinks.JobSink(self.cache).remove(decode_job(orjson.dumps(self.jobs.pop(key))))
+        else:
+            self.jobs[key] = document
+            sinks.JobSink(self.cache).upsert(decode_job(orjson.dumps(document)))
+
     def put_pod(self, document: Json) -> None:
         """Create or change a pod."""
         self._version += 1
@@ -156,11 +190,12 @@ class Cluster:
     # -- what comes of it ------------------------------------------------------------------------------------------
 
     def settle(self) -> list[tuple[str, Admit]]:
-        """Decide until nothing moves; return who was released, by name, in order.
+        """Decide until nothing moves; return who was released, by name, in order. `evicted` has who was evicted.
 
         Then look at everything anew, as the controller does every 10 s, which admits nobody else and brings the
         figures of the sentences up to date; a controller that starts now must find nothing either.
         """
+        self.evicted = {}
         for name in [name for name, at in self._retries.items() if at <= self.now]:
             del self._retries[name]
             if name in self.pods:
@@ -176,10 +211,11 @@ class Cluster:
         self._compare_with_restarted()
         return released
 
-    def waits(self) -> dict[str, Wait]:
+    def waits(self) -> dict[str, Waiting]:
         """Who waits, by name, and why."""
-        backlog = {name: self.cache.backlog.get(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
-        return {name: self.cache.reasons.of(one.kind) for name, one in backlog.items() if one is not None}
+        backlog = {name: self.cache.backlog.of_pod(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
+        found = ((name, one, self.cache.reasons.of(one.kind)) for name, one in backlog.items() if one is not None)
+        return {name: Waiting(wait.reason, describe(wait, one.since)) for name, one, wait in found}
 
     def _write_statuses(self) -> None:
         """A controller that starts counts budgets on from what the statuses say, so they are written as they are."""
@@ -200,14 +236,25 @@ class Cluster:
             self.cache.pass_to(self.now)
             plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
             self.cache.absorb(plan)
-            if plan.is_complete and not plan.admits:
+            if plan.is_complete and not plan.admits and not plan.evicts:
                 return released
+            for evict in plan.evicts:
+                self._evict(evict)
             released += [(name, admit) for admit in plan.admits if (name := self._release(admit))]
         raise Restless(f"{_ROUNDS} decisions in a row admitted something")
 
+    def _evict(self, evict: Evict) -> None:
+        """The apiserver, the kubelet and the job controller do at once what the Eviction API is asked for."""
+        self.evicted[evict.pod.name] = f"{evict.cause.value}: {evict.text}"
+        job = self.cache.jobs.get(evict.pod.owner.uid) if evict.pod.owner is not None else None
+        if job is not None and not job.ignores_disruption:
+            document = self.jobs[job.key]
+            self.put_job(job.key, {**document, "status": {**document["status"], "failed": job.failed + 1}})
+        self.drop_pod(evict.pod.name)
+
     def _release(self, admit: Admit) -> str:
         """Do what the executor does with an admission; return the pod's name, or nothing where it was refused."""
-        pod = self.cache.pods[admit.workload.uid]
+        pod = self.cache.pods[admit.uid]
         refusal = self.refused.get(pod.name)
         if refusal is not None:
             times = self.cache.reject(pod.uid, refusal)
@@ -226,7 +273,10 @@ class Cluster:
         """
         cache = self._fresh().cache
         cache.pass_to(self.now)
-        more = [cache.pods[admit.workload.uid].name for admit in decide(cache.snapshot(), limit=_UNLIMITED).admits]
+        plan = decide(cache.snapshot(), limit=_UNLIMITED)
+        if plan.evicts:
+            raise ShortcutDiffers(f"a controller that starts now evicts {', '.join(e.pod.name for e in plan.evicts)}")
+        more = [cache.pods[admit.uid].name for admit in plan.admits]
         if more and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
             raise ShortcutDiffers(f"a controller that starts now admits {', '.join(more)}")
         mine, theirs = self.cache.usage.by_queue, cache.usage.by_queue
@@ -241,6 +291,8 @@ class Cluster:
             mind.cache.put_node(decode_node(orjson.dumps(node)))
         for (kind, _), document in self.objects.items():
             mind.read(kind, document)
+        for job in self.jobs.values():
+            sinks.JobSink(mind.cache).upsert(decode_job(orjson.dumps(job)))
         for pod in self.pods.values():
             mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
         return mind

@@ -39,6 +39,11 @@ def local_queue(name: str = "main", namespace: str = "default", **spec: Any) -> 
     return {"apiVersion": API_VERSION, "kind": "LocalQueue", "metadata": metadata, "spec": filled}
 
 
+def priority_class(name: str = "high", **spec: Any) -> Json:
+    filled = {"value": 100, **spec}
+    return {"apiVersion": API_VERSION, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "spec": filled}
+
+
 def requirement(operator: str, *values: str, key: str = "pool") -> Json:
     return {"key": key, "operator": operator, "values": list(values)}
 

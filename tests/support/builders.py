@@ -28,7 +28,7 @@ from controller.core.shapes import Constraints, Shape
 from controller.core.snapshot import Snapshot
 from controller.core.taints import Taint, Toleration
 from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import QueueKey, Workload, WorkloadClass, order_key
+from controller.core.workloads import PodSet, QueueKey, Workload, WorkloadClass, order_key
 
 GPU = "nvidia.com/gpu"
 MAIN: QueueKey = ("default", "main")
@@ -175,8 +175,8 @@ def a_local_queue(
 
 
 def a_workload(pod: Pod) -> Workload:
-    kind = WorkloadClass((pod.namespace, pod.queue or ""), pod.shape, pod.hold)
-    order = order_key(priority=pod.priority, created=pod.created, name=pod.key, uid=pod.uid)
+    kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), pod.hold)
+    order = order_key(priority=pod.priority, since=pod.created, created=pod.created, name=pod.key, uid=pod.uid)
     return Workload(pod.uid, pod.key, kind, order)
 
 
@@ -244,12 +244,11 @@ def decided(cache: ClusterCache, *, limit: int = UNLIMITED) -> Plan:
 
 def admitted(plan: Plan) -> dict[str, tuple[str, str | None]]:
     """(flavor, node) by the uid of each admitted pod."""
-    return {admit.workload.uid: (admit.flavor, admit.node) for admit in plan.admits}
+    return {admit.uid: (admit.flavor, admit.node) for admit in plan.admits}
 
 
 def waiting(plan: Plan) -> dict[str, str]:
     """Reason by class, the class written as its queue and demand of cpu in thousandths; for plans of few classes."""
     return {
-        f"{kind.queue[1]}/{dict(kind.shape.requests).get('cpu', 0)}": wait.reason.value
-        for kind, wait in plan.waits.items()
+        f"{kind.queue[1]}/{dict(kind.requests).get('cpu', 0)}": wait.reason.value for kind, wait in plan.waits.items()
     }

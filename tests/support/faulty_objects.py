@@ -8,6 +8,7 @@ from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, 
 from tests.support.faulty import LABEL_VALUE, Faulty
 from tests.support.faulty_budgets import BUDGETS
 from tests.support.faulty_policies import POLICIES
+from tests.support.faulty_priorities import PRIORITIES
 from tests.support.faulty_schedules import SCHEDULES
 from tests.support.faulty_scheduling import SCHEDULING
 
@@ -330,10 +331,10 @@ FAULTY: tuple[Faulty, ...] = (
         'spec.queueingStrategy: Unsupported value: "Fair": supported values: "BestEffortFIFO", "StrictFIFO"',
     ),
     Faulty(
-        "a stop policy that is not honoured yet",
-        cluster_queue(stopPolicy="HoldAndDrain"),
-        "spec.stopPolicy: \"HoldAndDrain\": must be 'None' or 'Hold'",
-        'spec.stopPolicy: Unsupported value: "HoldAndDrain": supported values: "None", "Hold"',
+        "a stop policy that does not exist",
+        cluster_queue(stopPolicy="Drain"),
+        "spec.stopPolicy: \"Drain\": must be 'None', 'Hold' or 'HoldAndDrain'",
+        'spec.stopPolicy: Unsupported value: "Drain": supported values: "None", "Hold", "HoldAndDrain"',
     ),
     Faulty(
         "a namespace selector with a node operator",
@@ -387,9 +388,10 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         "a local queue with a stop policy that does not exist",
         local_queue(stopPolicy="Never"),
-        "spec.stopPolicy: \"Never\": must be 'None' or 'Hold'",
-        'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold"',
+        "spec.stopPolicy: \"Never\": must be 'None', 'Hold' or 'HoldAndDrain'",
+        'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold", "HoldAndDrain"',
     ),
+    *PRIORITIES,
     *SCHEDULES,
     *BUDGETS,
     *POLICIES,

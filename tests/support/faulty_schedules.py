@@ -1,4 +1,4 @@
-"""ClusterQueues with one fault in a share or in a window of their schedule, for the table in `faulty_objects`."""
+"""ClusterQueues with one fault in a share, a wait or a window of their schedule, for the table in `faulty_objects`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ CRON = (
 )
 DURATION = 'must be a duration in hours, minutes and seconds, such as "8h", "90m" or "1h30m"'
 RANGE = "must be more than 0s and at most 744h (31 days)"
+BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
+TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
 ZONE = 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"'
 
 
@@ -76,6 +78,30 @@ SCHEDULES: tuple[Faulty, ...] = (
     *(_duration(text, RANGE) for text in ("0s", "0h0m", "744h1s", "99999h")),
     *map(_zone, ("", "+01:00", "Local")),
     _zone("Europe/Bern", '"string": unknown time zone Europe/Bern evaluating rule:'),
+    Faulty(
+        "an eviction of reservations that are never overdue",
+        cluster_queue(onReservationTimeout="Evict"),
+        f'spec.onReservationTimeout: "Evict": {TIMEOUT}',
+        f"spec.onReservationTimeout: Invalid value: {TIMEOUT}",
+    ),
+    Faulty(
+        "a reservation timeout that is none",
+        cluster_queue(reservationTimeout="0s"),
+        f'spec.reservationTimeout: "0s": {RANGE}',
+        f'spec.reservationTimeout: Invalid value: "0s": {RANGE}',
+    ),
+    Faulty(
+        "a wait before falling back that is none",
+        cluster_queue(flavors=[{**quotas(), "fallbackAfter": "soon"}, quotas("on-demand")]),
+        f'spec.flavors[0].fallbackAfter: "soon": {DURATION}',
+        f'spec.flavors[0].fallbackAfter: Invalid value: "soon": {DURATION}',
+    ),
+    Faulty(
+        "a wait before falling back to nothing",
+        cluster_queue(flavors=[quotas("on-demand"), {**quotas(), "fallbackAfter": "10m"}]),
+        f'spec.flavors[1].fallbackAfter: "10m": {BEHIND}',
+        f"spec.flavors: Invalid value: fallbackAfter {BEHIND}",
+    ),
     Faulty(
         "a window that overrides nothing",
         _queue(flavors=[]),

@@ -114,6 +114,16 @@ class Team:
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         return _json(await self.client.post(self.pods_path, body, params=params))
 
+    async def job(self, name: str, cpu: str = "1", *, queue: str = "main", **spec: Any) -> Json:
+        """Create a Job of one pod whose pods name the queue; `spec` is laid over its spec."""
+        containers = [{"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}]
+        template = {
+            "metadata": {"labels": {QUEUE_NAME: queue}},
+            "spec": {"restartPolicy": "Never", "containers": containers},
+        }
+        body = {"metadata": {"name": name}, "spec": {"template": template, **spec}}
+        return _json(await self.client.post(f"/apis/batch/v1/namespaces/{self.namespace}/jobs", body))
+
     async def pods(self, count: int, cpu: str = "1", prefix: str = "pod", **options: Any) -> list[str]:
         """Create many pods at once; return their names."""
         names = [f"{prefix}-{number}" for number in range(count)]

@@ -25,6 +25,9 @@ class EmptyWorld:
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return False
 
+    def has_priority_class(self, name: str) -> bool:
+        return False
+
     def pod_policies(self, namespace: str) -> Sequence[Policy]:
         return ()
 

@@ -15,6 +15,7 @@ from controller.api.parse import (
     parse_pod_scheduling_policy,
     parse_resource_flavor,
     parse_scheduling_policy,
+    parse_workload_priority_class,
 )
 from tests.support.api_objects import Json, a_window, cluster_queue, local_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import Faulty
@@ -28,6 +29,7 @@ PARSERS = {
     "PodSchedulingPolicy": parse_pod_scheduling_policy,
     "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
     "SchedulingPolicy": parse_scheduling_policy,
+    "WorkloadPriorityClass": parse_workload_priority_class,
 }
 
 
@@ -50,7 +52,7 @@ def test_the_text_of_an_error_names_the_object_in_every_line() -> None:
 
     assert str(caught.value) == (
         'clusterqueues.penstock.dev/team-a: spec.flavors[0].resources[1].nominalQuota: "-3": must not be negative\n'
-        "clusterqueues.penstock.dev/team-a: spec.stopPolicy: \"Never\": must be 'None' or 'Hold'"
+        "clusterqueues.penstock.dev/team-a: spec.stopPolicy: \"Never\": must be 'None', 'Hold' or 'HoldAndDrain'"
     )
 
 

@@ -241,7 +241,7 @@ def test_a_restart_sees_the_same_sums_whatever_the_order_of_lists() -> None:
     pods = [a_pod(f"q{n}", a_shape(cpu=str(n + 1)), created=n) for n in range(6)]
     first = a_cache(*pods, a_foreign_pod(node="node-1"), nodes=[a_node("node-1"), a_node("node-2")])
     for admit in decided(first).admits:
-        pod = first.pods[admit.workload.uid]
+        pod = first.pods[admit.uid]
         stamps = {"cluster_queue": admit.cluster_queue, "flavor": admit.flavor, "pinned": admit.node}
         first.put_pod(replace(pod, gates=(), resource_version="5", **stamps))  # type: ignore[arg-type]
         first.settle(pod.uid)
@@ -305,6 +305,19 @@ def test_freed_room_of_the_second_flavor_opens_a_class_that_the_first_has_no_quo
     assert waiting(decided(cache)) == {"main/1000": "NoCapacity"}
     cache.drop_pod("taken")
     assert admitted(decided(cache)) == {"a": ("steady", "node-1")}
+
+
+def test_quota_that_a_look_at_freed_room_found_short_opens_the_class_when_it_comes_free() -> None:
+    cache = a_cache(
+        a_pod("big", a_shape(cpu="3")),
+        nodes=[a_node("node-1", cpu="1", pods=9), a_node("node-2", labels={"pool": "nobody's"}, cpu="9", pods=9)],
+    )
+    assert waiting(decided(cache)) == {"main/3000": "NeverFits"}
+    cache.put_pod(a_released_pod("other", a_shape(cpu="6"), node="node-2"))
+    cache.put_node(a_node("node-1", cpu="4", pods=9))
+    assert waiting(decided(cache)) == {"main/3000": "QuotaExceeded"}
+    cache.drop_pod("other")
+    assert admitted(decided(cache)) == {"big": ("spot", "node-1")}
 
 
 def test_a_freed_static_flavor_opens_every_queue_that_uses_it() -> None:

@@ -24,6 +24,7 @@ from controller.cache.written import (
     read_pod_policy,
     read_scheduling_policy,
 )
+from controller.core.keys import HELD
 from controller.core.labels import LabelSelector
 from controller.core.pod_policies import Mode
 from controller.core.taints import Toleration
@@ -152,6 +153,19 @@ def test_a_local_queue_is_taken_in_as_the_decision_reads_it() -> None:
     kept = Kept()
     kept.doors.upsert(read_local_queue(Raw(raw(api_objects.local_queue(stopPolicy="Hold")))))
     assert kept.cache.local_queues == {("default", "main"): a_local_queue(stop=HOLD)}
+
+
+def test_who_stopped_a_queue_is_known_while_it_is_stopped_and_when_just_that_changes() -> None:
+    kept = Kept()
+    for held, stop, note in (("jane", "Hold", "jane"), ("jane: audit", "Hold", "jane: audit"), ("jane", "None", "")):
+        for written in (api_objects.local_queue(stopPolicy=stop), api_objects.cluster_queue(stopPolicy=stop)):
+            written["metadata"] |= {"generation": 1 + (stop == "None"), "annotations": {HELD: held}}
+            if written["kind"] == "LocalQueue":
+                kept.doors.upsert(read_local_queue(Raw(raw(written))))
+            else:
+                kept.queues.upsert(read_cluster_queue(Raw(raw(written))))
+        assert kept.cache.local_queues["default", "main"].stop_note == note
+        assert kept.cache.cluster_queues["team-a"].stop_note == note
 
 
 def test_a_faulty_object_is_kept_with_its_fault_and_put_right_later() -> None:

@@ -39,7 +39,7 @@ def test_a_workload_of_another_class_moves_and_leaves_no_empty_run() -> None:
     backlog = Backlog()
     backlog.put(a_workload(a_pod("a")))
     assert backlog.put(a_workload(a_pod("a", BIG)))
-    assert [kind.shape for kind in backlog.runs] == [BIG]
+    assert [kind.pod_sets[0].shape for kind in backlog.runs] == [BIG]
     assert (len(backlog), backlog.count(MAIN)) == (1, 1)
 
 

@@ -128,6 +128,12 @@ def test_nothing_waiting_is_decided_completely_even_with_no_room() -> None:
         (a_pod(), {"locals_": [a_local_queue(stop=HOLD)]}, "QueueStopped", "LocalQueue main has stopPolicy Hold"),
         (
             a_pod(),
+            {"queues": [a_cluster_queue(stop=HOLD, stop_note="jane:\nthe file server moves")]},
+            "QueueStopped",
+            "ClusterQueue team-a has stopPolicy Hold (jane: the file server moves)",
+        ),
+        (
+            a_pod(),
             {"queues": [a_cluster_queue(stop=HOLD)]},
             "QueueStopped",
             "ClusterQueue team-a has stopPolicy Hold",

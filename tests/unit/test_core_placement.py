@@ -86,7 +86,7 @@ def test_pods_are_counted_only_where_a_quota_names_them() -> None:
     queue = a_cluster_queue("team-a", a_quota(cpu="8", pods=1))
     plan = decide(a_snapshot(a_pod("a"), a_pod("b"), queues=[queue]), limit=UNLIMITED)
     assert list(admitted(plan)) == ["a"]
-    assert [describe(wait) for wait in plan.waits.values()] == ["flavor spot: needs 1 pods, 0 of its quota is free"]
+    assert [describe(wait, 0) for wait in plan.waits.values()] == ["flavor spot: needs 1 pods, 0 of its quota is free"]
 
 
 @pytest.mark.parametrize(
@@ -193,19 +193,21 @@ def test_pods_are_counted_only_where_a_quota_names_them() -> None:
 )
 def test_each_wait_names_its_reason_and_its_arithmetic(world: dict[str, Any], reason: Reason, sentence: str) -> None:
     wait = the_wait(**world)
-    assert (wait.reason, describe(wait)) == (reason, sentence)
+    assert (wait.reason, describe(wait, 0)) == (reason, sentence)
 
 
 def test_memory_is_told_in_binary_units() -> None:
     queue = a_cluster_queue("team-a", a_quota(memory="1Gi"))
     wait = the_wait(shape=a_shape(memory="512Mi"), queues=[queue], usage={("team-a", "spot", "memory"): 3 * 2**28})
-    assert describe(wait) == "flavor spot: needs 512Mi memory, 256Mi of its quota is free"
+    assert describe(wait, 0) == "flavor spot: needs 512Mi memory, 256Mi of its quota is free"
 
 
 def test_a_wait_without_arithmetic_is_told_as_it_is() -> None:
-    assert describe(Wait(Reason.QUEUE_STOPPED, "held")) == "held"
+    assert describe(Wait(Reason.QUEUE_STOPPED, "held"), 0) == "held"
     blocker = Blocker("spot", Reason.NO_CAPACITY, "cpu", 1000, 0)
-    assert describe(Wait(Reason.NO_CAPACITY, "", (blocker,))) == "flavor spot: needs 1 cpu, 0 of its capacity is free"
+    assert (
+        describe(Wait(Reason.NO_CAPACITY, "", (blocker,)), 0) == "flavor spot: needs 1 cpu, 0 of its capacity is free"
+    )
 
 
 def test_a_static_flavor_gives_from_its_sum_and_plans_no_node() -> None:
@@ -213,7 +215,7 @@ def test_a_static_flavor_gives_from_its_sum_and_plans_no_node() -> None:
     flavors = [a_static_flavor(cpu="2")]
     plan = decide(a_snapshot(*pods, queues=[LICENCE], flavors=flavors, nodes=[]), limit=UNLIMITED)
     assert admitted(plan) == {"a": ("licence", None), "b": ("licence", None)}
-    assert [describe(wait) for wait in plan.waits.values()] == [
+    assert [describe(wait, 0) for wait in plan.waits.values()] == [
         "flavor licence: needs 1 cpu, 0 of its capacity is free"
     ]
 
@@ -255,7 +257,7 @@ def test_a_static_sum_is_shared_by_all_queues() -> None:
 def test_a_static_flavor_says_what_can_never_fit(shape: Any, capacity: dict[str, str], sentence: str) -> None:
     flavor = a_static_flavor(labels={"pool": "steady"}, **capacity)
     wait = the_wait(shape=shape, queues=[LICENCE], flavors=[flavor])
-    assert (wait.reason, describe(wait)) == (Reason.NEVER_FITS, sentence)
+    assert (wait.reason, describe(wait, 0)) == (Reason.NEVER_FITS, sentence)
 
 
 def test_one_term_that_can_hold_is_enough_for_a_static_flavor() -> None:

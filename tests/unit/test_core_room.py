@@ -97,9 +97,26 @@ def test_what_was_blocked_on_freed_nodes_may_still_find_room_elsewhere() -> None
 def test_filling_a_thousand_nodes_looks_at_each_node_once_an_admission_and_once_when_it_is_full() -> None:
     ledger, shape, admitted = a_ledger(many_nodes()), a_shape(), 0
     while (node := ledger.find_node(SPOT, shape, only_freed=False)) is not None:
-        ledger.spend("team-a", SPOT, shape, node)
+        ledger.spend("team-a", SPOT, shape.requests, node)
         admitted += 1
     assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 5 * MANY)
+
+
+def test_a_gang_fills_the_fullest_nodes_first_and_looks_at_no_more_than_it_needs() -> None:
+    nodes = [a_node("a", cpu="8"), a_node("b", cpu="4"), a_node("c", cpu="2"), a_node("d", cpu="1")]
+    ledger = a_ledger(nodes)
+    assert ledger.find_nodes(SPOT, a_shape(cpu="2"), 4) == ["c", "b", "b", "a"]
+    assert ledger.nodes_looked_at == 3
+    assert ledger.find_nodes(SPOT, a_shape(cpu="2"), 9) == ["c", "b", "b", "a", "a", "a", "a"]
+
+
+def test_what_was_only_tried_is_given_back() -> None:
+    ledger, shape = a_ledger([a_node("a", cpu="4")]), a_shape(cpu="4")
+    ledger.spend("team-a", SPOT, shape.requests, "a")
+    assert ledger.find_nodes(SPOT, shape, 1) == []
+    ledger.give_back("team-a", SPOT, shape.requests, "a")
+    assert ledger.find_nodes(SPOT, shape, 1) == ["a"]
+    assert ledger.usage.sums == {}
 
 
 def test_a_pod_that_asks_for_nothing_finds_no_node() -> None:

@@ -12,6 +12,7 @@ from controller.core.reasons import Reason
 from controller.core.user_limits import UserUsage
 from controller.core.users import POD_MAKERS, noted_on_template, noted_user
 from controller.core.wording import describe
+from controller.core.workloads import PodSet, WorkloadClass
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -58,9 +59,19 @@ def test_one_decision_gives_no_user_more_than_their_share() -> None:
     snapshot = a_snapshot(*pods, queues=[LIMITED])
     plan = decide(snapshot, limit=UNLIMITED)
     assert sorted(admitted(plan)) == ["ann-0", "ann-1", "bob-0", "bob-1"]
-    assert {describe(wait) for wait in plan.waits.values()} == {
+    assert {describe(wait, since=0.0) for wait in plan.waits.values()} == {
         f"needs 1 cpu, 0 of what team-a gives each user is free for user {user}" for user in ("ann", "bob")
     }
+
+
+def test_of_a_gang_each_users_pods_count_for_that_user() -> None:
+    sets = [PodSet(replace(a_shape(cpu=cpu), user=user), 2) for user, cpu in (("ann", "1"), ("bob", "500m"))]
+    usage = UserUsage(QuotaTree({"team-a": LIMITED}))
+    assert usage.first_blocker("team-a", WorkloadClass(("default", "main"), tuple(sets))) is None
+    more = (*sets, PodSet(replace(TWO, user="bob")))
+    found = usage.first_blocker("team-a", WorkloadClass(("default", "main"), more))
+    assert found is not None
+    assert (found.user, found.reason, found.need) == ("bob", Reason.NEVER_FITS, 3000)
 
 
 def test_an_end_of_their_own_pod_opens_for_a_user_and_another_users_does_not() -> None:
@@ -78,9 +89,9 @@ def test_users_are_told_apart_only_where_some_queue_limits_them() -> None:
     cache = a_cache(*pods, queues=[OPEN])
     assert len(cache.snapshot().runs) == 1
     cache.set_cluster_queue("team-a", LIMITED)
-    assert {kind.shape.user for kind in cache.snapshot().runs} == {"ann", "bob"}
+    assert {kind.pod_sets[0].shape.user for kind in cache.snapshot().runs} == {"ann", "bob"}
     cache.set_cluster_queue("team-a", OPEN)
-    assert [kind.shape for kind in cache.snapshot().runs] == [TWO]
+    assert [kind.pod_sets[0].shape for kind in cache.snapshot().runs] == [TWO]
 
 
 def test_a_limit_that_comes_later_counts_what_runs() -> None:
@@ -96,7 +107,7 @@ def test_those_whose_user_nobody_knows_share_one_limit() -> None:
     cache = a_cache(a_pod("a", TWO), a_pod("b", TWO), queues=[LIMITED])
     plan = decided(cache)
     assert len(plan.admits) == 1
-    assert [describe(wait) for wait in plan.waits.values()] == [
+    assert [describe(wait, since=0.0) for wait in plan.waits.values()] == [
         "needs 2 cpu, 0 of what team-a gives each user is free for all whose user is not known"
     ]
 

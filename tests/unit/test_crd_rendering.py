@@ -116,4 +116,5 @@ def test_the_kinds_have_names_of_their_own() -> None:
         "localqueues.penstock.dev": ["plq"],
         "resourceflavors.penstock.dev": ["prf"],
         "schedulingpolicies.penstock.dev": ["schedpol"],
+        "workloadpriorityclasses.penstock.dev": ["pwpc"],
     }

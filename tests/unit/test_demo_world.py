@@ -84,7 +84,7 @@ def test_the_path_of_everything_that_is_applied_is_known() -> None:
         "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles/penstock-webhook",
         "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/penstock-webhook",
         "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
-        "schedulingpolicies.penstock.dev",
+        "workloadpriorityclasses.penstock.dev",
         "LocalQueue": "/apis/penstock.dev/v1alpha1/namespaces/demo-abc-team-b/localqueues/main",
         "Namespace": "/api/v1/namespaces/demo-abc-team-b",
         "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses/demo-abc-demo-urgent",

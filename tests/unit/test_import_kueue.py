@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from controller.cli.main import root
-from tests.support.api_objects import Json, cluster_queue, local_queue, resource_flavor
+from tests.support.api_objects import Json, cluster_queue, local_queue, priority_class, resource_flavor
 from tests.support.kueue_objects import (
     V1,
     V2,
@@ -169,6 +169,13 @@ def test_local_queues_and_flavors_become_ours() -> None:
     assert ours["ResourceFlavor/spot"] == resource_flavor(nodeLabels={"pool": "spot"}, tolerations=[kept])
 
 
+def test_workload_priority_classes_become_ours() -> None:
+    high = {**kueue_object("WorkloadPriorityClass", "high"), "value": 100, "description": "what customers wait for"}
+    ours = converted(high, {**kueue_object("WorkloadPriorityClass", "idle", version=V1), "value": -1})
+    assert ours["WorkloadPriorityClass/high"] == priority_class(value=100, description="what customers wait for")
+    assert ours["WorkloadPriorityClass/idle"] == priority_class("idle", value=-1)
+
+
 def test_static_capacity_is_what_all_queues_own_of_a_flavor_together() -> None:
     queues = (
         kueue_queue("a", kueue_group(("spot", [kueue_quota("cpu", "1500m"), kueue_quota("memory", "1Gi")]))),
@@ -188,7 +195,8 @@ def test_static_capacity_of_more_than_there_are_numbers_for_is_the_largest() -> 
 
 def test_the_help_has_an_example() -> None:
     shown = CliRunner().invoke(root, ["import", "kueue", "--help"]).output
-    assert "penstock import kueue -f queues.yaml -f flavors.yaml -f doors.yaml | kubectl apply -f -" in shown
+    files = "-f queues.yaml -f flavors.yaml -f doors.yaml -f priorities.yaml"
+    assert f"penstock import kueue {files} | kubectl apply -f -" in shown
 
 
 def test_a_list_and_several_files_are_one_world(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def a_queue(**spec: Any) -> Json:
             a_queue(flavorFungibility={"preference": "PreemptionOverBorrowing"}),
             "spec.flavorFungibility.preference: it chooses between flavors by preemption",
         ),
-        (a_queue(stopPolicy="HoldAndDrain"), "spec.stopPolicy: becomes Hold: what runs goes on"),
+        (a_queue(stopPolicy="HoldAndDrain"), "spec.stopPolicy: drains only pods whose owner makes them anew"),
         (a_queue(fairSharing={"weight": 2}), "spec.fairSharing.weight: there is no fair sharing yet"),
         (
             a_queue(admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
@@ -73,7 +73,7 @@ def a_queue(**spec: Any) -> Json:
         (kueue_cohort("a", fairSharing={"weight": "0"}), "spec.fairSharing.weight: there is no fair sharing yet"),
         (
             kueue_object("LocalQueue", "m", {"clusterQueue": "a", "stopPolicy": "HoldAndDrain"}, namespace="n"),
-            "LocalQueue n/m: spec.stopPolicy: becomes Hold",
+            "LocalQueue n/m: spec.stopPolicy: drains only",
         ),
         (
             kueue_object("LocalQueue", "m", {"clusterQueue": "a", "fairSharing": {"weight": 3}}, namespace="n"),
@@ -94,8 +94,8 @@ def a_queue(**spec: Any) -> Json:
         ),
         (
             {**kueue_object("WorkloadPriorityClass", "high", version=V1), "value": 100},
-            "WorkloadPriorityClass high: value: has no counterpart yet: pods are ordered by their PriorityClass; make "
-            "one with value: 100 and preemptionPolicy: Never",
+            "WorkloadPriorityClass high: value: pods name the class by the label penstock.dev/priority-class, instead "
+            "of kueue.x-k8s.io/priority-class",
         ),
         (kueue_object("Workload", "w", {}), "Workload w: kind: is left out: there is no object beside the pod"),
         (kueue_object("Topology", "t", {}), "Topology t: kind: is left out: there are no topologies here"),

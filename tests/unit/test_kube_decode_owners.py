@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from controller.core.keys import HELD, ON_TOP
 from controller.core.owners import Job, Owner
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_owners import decode_job
@@ -36,6 +37,11 @@ def test_a_job_is_read_with_what_it_says() -> None:
     assert (found.succeeded, found.failed, found.width, found.key) == (3, 1, 3, "default/train")
 
 
+def test_what_a_job_has_not_counted_in_yet_has_failed_too() -> None:
+    assert job(status={"failed": 1, "uncountedTerminatedPods": {"failed": ["a", "b"], "succeeded": ["c"]}}).failed == 3
+    assert job({"backoffLimitPerIndex": 1, "backoffLimit": 2**31 - 1}).is_limited_per_index
+
+
 @pytest.mark.parametrize(
     ("spec", "succeeded", "width"),
     [
@@ -47,6 +53,18 @@ def test_a_job_is_read_with_what_it_says() -> None:
 )
 def test_a_job_is_as_wide_as_its_controller_keeps_it(spec: Json, succeeded: int, width: int) -> None:
     assert job(spec, {"succeeded": succeeded}).width == width
+
+
+@pytest.mark.parametrize(
+    ("annotations", "held", "is_on_top"),
+    [(None, None, False), ({"a": "b"}, None, False), ({HELD: ""}, "", False), ({HELD: "jo", ON_TOP: "jo"}, "jo", True)],
+)
+def test_what_people_did_by_hand_is_read_of_jobs_and_of_pods(
+    annotations: Json | None, held: str | None, is_on_top: bool
+) -> None:
+    meta = {"uid": "u", "namespace": "default", "name": "n", "annotations": annotations}
+    job, pod = decode_job(orjson.dumps({"metadata": meta})), PodDecoder()(orjson.dumps({"metadata": meta}))
+    assert (job.held, job.is_on_top) == (pod.held, pod.is_on_top) == (held, is_on_top)
 
 
 DISRUPTED = [{"type": "DisruptionTarget", "status": "True"}]

@@ -68,6 +68,7 @@ async def test_one_namespace_is_read_by_name_and_cluster_wide_kinds_whole() -> N
         "/apis/penstock.dev/v1alpha1/schedulingpolicies",
         "/apis/node.k8s.io/v1/runtimeclasses",
         "/apis/scheduling.k8s.io/v1/priorityclasses",
+        "/apis/penstock.dev/v1alpha1/workloadpriorityclasses",
     ]
     assert notes == ()
     assert [one.key for one in found.policies] == ["batch", "team-a/own"]
@@ -117,12 +118,16 @@ async def test_a_missing_right_is_one_line_with_verb_and_resource(
 
 
 async def test_what_matters_little_may_be_unreadable_with_a_note() -> None:
-    cluster = Cluster(namespaces=orjson.dumps(a_namespace("a")), priorityclasses=NO, runtimeclasses=NO)
+    cluster = Cluster(
+        namespaces=orjson.dumps(a_namespace("a")), priorityclasses=NO, runtimeclasses=NO, workloadpriorityclasses=NO
+    )
     found, notes = await surroundings_in(cluster.as_client, Settings(), "a")
     assert notes == (
         "no right to list runtimeclasses.node.k8s.io: what the RuntimeClass of a pod demands is left out",
         "no right to list priorityclasses.scheduling.k8s.io: spec.priority is left out",
+        "no right to list workloadpriorityclasses.penstock.dev: nobody is warned of one that does not exist",
     )
+    assert found.world.has_priority_class("any")
     assert found.priorities.fields({}) is None
     with pytest.raises(
         NoAnswer, match=r"no right to list runtimeclasses\.node\.k8s\.io in the whole cluster: ask for the "
@@ -164,6 +169,7 @@ def test_a_kind_knows_its_name_in_rights() -> None:
         "clusterrolebindings.rbac.authorization.k8s.io",
         "runtimeclasses.node.k8s.io",
         "priorityclasses.scheduling.k8s.io",
+        "workloadpriorityclasses.penstock.dev",
     ]
 
 

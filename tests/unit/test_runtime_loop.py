@@ -5,14 +5,15 @@ import asyncio
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decisions import Admit, Plan
+from controller.core.decisions import Admit, Evict, Plan
 from controller.core.effective import Override, Variation, WrittenQuota
 from controller.core.pods import Pod
+from controller.core.queues import StopPolicy
 from controller.core.snapshot import Snapshot
 from controller.runtime import loop
 from controller.runtime.loop import DecisionLoop
 from controller.telemetry.metrics import ControllerMetrics
-from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_quota
+from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_quota, a_released_pod
 from tests.support.eventually import eventually
 from tests.support.fake_time import turns
 from tests.support.zones import a_window, utc
@@ -29,12 +30,22 @@ class Hands:
         return self.left
 
     def submit(self, admit: Admit) -> None:
-        self.taken.append(admit.workload.uid)
+        self.taken.append(admit.uid)
         self.left -= 1
 
 
+class Broom:
+    """An evictor that writes down what it is given."""
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+
+    def submit(self, evict: Evict) -> None:
+        self.taken.append(evict.pod.uid)
+
+
 def a_loop(cache: ClusterCache, hands: Hands) -> DecisionLoop:
-    return DecisionLoop(cache, hands, ControllerMetrics())
+    return DecisionLoop(cache, hands, Broom(), ControllerMetrics())
 
 
 async def run(made: DecisionLoop, *, count: int = 20) -> None:
@@ -50,6 +61,13 @@ def test_one_step_hands_over_what_is_admitted_first_in_order_first() -> None:
     a_loop(cache, hands).step()
     assert hands.taken == ["a", "b"]
     assert cache.assumed("a") is not None
+
+
+def test_evictions_are_handed_over_too() -> None:
+    queue = a_cluster_queue(stop=StopPolicy.HOLD_AND_DRAIN, allow_bare_pods=True)
+    broom = Broom()
+    DecisionLoop(a_cache(a_released_pod("a"), queues=[queue]), Hands(), broom, ControllerMetrics()).step()
+    assert broom.taken == ["a"]
 
 
 def test_without_room_nothing_is_decided_and_nothing_assumed() -> None:

@@ -229,7 +229,7 @@ async def test_at_most_20_are_written_a_second(time: FakeTime) -> None:
 
 def a_release(name: str = "a", node: str | None = "node-1") -> Released:
     pod = a_pod(name, created=1_772_351_000.0)
-    return Released(pod, Admit(a_workload(pod), "team-a", "spot", node))
+    return Released(pod, Admit(pod.uid, a_workload(pod), "team-a", "spot", node))
 
 
 async def publish(client: FakeClient, *releases: Released) -> ControllerMetrics:

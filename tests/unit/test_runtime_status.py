@@ -9,10 +9,10 @@ from controller.core.directives import Directives
 from controller.core.labels import LabelSelector
 from controller.core.pod_policies import Mode, Policy, Target
 from controller.kube.errors import Forbidden, NotFound
+from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (
     flavor_status,
-    local_queue_status,
     policy_status,
     scheduling_policy_status,
 )
@@ -299,17 +299,19 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
         cluster_queues={("", "team-a"): an_entry()},
         local_queues={MAIN: an_entry(MAIN)},
         flavors={("", "spot"): an_entry(("", "spot"))},
+        priority_classes={("", "c"): an_entry(("", "c"))},
         policies={MAIN: an_entry(MAIN)},
         cluster_policies={("", "p"): an_entry(("", "p"))},
         scheduling_policies={("", "s"): an_entry(("", "s"))},
     )
-    answers = (b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}", b"{}", b"{}", b"{}")
+    answers = (b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}", b"{}", b"{}", b"{}", b"{}")
     lane = Lane(written, FakeClient().will("PATCH", *answers))
     base = "/apis/penstock.dev/v1alpha1"
     assert await lane.round(NOW) == [
         f"{base}/clusterqueues/team-a/status",
         f"{base}/namespaces/default/localqueues/main/status",
         f"{base}/resourceflavors/spot/status",
+        f"{base}/workloadpriorityclasses/c/status",
         f"{base}/clusterpodschedulingpolicies/p/status",
         f"{base}/namespaces/default/podschedulingpolicies/main/status",
         f"{base}/schedulingpolicies/s/status",
@@ -317,7 +319,7 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
     assert await lane.round(NOW + 1) == []
     for entries in (
         *(written.local_queues, written.flavors, written.policies, written.cluster_policies),
-        written.scheduling_policies,
+        *(written.scheduling_policies, written.priority_classes),
     ):
         entries.clear()
     assert await lane.round(NOW + 2) == [f"{base}/clusterqueues/team-a/status"]

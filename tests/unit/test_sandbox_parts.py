@@ -110,6 +110,7 @@ def test_the_stages_are_yaml_and_each_is_known() -> None:
         "node-heartbeat",
         "pod-ready",
         "pod-complete",
+        "pod-terminate",
         "pod-delete",
     }
 

@@ -9,8 +9,12 @@ import pytest
 
 from controller.core.keys import (
     DEFAULT_QUEUE,
+    GANG,
     GATE,
+    POD_GROUP,
+    POD_GROUP_SIZE,
     POLICIES,
+    PRIORITY_CLASS,
     QUEUE_NAME,
     STAMPED_ANNOTATIONS,
     STAMPED_LABELS,
@@ -42,6 +46,9 @@ class AWorld(EmptyWorld):
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return (namespace, name) == ("default", "main")
+
+    def has_priority_class(self, name: str) -> bool:
+        return name == "high"
 
 
 PLAIN = AWorld()
@@ -105,6 +112,39 @@ def test_a_pod_without_a_queue_gets_the_namespaces_default(metadata: Json) -> No
 
 def test_a_queue_that_is_named_wins_over_the_default() -> None:
     assert after(a_new_pod("own"), DEFAULTING)["metadata"]["labels"] == {QUEUE_NAME: "own"}
+
+
+@pytest.mark.parametrize("name", ["high", "hihg"])
+def test_a_misspelt_workload_priority_class_is_warned_of(name: str) -> None:
+    answer = mutate(a_request(a_new_pod(metadata={"labels": {QUEUE_NAME: "main", PRIORITY_CLASS: name}})), PLAIN)
+    told = (
+        "WorkloadPriorityClass 'hihg' does not exist: the pod stays queued until it does, or its label is corrected "
+        "(PriorityClassNotFound)",
+    )
+    assert answer.warnings == (() if name == "high" else told)
+
+
+def test_a_group_without_a_size_is_warned_of() -> None:
+    in_group = {"labels": {QUEUE_NAME: "main", POD_GROUP: "train"}}
+    assert mutate(a_request(a_new_pod(metadata=in_group)), PLAIN).warnings == (
+        f"the label {POD_GROUP} needs the annotation {POD_GROUP_SIZE}: how many pods the group has "
+        "(the pod stays queued until then: GangInvalid)",
+    )
+    sized = {**in_group, "annotations": {POD_GROUP_SIZE: "2"}}
+    assert mutate(a_request(a_new_pod(metadata=sized)), PLAIN).warnings == ()
+
+
+def test_a_gang_of_a_job_is_warned_of_where_there_is_no_job() -> None:
+    def warned(**metadata: object) -> bool:
+        ours = {"labels": {QUEUE_NAME: "main"}, "annotations": {GANG: "true"}, **metadata}
+        return bool(mutate(a_request(a_new_pod(metadata=ours)), PLAIN).warnings)
+
+    job = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j", "controller": True}
+    assert [warned(), warned(ownerReferences=[job]), warned(ownerReferences=[{**job, "kind": "ReplicaSet"}])] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_a_misspelt_queue_still_gates_and_warns() -> None:

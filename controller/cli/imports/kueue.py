@@ -44,7 +44,7 @@ _PARTIAL = "nothing is written; change the objects, or accept this by --partial"
 )
 @click.option("--partial", is_flag=True, help="Write what can be converted, though pods are then admitted otherwise.")
 def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool) -> None:
-    """Convert Kueue's ClusterQueues, Cohorts, LocalQueues and ResourceFlavors to ours, on stdout.
+    """Convert Kueue's queues, cohorts, flavors and WorkloadPriorityClasses to ours, on stdout.
 
     v1beta1 and v1beta2 are read. What differs is told on stderr, one line each. Nothing is written when an object is
     faulty, or when something was left out that changes which pods are admitted.
@@ -54,7 +54,8 @@ def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool) -> None:
       kubectl get clusterqueues.kueue.x-k8s.io,cohorts.kueue.x-k8s.io -o yaml > queues.yaml
       kubectl get resourceflavors.kueue.x-k8s.io -o yaml > flavors.yaml
       kubectl get localqueues.kueue.x-k8s.io -A -o yaml > doors.yaml
-      penstock import kueue -f queues.yaml -f flavors.yaml -f doors.yaml | kubectl apply -f -
+      kubectl get workloadpriorityclasses.kueue.x-k8s.io -o yaml > priorities.yaml
+      penstock import kueue -f queues.yaml -f flavors.yaml -f doors.yaml -f priorities.yaml | kubectl apply -f -
     """
     report = Report()
     try:

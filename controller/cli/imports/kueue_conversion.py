@@ -9,7 +9,13 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
+from controller.api.parse import (
+    InvalidObject,
+    parse_cluster_queue,
+    parse_local_queue,
+    parse_resource_flavor,
+    parse_workload_priority_class,
+)
 from controller.cli.imports.documents import ConversionError, kept_metadata
 from controller.cli.imports.kueue_differences import tell
 from controller.cli.imports.kueue_documents import UNCONVERTED, Found
@@ -25,11 +31,12 @@ _PARSERS = {
     "ClusterQueue": parse_cluster_queue,
     "LocalQueue": parse_local_queue,
     "ResourceFlavor": parse_resource_flavor,
+    "WorkloadPriorityClass": parse_workload_priority_class,
 }
 
 
 def convert(found: Sequence[Found], capacity: Capacity, report: Report) -> list[Document]:
-    """Return our objects: flavors, queues from the roots down, then local queues. Raises ConversionError."""
+    """Return our objects: priorities, flavors, queues from the roots down, local queues. Raises ConversionError."""
     _refuse_twice(found)
     kinds: defaultdict[str, list[Found]] = defaultdict(list)
     for one in found:
@@ -48,10 +55,12 @@ def convert(found: Sequence[Found], capacity: Capacity, report: Report) -> list[
         _document("ResourceFlavor", one, flavor_spec(one, capacity, sums.get(one.metadata.name, {}), report), faults)
         for one in used
     ]
+    kind = "WorkloadPriorityClass"
+    priorities = [_document(kind, one, _priority_spec(one), faults) for one in kinds[kind]]
     doors = [_document("LocalQueue", one, _door_spec(one), faults) for one in kinds["LocalQueue"]]
     if faults:
         raise ConversionError("\n".join(faults))
-    return [*flavors, *queues, *doors]
+    return [*priorities, *flavors, *queues, *doors]
 
 
 def _refuse_twice(found: Iterable[Found]) -> None:
@@ -112,12 +121,17 @@ def _queue_spec(found: Found) -> Document:
     return {**spec, **_stop(found)}
 
 
+def _priority_spec(found: Found) -> Document:
+    described = {"description": found.spec.description} if found.spec.description else {}
+    return {"value": found.spec.value, **described}
+
+
 def _door_spec(found: Found) -> Document:
     return {"clusterQueue": found.spec.cluster_queue, **_stop(found)}
 
 
 def _stop(found: Found) -> Document:
-    return {} if found.spec.stop_policy == "None" else {"stopPolicy": "Hold"}
+    return {} if found.spec.stop_policy == "None" else {"stopPolicy": found.spec.stop_policy}
 
 
 def _implicit(name: str) -> Document:

@@ -20,6 +20,10 @@ _FAIR_SHARING = (
 )
 _BELONGS_TO_PREEMPTION = "it chooses between flavors by preemption, which there is not yet"
 
+_DRAIN = (
+    "drains only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"
+)
+
 
 def tell(found: Found, report: Report) -> None:
     """Report every such field of the object that is not at its default."""
@@ -28,8 +32,8 @@ def tell(found: Found, report: Report) -> None:
         report.warn(
             found,
             "value",
-            "has no counterpart yet: pods are ordered by their PriorityClass; make one with "
-            f"value: {spec.value} and preemptionPolicy: Never, and name it in the pods",
+            "pods name the class by the label penstock.dev/priority-class, instead of kueue.x-k8s.io/priority-class; "
+            "a value that changes moves those that wait, which it did not there",
         )
         return
     if found.kind in ("ClusterQueue", "Cohort"):
@@ -37,7 +41,7 @@ def tell(found: Found, report: Report) -> None:
     if found.kind == "ClusterQueue":
         _tell_queue(found, report)
     if found.kind in ("ClusterQueue", "LocalQueue") and spec.stop_policy == "HoldAndDrain":
-        report.warn(found, "spec.stopPolicy", "becomes Hold: what runs goes on; delete the pods that are to go")
+        report.warn(found, "spec.stopPolicy", _DRAIN)
     if found.kind != "ResourceFlavor" and _has_weight(spec.fair_sharing):
         report.warn(found, "spec.fairSharing.weight", _FAIR_SHARING)
     if found.kind == "LocalQueue" and found.metadata.name == "default":

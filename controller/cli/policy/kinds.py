@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from msgspec import Raw
 
-from controller.api.parse import InvalidObject, parse_local_queue
+from controller.api.parse import InvalidObject, parse_local_queue, parse_workload_priority_class
 from controller.cache.access import binding_sink, role_sink
 from controller.cache.pod_policies import read_cluster_policy, read_policy
 from controller.cache.scheduling_policies import read_scheduling_policy
@@ -80,6 +80,14 @@ def _faults_of_local_queue(document: Object) -> Sequence[str]:
     return ()
 
 
+def _faults_of_workload_priority_class(document: Object) -> Sequence[str]:
+    try:
+        parse_workload_priority_class(document)
+    except InvalidObject as error:
+        return error.faults
+    return ()
+
+
 def _none(_: Object) -> Sequence[str]:
     """Of policies, `decode` tells."""
     return ()
@@ -92,6 +100,11 @@ def _of_kubernetes(model: str) -> Callable[[Object], Sequence[str]]:
 def _without_priorities(surroundings: Surroundings) -> str:
     surroundings.priorities.are_known = False
     return "spec.priority is left out"
+
+
+def _without_workload_priorities(surroundings: Surroundings) -> str:
+    surroundings.world.priority_classes = None
+    return "nobody is warned of one that does not exist"
 
 
 def _without_access(surroundings: Surroundings) -> str:
@@ -154,6 +167,18 @@ LOCAL_QUEUES = Kind(
     decode_metadata,
     lambda s: s.world.local_queues.replace,
     _faults_of_local_queue,
+)
+WORKLOAD_PRIORITY_CLASSES = Kind(
+    OURS,
+    "WorkloadPriorityClass",
+    "workloadpriorityclasses",
+    False,
+    decode_metadata,
+    lambda s: s.take_workload_priority_classes,
+    _faults_of_workload_priority_class,
+    lambda _: True,
+    _without_workload_priorities,
+    reader=READER,
 )
 CLUSTER_POLICIES = Kind(
     OURS,
@@ -225,6 +250,7 @@ KINDS = (
     *ACCESS,
     RUNTIME_CLASSES,
     PRIORITY_CLASSES,
+    WORKLOAD_PRIORITY_CLASSES,
 )
 """Those that people miss most when they may not read them come first, and before each what it is wanted by."""
 

@@ -108,6 +108,11 @@ class Surroundings:
             for one in found
         )
 
+    def take_workload_priority_classes(self, classes: Iterable[Owned]) -> None:
+        """Take in all WorkloadPriorityClasses, of which just the names matter here."""
+        if self.world.priority_classes is not None:
+            self.world.priority_classes.replace(classes)
+
     def with_priority(self, pod: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a pod whose class a policy has changed with what the apiserver then works out anew."""
         spec = pod["spec"]

@@ -8,6 +8,9 @@ from collections import Counter
 import orjson
 import pytest
 
+from controller.core.keys import PRIORITY_CLASS
+from controller.kube import clock
+from controller.kube.clock import epoch
 from tests.integration.queueing.conftest import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, is_gated
@@ -33,6 +36,53 @@ async def test_the_higher_priority_goes_first(team: Team) -> None:
         assert is_gated(pods["low"])
     finally:
         await team.client.delete(f"{path}/{team.full('high')}")
+
+
+async def test_a_workload_priority_class_goes_before_the_pods_own_and_is_waited_for(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 1}})
+    await team.pod("running")
+    await team.until_bound("running")
+    await team.pod("ordinary")
+    high = team.full("high")
+    await team.pod("high", labels={PRIORITY_CLASS: high})
+    message = await team.until_waiting("high", "PriorityClassNotFound")
+    assert message == f"WorkloadPriorityClass {high} does not exist: create it, or correct the pod's label"
+    await team.make("workloadpriorityclasses", "WorkloadPriorityClass", high, {"value": 100})
+
+    async def counted() -> bool:
+        return bool((await team.status("workloadpriorityclasses", high)).get("pending") == 1)
+
+    await eventually(counted)
+    await team.end("running")
+    pods = await team.until_bound("high")
+    assert is_gated(pods["ordinary"])
+
+
+async def test_a_pod_that_its_job_makes_again_keeps_its_place(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 1}})
+    await team.pod("running")
+    await team.until_bound("running")
+    job = await team.job("train")
+    first = await only_pod_of(team, "train")
+    next_second = epoch(job["metadata"]["creationTimestamp"]) + 1
+    await eventually(lambda: clock.now() > next_second, message="it is still the second in which the Job was made")
+    await team.pod("later")
+    await team.delete(first)
+    second = await only_pod_of(team, "train", other_than=first)
+    await team.looked_at()
+    await team.end("running")
+    pods = await team.until_bound(second)
+    assert is_gated(pods["later"])
+
+
+async def only_pod_of(team: Team, job: str, *, other_than: str = "") -> str:
+    """Wait for the pod of a Job; return its name."""
+
+    async def made() -> str:
+        names = [name for name in await team.all() if name.startswith(f"{job}-") and name != other_than]
+        return names[0] if names else ""
+
+    return await eventually(made, message=f"Job {job} has no pod")
 
 
 async def test_strict_fifo_holds_up_what_is_behind_and_best_effort_lets_it_pass(team: Team) -> None:

@@ -1,0 +1,56 @@
+"""Evictions that were decided on: under way, or refused and not to be tried again yet. Rules ask; the lane tells."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from controller.core.decisions import Evict
+from controller.core.pods import Pod
+
+_AT_ONCE = 100
+"""Under way at the same time; one is over when the pod is seen to be terminating, or gone."""
+
+
+class Evictions:
+    """By the pods' uids."""
+
+    def __init__(self) -> None:
+        self.under_way: dict[str, Evict] = {}
+        self.refused: dict[str, str] = {}
+        """What the apiserver said to evictions that wait to be tried again."""
+        self._times: dict[str, int] = {}
+
+    def begin(self, evict: Evict) -> None:
+        """Note that this is on its way."""
+        self.under_way[evict.pod.uid] = evict
+
+    def refuse(self, uid: str, text: str) -> int:
+        """Note that an eviction was refused; return how often so far. It is not decided on again until `retry`."""
+        self.under_way.pop(uid, None)
+        self.refused[uid] = text
+        self._times[uid] = self._times.get(uid, 0) + 1
+        return self._times[uid]
+
+    def retry(self, uid: str) -> None:
+        """Let it be decided on again, if it is still wanted."""
+        self.refused.pop(uid, None)
+
+    def see(self, uid: str, pod: Pod | None) -> None:
+        """Drop a pod that is going, or gone."""
+        if pod is None or pod.is_terminating or pod.is_finished:
+            self.forget(uid)
+
+    def forget(self, uid: str) -> None:
+        """Drop an eviction that is over."""
+        for known in (self.under_way, self.refused, self._times):
+            known.pop(uid, None)
+
+    @property
+    def all(self) -> AbstractSet[str]:
+        """Pods that need not be decided on now."""
+        return self.under_way.keys() | self.refused.keys()
+
+    @property
+    def left(self) -> int:
+        """How many more may be under way."""
+        return max(0, _AT_ONCE - len(self.under_way))

@@ -1,0 +1,82 @@
+"""Which pods belong to which group, and which groups have to be put together anew before the next decision.
+
+Events only mark a group: a group of a thousand pods is put together once for all that happened to it, not a thousand
+times. The rule is `core.gangs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from math import inf
+
+from controller.core.groups import GroupKey
+from controller.core.pods import Pod
+
+
+class Gangs:
+    """Members by group, wherever they stand; and the uids of the workloads that each group is in the backlog as."""
+
+    def __init__(self) -> None:
+        self._members: dict[GroupKey, dict[str, None]] = {}
+        self._group_of: dict[str, GroupKey] = {}
+        self._waiting_as: dict[GroupKey, set[str]] = {}
+        self._changed: dict[GroupKey, None] = {}
+        self._due: list[tuple[float, str, str, bool]] = []
+
+    def take_in(self, uid: str, pod: Pod | None) -> GroupKey | None:
+        """Note where a pod belongs now, mark the groups that this concerns, and return its group."""
+        now = pod.group.key if pod is not None and pod.group is not None else None
+        former = self._group_of.get(uid)
+        if former is not None and former != now:
+            self._leave(uid, former)
+        if now is not None:
+            self._group_of[uid] = now
+            self._members.setdefault(now, {})[uid] = None
+            self._changed[now] = None
+        return now
+
+    def _leave(self, uid: str, key: GroupKey) -> None:
+        del self._group_of[uid]
+        members = self._members[key]
+        del members[uid]
+        # what waits under the pod's own uid is the pod's, wherever it belongs now
+        self._waiting_as.get(key, set()).discard(uid)
+        self._changed[key] = None
+        if not members:
+            del self._members[key]
+
+    def job_changed(self, namespace: str, uid: str) -> None:
+        """Mark the group of a Job's pods, if they are one."""
+        key = GroupKey(namespace, uid, is_job=True)
+        if key in self._members:
+            self._changed[key] = None
+
+    def pass_to(self, now: float) -> float:
+        """Mark the groups that time alone has made others; return when the next one is due."""
+        while self._due and self._due[0][0] <= now:
+            _, namespace, name, is_job = heappop(self._due)
+            key = GroupKey(namespace, name, is_job)
+            if key in self._members:
+                self._changed[key] = None
+        return self._due[0][0] if self._due else inf
+
+    def changed(self) -> Iterator[tuple[GroupKey, tuple[str, ...]]]:
+        """Take the marked groups, one by one, each with the uids of its members."""
+        while self._changed:
+            key = next(iter(self._changed))
+            del self._changed[key]
+            yield key, tuple(self._members.get(key, ()))
+
+    def wait_as(self, key: GroupKey, uids: set[str], *, again_at: float) -> set[str]:
+        """Note as what a group waits now, and when to look at it again; return what it no longer waits as."""
+        former = self._waiting_as.pop(key, set())
+        if uids:
+            self._waiting_as[key] = uids
+        if again_at < inf:
+            heappush(self._due, (again_at, key.namespace, key.name, key.is_job))
+        return former - uids
+
+    def waits_as(self, key: GroupKey, uid: str) -> bool:
+        """Whether the group is in the backlog as a workload of this uid."""
+        return uid in self._waiting_as.get(key, ())

@@ -1,0 +1,122 @@
+"""Where each waiting pod stands in the order, as far as other objects say so, and who moves when those change.
+
+A pod of a Job is as old as the Job: the Job's work came then, and a pod that is made again goes on with it. What other
+owners make, such as ReplicaSets, goes by its own age: they have no end, and one of them that grows asks for more than
+it did; by the owner's age it would pass everybody who came since, for as long as it lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from controller.cache.fronts import Fronts
+from controller.core.hands import held, is_on_top
+from controller.core.owners import Job
+from controller.core.pods import Pod, foreign_gates
+from controller.core.reasons import Reason
+from controller.core.workloads import Hold, OrderKey, order_key
+
+_Source = tuple[str, str]
+"""(kind of object, its name or uid): what a pod's place rests on beside the pod itself."""
+
+
+def hands_of(job: Job | None) -> tuple[float, str | None, bool] | None:
+    """Return what of a Job the places of its pods rest on; None for a Job that is not known."""
+    return None if job is None else (job.created, job.held, job.is_on_top)
+
+
+class Places:
+    """`classes` are the values of the WorkloadPriorityClasses by name."""
+
+    def __init__(self, jobs: Mapping[str, Job]) -> None:
+        """`jobs` by uid, as the cache keeps them."""
+        self._jobs = jobs
+        self.classes: dict[str, int] = {}
+        self.fronts = Fronts()
+        self._sources: dict[str, tuple[_Source, ...]] = {}
+        self._resting: dict[_Source, dict[str, None]] = {}
+
+    def take(self, pod: Pod) -> tuple[OrderKey, Hold | None]:
+        """Return a waiting pod's place, and what keeps it from having one; remember on what that rests."""
+        self._rest(pod.uid, tuple(_sources(pod)))
+        job = self._job(pod)
+        key = order_key(
+            priority=self.priority(pod),
+            since=pod.created if job is None else job.created,
+            index=pod.completion_index,
+            created=pod.created,
+            name=pod.key,
+            uid=pod.uid,
+        )
+        line = ((pod.namespace, pod.queue or ""), key[0])
+        hold = held(pod, job) or pod.hold or self._fault(pod) or foreign_gates(pod)
+        if hold is None and is_on_top(pod, job):
+            return self.fronts.put(pod.uid, line, key), None
+        self.fronts.drop(pod.uid)
+        return self.fronts.place(line, key), hold
+
+    def leave(self, uid: str) -> None:
+        """Forget a pod that waits no longer."""
+        self._rest(uid, ())
+        self.fronts.drop(uid)
+
+    def priority(self, pod: Pod) -> int:
+        """Return the pod's priority in its queue: that of its WorkloadPriorityClass, else its own."""
+        if pod.priority_class is None:
+            return pod.priority
+        return self.classes.get(pod.priority_class, pod.priority)
+
+    def set_class(self, name: str, value: int | None) -> Sequence[str]:
+        """Take in the value of a WorkloadPriorityClass, or forget it; return the waiting pods that this moves."""
+        if self.classes.get(name) == value:
+            return ()
+        if value is None:
+            del self.classes[name]
+        else:
+            self.classes[name] = value
+        return tuple(self._resting.get((_CLASS, name), ()))
+
+    def of_job(self, uid: str) -> Sequence[str]:
+        """Return the waiting pods that name this Job as their owner."""
+        return tuple(self._resting.get((_JOB, uid), ()))
+
+    def count(self, name: str) -> int:
+        """Return how many pods wait that name this WorkloadPriorityClass."""
+        return len(self._resting.get((_CLASS, name), ()))
+
+    def _job(self, pod: Pod) -> Job | None:
+        """Return the pod's Job, if it is known. No pod is of a Job of another namespace, whatever it says."""
+        job = self._jobs.get(pod.owner.uid) if pod.owner is not None else None
+        return job if job is not None and job.namespace == pod.namespace else None
+
+    def _fault(self, pod: Pod) -> Hold | None:
+        if pod.priority_class is None or pod.priority_class in self.classes:
+            return None
+        text = f"WorkloadPriorityClass {pod.priority_class} does not exist: create it, or correct the pod's label"
+        return Hold(Reason.PRIORITY_CLASS_NOT_FOUND, text)
+
+    def _rest(self, uid: str, sources: tuple[_Source, ...]) -> None:
+        former = self._sources.get(uid, ())
+        if former == sources:
+            return
+        for source in former:
+            resting = self._resting[source]
+            del resting[uid]
+            if not resting:
+                del self._resting[source]
+        for source in sources:
+            self._resting.setdefault(source, {})[uid] = None
+        if sources:
+            self._sources[uid] = sources
+        else:
+            del self._sources[uid]
+
+
+_CLASS, _JOB = "WorkloadPriorityClass", "Job"
+
+
+def _sources(pod: Pod) -> Iterator[_Source]:
+    if pod.priority_class is not None:
+        yield _CLASS, pod.priority_class
+    if pod.owner is not None and pod.owner.kind == "Job":
+        yield _JOB, pod.owner.uid

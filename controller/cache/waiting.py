@@ -1,0 +1,120 @@
+"""What waits: workloads in order, why each class does, what is known to be blocked, and groups being put together."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+
+from controller.cache.blocked import Blocked
+from controller.cache.fallbacks import Fallbacks
+from controller.cache.gangs import Gangs
+from controller.cache.owned_shapes import OwnedShapes
+from controller.cache.places import Places
+from controller.cache.reasons import Reasons
+from controller.cache.rejections import Rejections
+from controller.core.backlog import Backlog
+from controller.core.gangs import Assembly, Candidate, Group, assemble, single
+from controller.core.groups import GroupKey
+from controller.core.owners import Job
+from controller.core.pods import Phase, Pod
+from controller.core.queues import ClusterQueue, LocalQueue
+from controller.core.workloads import QueueKey, Workload, WorkloadClass
+
+
+class Waiting:
+    """The backlog, what is remembered about it, and what a workload's place and class rest on."""
+
+    def __init__(
+        self,
+        pods: Mapping[str, Pod],
+        jobs: Mapping[str, Job],
+        sent: Container[str],
+        queues: Mapping[str, ClusterQueue],
+        local_queues: Mapping[QueueKey, LocalQueue],
+    ) -> None:
+        """All are the cache's own, and only read. `sent` are pods that are admitted and do not show it yet."""
+        self._pods = pods
+        self._jobs = jobs
+        self._sent = sent
+        self.backlog = Backlog()
+        self.reasons = Reasons()
+        self.blocked = Blocked()
+        self.gangs = Gangs()
+        self.places = Places(jobs)
+        self.rejections = Rejections()
+        self.owned = OwnedShapes()
+        self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
+
+    def see(self, uid: str, pod: Pod | None) -> bool:
+        """Let a pod wait where its state says so, and no longer where it does not; say whether anything changes."""
+        group = self.gangs.take_in(uid, pod)
+        moved = group is not None
+        if pod is None or not self._waits(pod):
+            self.places.leave(uid)
+            self.fallbacks.timers.set(uid, None)
+        if pod is not None and group is None and self._waits(pod):
+            moved = self.put(single(self._candidate(pod)))
+        elif group is None or not self.gangs.waits_as(group, uid):
+            moved = self.take_out(uid) or moved
+        return moved or bool(self.places.fronts.moved)
+
+    def settle(self, now: float) -> None:
+        """Put the groups together that something happened to, and let those move who stand behind others."""
+        self._assemble(now)
+        for queue in self.places.fronts.take_moved():
+            for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
+                self.see(uid, self._pods.get(uid))
+        self._assemble(now)
+
+    def _assemble(self, now: float) -> None:
+        for key, uids in self.gangs.changed():
+            pods = [self._pods[uid] for uid in uids]
+            waiting = [self._candidate(pod) for pod in pods if self._waits(pod)]
+            admitted = [pod for pod in pods if pod.is_admitted or pod.uid in self._sent]
+            succeeded = [pod for pod in pods if pod.has_succeeded]
+            group = Group(key, waiting, admitted, succeeded, self._jobs.get(key.name) if key.is_job else None)
+            self._put_group(key, assemble(group, now=now))
+
+    def _waits(self, pod: Pod) -> bool:
+        return pod.phase is Phase.QUEUED and pod.uid not in self._sent
+
+    def _candidate(self, pod: Pod) -> Candidate:
+        order, hold = self.places.take(pod)
+        hold = hold or self.rejections.hold_of(pod.uid)
+        return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod))
+
+    def put(self, workload: Workload) -> bool:
+        """Let a workload wait, or wait as another one; say whether that changes anything."""
+        former = self.backlog.get(workload.uid)
+        if not self.backlog.put(workload):
+            return False
+        self.mark_due(workload)
+        if former is not None and former.kind != workload.kind:
+            self._left(former.kind)
+        return True
+
+    def take_out(self, uid: str) -> bool:
+        """Let a workload wait no longer; say whether it did."""
+        removed = self.backlog.remove(uid)
+        if removed is not None:
+            self._left(removed.kind)
+        return removed is not None
+
+    def mark_due(self, workload: Workload) -> None:
+        """Note that the conditions of its pods may differ from what they should say."""
+        for uid in workload.pods:
+            pod = self._pods.get(uid)
+            if pod is not None:
+                self.reasons.mark(uid, created=pod.created, said=pod.said)
+
+    def _put_group(self, key: GroupKey, made: Assembly) -> None:
+        """Let a group wait as these workloads, and as no others any more."""
+        uids = {workload.uid for workload in made.workloads}
+        for uid in self.gangs.wait_as(key, uids, again_at=made.again_at):
+            self.take_out(uid)
+        for workload in made.workloads:
+            self.put(workload)
+
+    def _left(self, kind: WorkloadClass) -> None:
+        if kind not in self.backlog.runs:
+            self.blocked.open([kind])
+            self.reasons.forget([kind])

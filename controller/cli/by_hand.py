@@ -1,0 +1,212 @@
+"""`penstock hold` and `penstock top`, and the part of `penstock release` that undoes a hold: options, words, exit code.
+
+What is read and sent is the business of `runtime.hand_targets` and `runtime.hands`; what it means, of `core.hands`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import click
+from rich.console import Console
+
+from controller.cli.acting import Where, acting_as, acting_options
+from controller.cli.interrupts import gently
+from controller.cli.main import EXIT_FAULT
+from controller.core.hands import NOTE_MOST, Verb, note
+from controller.core.names import is_dns_label
+from controller.kube import config
+from controller.kube.client import Client
+from controller.kube.errors import KubeError, Unreachable, one_line
+from controller.runtime.hand_targets import QUEUES, BadTarget, NothingThere, Subject, Target, find
+from controller.runtime.hands import Hands, Tally, who
+
+_DONE: Final = {Verb.HOLD: "held", Verb.RELEASE: "released", Verb.TOP: "put on top", Verb.UNTOP: "on top no longer"}
+_TOLD: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants done, to what, where and why. `namespace` None: the context's."""
+
+    verb: Verb
+    targets: tuple[str, ...]
+    namespace: str | None
+    why: str = ""
+    is_dry: bool = False
+
+
+@click.command()
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option("-n", "--namespace", metavar="NAME", help="Namespace of pods and LocalQueues; default: the context's.")
+@click.option("--reason", "why", metavar="TEXT", default="", help="Why, for whoever wonders; told beside your name.")
+@click.option("--dry-run", is_flag=True, help="Let the apiserver say what would be held, and hold nothing.")
+@acting_options
+def hold(
+    targets: tuple[str, ...],
+    namespace: str | None,
+    why: str,
+    dry_run: bool,
+    user: str | None,
+    groups: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
+) -> int:
+    """Hold workloads that wait, or a queue, until `penstock release` undoes it. What runs goes on.
+
+    TARGET is pod/NAME, group/NAME, job/NAME, queue/NAME (a LocalQueue), clusterqueue/NAME, or an owner of pods such as
+    statefulset/NAME. A Job is held with the pods that it makes later; of any other owner, and of a group, the pods
+    that wait now are held. Each is noted with your name and the reason, which its reason for waiting (Held) tells.
+
+    Needs the right to patch what is held: a pod, a Job, a queue. Who has it may release it as well.
+
+    Exit code: 0 all is held, 1 something could not be, 130 interrupted.
+
+    \b
+    Example:
+      penstock hold job/train -n team-a --reason "the file server moves"
+      penstock hold clusterqueue/research --reason "quarterly audit" --dry-run
+      penstock release clusterqueue/research
+    """
+    asked = Asked(Verb.HOLD, targets, namespace, why, dry_run)
+    return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
+
+
+@click.command()
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option("-n", "--namespace", metavar="NAME", help="Namespace of the pods; default: the context's.")
+@click.option("--reason", "why", metavar="TEXT", default="", help="Why, for whoever wonders; noted beside your name.")
+@click.option("--undo", is_flag=True, help="Give it the place back that it had.")
+@click.option("--dry-run", is_flag=True, help="Let the apiserver say what would be put on top, and change nothing.")
+@acting_options
+def top(
+    targets: tuple[str, ...],
+    namespace: str | None,
+    why: str,
+    undo: bool,
+    dry_run: bool,
+    user: str | None,
+    groups: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
+) -> int:
+    """Let workloads that wait go before the others of their LocalQueue that have no higher priority.
+
+    TARGET is pod/NAME, group/NAME, job/NAME, or an owner of pods such as statefulset/NAME. Nobody of another LocalQueue
+    is passed: the others of its own stand behind it until it is admitted. Several on top keep their order.
+
+    Needs the right to patch the pod or Job.
+
+    Exit code: 0 all is on top, 1 something could not be, 130 interrupted.
+
+    \b
+    Example:
+      penstock top job/report -n team-a --reason "the board meets at noon"
+      penstock top job/report -n team-a --undo
+    """
+    if undo and why:
+        raise click.UsageError("--reason is noted on what is put on top; with --undo the note goes")
+    asked = Asked(Verb.UNTOP if undo else Verb.TOP, targets, namespace, why, dry_run)
+    return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
+
+
+def run_by_hand(asked: Asked, where: Where) -> int:
+    """Do it and tell; return the exit code."""
+    targets = _targets(asked)
+    namespace = asked.namespace
+    if namespace is None:
+        namespace = config.namespace(where.kubeconfig, where.context)
+    if not is_dns_label(namespace):
+        raise click.UsageError(f"--namespace: {namespace!r} is no name of a namespace")
+    if len(asked.why) > NOTE_MOST:
+        raise click.UsageError(f"--reason: has {len(asked.why)} characters; write at most {NOTE_MOST}")
+    return asyncio.run(_run(asked, targets, namespace, where))
+
+
+def _targets(asked: Asked) -> list[Target]:
+    try:
+        targets = [Target.read(text) for text in asked.targets]
+    except BadTarget as error:
+        raise click.UsageError(str(error)) from None
+    for target in targets:
+        if target.kind in QUEUES and asked.verb in (Verb.TOP, Verb.UNTOP):
+            raise click.UsageError(f"{target}: a queue has no place among others; name pods, a group or a Job")
+    return targets
+
+
+async def _run(asked: Asked, targets: Iterable[Target], namespace: str, where: Where) -> int:
+    async with await where.connect() as client:
+        subjects, missing = await _find(client, targets, namespace)
+        for error in missing:
+            click.echo(f"Error: {error}", err=True)
+        noted = note(await who(client), asked.why) if asked.verb in (Verb.HOLD, Verb.TOP) else ""
+        tally, interrupted = await _do(client, asked, noted, subjects)
+    _tell(asked, tally, len(subjects))
+    if interrupted and tally.count < len(subjects):
+        raise KeyboardInterrupt
+    return EXIT_FAULT if missing or tally.refused else 0
+
+
+async def _find(client: Client, targets: Iterable[Target], namespace: str) -> tuple[list[Subject], list[KubeError]]:
+    """Return each object once, and why there are none of some targets."""
+    subjects: dict[str, Subject] = {}
+    missing: list[KubeError] = []
+    with Console(stderr=True).status("Looking"):
+        for target in targets:
+            try:
+                found = await find(client, target, namespace)
+            except Unreachable:
+                raise
+            except NothingThere as error:
+                missing.append(error)
+            except KubeError as error:
+                missing.append(KubeError(f"{target}: {one_line(error)}"))
+            else:
+                subjects.update((one.path, one) for one in found)
+                _warn_of_jobs(target, found)
+    return list(subjects.values()), missing
+
+
+def _warn_of_jobs(target: Target, found: Iterable[Subject]) -> None:
+    for one in found:
+        if target.kind == "job" and not one.found.names_queue:
+            text = "its template names no queue; this concerns only such of its pods as wait at Penstock's gate"
+            click.echo(f"Warning: {one.label}: {text}", err=True)
+
+
+async def _do(client: Client, asked: Asked, noted: str, subjects: Sequence[Subject]) -> tuple[Tally, bool]:
+    with Console(stderr=True).status("Working") as status:
+
+        def show(tally: Tally) -> None:
+            status.update(f"{tally.count} of {len(subjects)}")
+
+        hands = Hands(client, asked.verb, noted, is_dry=asked.is_dry, on_progress=show)
+        with gently(hands.stop) as interrupt:
+            return await hands.do(subjects), interrupt.came
+
+
+def _tell(asked: Asked, tally: Tally, expected: int) -> None:
+    done = f"would be {_DONE[asked.verb]}" if asked.is_dry else _DONE[asked.verb]
+    _list(f"{one.label}: {done}" for one in sorted(tally.done, key=lambda one: one.label))
+    _list(f"{one.label}: {why}" for one, why in sorted(tally.spared, key=lambda one: one[0].label))
+    _list(
+        (f"Error: {one.label}: cannot be {_DONE[asked.verb]}: {one_line(error)}" for one, error in tally.refused),
+        err=True,
+    )
+    if expected > 1:
+        counts = [f"{len(tally.done)} of {expected} {done}"]
+        counts += [f"{len(tally.spared)} needed nothing"] if tally.spared else []
+        counts += [f"{len(tally.refused)} could not be"] if tally.refused else []
+        counts += [f"{expected - tally.count} not tried"] if tally.count < expected else []
+        click.echo(f"{'; '.join(counts)}.")
+
+
+def _list(lines: Iterable[str], *, err: bool = False) -> None:
+    listed = list(lines)
+    for line in listed[:_TOLD]:
+        click.echo(line, err=err)
+    if len(listed) > _TOLD:
+        click.echo(f"and {len(listed) - _TOLD} more", err=err)

@@ -1,0 +1,164 @@
+"""Pod groups: pods that are admitted all together or not at all (gang scheduling).
+
+A group is named by a label, with its size in an annotation (as Kueue's plain pods are), or is what one Job keeps alive
+at a time. What waits of a group becomes one workload; which members are still to come, and which came too many, is
+found out here from what exists. Nothing about groups is kept anywhere else, so a restart changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from controller.core.amounts import CPU
+from controller.core.groups import GroupKey
+from controller.core.keys import GANG, POD_GROUP_SIZE
+from controller.core.owners import Job
+from controller.core.pods import Pod
+from controller.core.reasons import Reason
+from controller.core.wording import first_few
+from controller.core.workloads import Hold, OrderKey, PodSet, Workload, WorkloadClass
+
+PATIENCE_SECONDS = 300.0
+"""An incomplete group that no member has joined for so long is told that its members may never all come."""
+FRONT = -(2**40)
+"""Before every priority: what is left of a gang that has begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A queued pod, its place in the order, what keeps it from being looked at, and its `WorkloadClass.waited`."""
+
+    pod: Pod
+    order: OrderKey
+    hold: Hold | None = None
+    waited: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group as it is now: who waits, who is admitted (though some do not show it yet), who succeeded, whose it is."""
+
+    key: GroupKey
+    waiting: Sequence[Candidate]
+    admitted: Sequence[Pod] = ()
+    succeeded: Sequence[Pod] = ()
+    job: Job | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """The workloads that a group's waiting pods make, and when time alone makes them others (seconds since 1970)."""
+
+    workloads: tuple[Workload, ...]
+    again_at: float = inf
+
+
+def assemble(group: Group, *, now: float) -> Assembly:
+    """Make workloads of a group's waiting pods.
+
+    Not begun: the first as many as it needs are one workload, held until they exist, and those too many wait behind
+    it. Begun, that is, some are admitted already: those that it still lacks go before everything else, each as it
+    comes, since the others hold quota and wait for them; those too many stand in line like any pod.
+    """
+    waiting = sorted(group.waiting, key=lambda one: one.order)
+    if not waiting:
+        return Assembly(())
+    key, fault = group.key, _fault(group)
+    if fault is not None:
+        return Assembly((_together(key, waiting, Hold(Reason.GANG_INVALID, fault)),))
+    if key.is_job and group.job is None:
+        unknown = Hold(Reason.GANG_INCOMPLETE, "the Job of its pods is not known yet")
+        return Assembly((_together(key, waiting, unknown),))
+    size = group.job.width if group.job is not None else _size_of(waiting[0].pod)
+    done = len(group.admitted) + _ended(group)
+    if done or not size:
+        lacking = max(0, size - done)
+        first = [single(replace(one, order=(FRONT, *one.order[1:]))) for one in waiting[:lacking]]
+        return Assembly((*first, *map(single, waiting[lacking:])))
+    if len(waiting) < size:
+        return _incomplete(group, waiting, size, now)
+    behind = Hold(Reason.PRIORITY, f"behind the {size} members of {_named(key)} that are admitted together")
+    extra = [single(replace(one, hold=one.hold or behind)) for one in waiting[size:]]
+    return Assembly((_together(key, waiting[:size], _first_hold(waiting[:size])), *extra))
+
+
+def _fault(group: Group) -> str | None:
+    """Say what the members that live contradict each other in."""
+    key, living = group.key, [*(one.pod for one in group.waiting), *group.admitted]
+    queues = sorted({pod.queue or "" for pod in living})
+    if len(queues) > 1:
+        return f"the members of {_named(key)} name different queues ({first_few(queues)}); a gang needs one"
+    sizes = sorted(set(map(_size_of, living)))
+    if len(sizes) > 1:
+        written = first_few([str(size) for size in sizes])
+        return f"the members of {_named(key)} state different sizes in {POD_GROUP_SIZE} ({written}); a gang has one"
+    return None
+
+
+def _size_of(pod: Pod) -> int:
+    return pod.group.size if pod.group is not None else 0
+
+
+def _ended(group: Group) -> int:
+    """Count the members that succeeded in the same run as those that live: that the same owner made.
+
+    A name that is used again, as that in a CronJob's template, must not count the pods of the last run. Of a Job's
+    pods the Job itself says how many are still to come.
+    """
+    if group.key.is_job:
+        return 0
+    living = (*(one.pod for one in group.waiting), *group.admitted)
+    owners = {pod.owner.uid for pod in living if pod.owner is not None}
+    return sum(pod.owner is not None and pod.owner.uid in owners for pod in group.succeeded if pod.cluster_queue)
+
+
+def _incomplete(group: Group, waiting: Sequence[Candidate], size: int, now: float) -> Assembly:
+    key, late_at = group.key, max(one.pod.created for one in waiting) + PATIENCE_SECONDS
+    text = f"{len(waiting)} of the {size} members of {_named(key)} exist; they are admitted together"
+    if now < late_at:
+        return Assembly((_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, text)),), late_at)
+    maker = f"job/{group.job.name}" if group.job is not None else "their owners"
+    hint = f"no other came for {int(PATIENCE_SECONDS) // 60} minutes: look at {maker} and the namespace's ResourceQuota"
+    return Assembly((_together(key, waiting, Hold(Reason.MEMBERS_NEVER_COMPLETE, f"{text}; {hint}")),))
+
+
+def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) -> Workload:
+    """One workload of these, standing where the last of them stands: nobody's place is better for being in a group."""
+    by_shape: dict[PodSet, list[Candidate]] = {}
+    for one in members:
+        by_shape.setdefault(PodSet(one.pod.shape), []).append(one)
+    sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
+    pod_sets = tuple(PodSet(made.shape, len(of_it)) for made, of_it in sets)
+    first = members[0].pod
+    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, min(one.waited for one in members))
+    uids = tuple(one.pod.uid for _, of_it in sets for one in of_it)
+    uid = f"{'job' if key.is_job else 'group'}/{key.namespace}/{key.name}"
+    name = first.owner.name if key.is_job and first.owner is not None else key.name
+    since = max(one.pod.created for one in members)
+    return Workload(uid, f"{key.namespace}/{name}", kind, members[-1].order, since, uids)
+
+
+def _size(made: PodSet) -> tuple[int, int, int]:
+    """Large pods are packed first: devices before cores before all else (best fit decreasing)."""
+    amounts = dict(made.requests)
+    return sum("/" in resource for resource in amounts), amounts.get(CPU, 0), amounts.get("memory", 0)
+
+
+def single(one: Candidate) -> Workload:
+    """Return the workload that one pod is."""
+    pod = one.pod
+    kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), one.hold, one.waited)
+    return Workload(pod.uid, pod.key, kind, one.order, pod.created)
+
+
+def _first_hold(members: Sequence[Candidate]) -> Hold | None:
+    for one in members:
+        if one.hold is not None:
+            return Hold(one.hold.reason, f"pod {one.pod.name} of the group: {one.hold.text}")
+    return None
+
+
+def _named(key: GroupKey) -> str:
+    return f"their Job, as {GANG} says" if key.is_job else f"pod group {key.name}"

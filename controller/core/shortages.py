@@ -1,0 +1,55 @@
+"""Why no node, or too few nodes, have room: none matches, none is large enough, or all are taken for now."""
+
+from __future__ import annotations
+
+from controller.core.amounts import PODS
+from controller.core.decisions import Blocker
+from controller.core.ledger import Ledger
+from controller.core.queues import Flavor
+from controller.core.reasons import Reason
+from controller.core.shapes import Shape
+from controller.core.snapshot import Snapshot
+from controller.core.workloads import PodSet
+
+
+def no_node(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
+    """Say why no node has room for one pod of this shape."""
+    return unfit_nodes(snapshot, flavor, shape) or _tightest(ledger, flavor, shape)
+
+
+def too_few_nodes(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, *, found: int) -> Blocker:
+    """Say why there is room for only `found` of the pods of a set."""
+    shape, count = pod_set.shape, pod_set.count
+    unfit = unfit_nodes(snapshot, flavor, shape)
+    if unfit is not None:
+        return unfit
+    most = snapshot.nodes.most(flavor, shape)
+    if most < count:
+        detail = f"its nodes hold at most {most} of the {count} pods, even when nothing else runs there"
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
+    if not found:
+        return _tightest(ledger, flavor, shape)
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {found} of the {count} pods now")
+
+
+def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | None:
+    """Say why no node would do even if nothing ran there; None where one would."""
+    index = snapshot.nodes
+    if not index.allowed(flavor, shape.constraints):
+        usable = len(index.usable(flavor.name))
+        detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
+        return Blocker(flavor.name, Reason.NEVER_FITS if usable else Reason.NO_CAPACITY, detail=detail)
+    for resource, need in shape.requests:
+        largest = index.largest(flavor, shape.constraints, resource)
+        if need > largest:
+            return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, "more than its largest node has")
+    return None
+
+
+def _tightest(ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
+    """Name the resource that the fullest-handed node lacks, `pods` last: it is rarely the real shortage."""
+    for resource, need in sorted(shape.requests, key=lambda pair: pair[0] == PODS):
+        best = ledger.most_free(flavor, shape, resource)
+        if need > best:
+            return Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, best, "free on its emptiest node")
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail="no single node has all that the pod asks for")

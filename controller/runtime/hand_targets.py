@@ -1,0 +1,138 @@
+"""What people name on the command line, `pod/x` or `queue/y`, and the objects that it stands for. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from controller.core.keys import GROUP, POD_GROUP, VERSION
+from controller.core.names import is_dns_subdomain, is_label_value
+from controller.kube.client import Client
+from controller.kube.decode_hands import Handled, decode_handled
+from controller.kube.errors import KubeError, NotFound
+from controller.kube.listing import pages
+
+_OURS: Final = f"/apis/{GROUP}/{VERSION}"
+_ALIASES: Final = {
+    **dict.fromkeys(("po", "pods"), "pod"),
+    **dict.fromkeys(("jobs", "job.batch"), "job"),
+    **dict.fromkeys(("localqueue", "localqueues", "plq"), "queue"),
+    **dict.fromkeys(("clusterqueues", "pcq"), "clusterqueue"),
+}
+QUEUES: Final = ("queue", "clusterqueue")
+FORMS: Final = (
+    "pod/NAME, group/NAME, job/NAME, queue/NAME (a LocalQueue), clusterqueue/NAME, or an owner, as statefulset/NAME"
+)
+
+
+class BadTarget(ValueError):
+    """What was named cannot be meant; the text says what to write."""
+
+
+class NothingThere(KubeError):
+    """What was named is not there, or nothing of it waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A kind, in the singular and in lower case, and a name."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+    @classmethod
+    def read(cls, text: str) -> Target:
+        """Read `kind/name`. Raises BadTarget."""
+        kind, slash, name = text.partition("/")
+        kind = _ALIASES.get(kind.lower(), kind.lower())
+        if (
+            not slash
+            or not kind.isalpha()
+            or not (is_dns_subdomain(name) or (kind == "group" and is_label_value(name)))
+        ):
+            raise BadTarget(f"{text!r}: write {FORMS}")
+        return cls(kind, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One object that something is done to: where it is, what people call it, and as it was when it was read."""
+
+    path: str
+    label: str
+    found: Handled
+
+    @property
+    def is_queue(self) -> bool:
+        """Whether it is a queue, which has a stopPolicy."""
+        return self.found.standing.stop is not None
+
+
+async def find(client: Client, target: Target, namespace: str) -> list[Subject]:
+    """Return what the target stands for. Raises NothingThere, and KubeError where it may not be read."""
+    within = f"namespaces/{quote(namespace, safe='')}"
+    match target.kind:
+        case "pod":
+            pod = await _one(client, target, f"/api/v1/{within}/pods/{target.name}")
+            if not pod.found.is_queued:
+                raise NothingThere(f"{pod.label} does not wait at Penstock's gate")
+            return [pod]
+        case "job":
+            return [await _one(client, target, f"/apis/batch/v1/{within}/jobs/{target.name}")]
+        case "queue":
+            return [await _one(client, target, f"{_OURS}/{within}/localqueues/{target.name}")]
+        case "clusterqueue":
+            return [await _one(client, target, f"{_OURS}/clusterqueues/{target.name}")]
+        case "group":
+            what = f"pod of the group {target.name}"
+            params = {"labelSelector": f"{POD_GROUP}={target.name}"}
+            return await _waiting(client, f"/api/v1/{within}/pods", what, namespace, params)
+        case kind:
+            what = f"pod that a {kind} {target.name} controls"
+            return await _waiting(client, f"/api/v1/{within}/pods", what, namespace, is_meant=_owned(target))
+
+
+def _owned(target: Target) -> Callable[[Handled], bool]:
+    def is_meant(pod: Handled) -> bool:
+        return pod.owner is not None and (pod.owner.kind.lower(), pod.owner.name) == (target.kind, target.name)
+
+    return is_meant
+
+
+async def _one(client: Client, target: Target, path: str) -> Subject:
+    try:
+        found = decode_handled(await client.get(path))
+    except NotFound:
+        raise NothingThere(f"{target} does not exist") from None
+    where = f"{found.namespace}/" if found.namespace else ""
+    return Subject(path, f"{target.kind} {where}{found.name}", found)
+
+
+async def _waiting(
+    client: Client,
+    path: str,
+    what: str,
+    namespace: str,
+    params: dict[str, str] | None = None,
+    *,
+    is_meant: Callable[[Handled], bool] = lambda _: True,
+) -> list[Subject]:
+    pods = [decode_handled(raw) async for page in pages(client, path, params) for raw in page.items or ()]
+    waiting = sorted((pod for pod in pods if pod.is_queued and is_meant(pod)), key=lambda pod: pod.name)
+    if not waiting:
+        raise NothingThere(f"no {what} waits at Penstock's gate in namespace {namespace}")
+    return [Subject(f"{path}/{pod.name}", f"pod {namespace}/{pod.name}", pod) for pod in waiting]
+
+
+async def again(client: Client, subject: Subject) -> Subject | None:
+    """Read the object anew; None when it is gone, or another has its name by now."""
+    try:
+        found = decode_handled(await client.get(subject.path))
+    except NotFound:
+        return None
+    return Subject(subject.path, subject.label, found) if found.uid == subject.found.uid else None

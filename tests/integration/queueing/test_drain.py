@@ -1,0 +1,138 @@
+"""A queue that is drained, on a real control plane: who is evicted, who stays, and what the owners make of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from controller.core.keys import EVICTION, QUEUE_NAME
+from tests.support.eventually import eventually
+from tests.support.team import Team, is_gated
+
+pytestmark = pytest.mark.integration
+
+IGNORES = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+
+
+def template(name: str, restart: str) -> dict[str, Any]:
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    return {
+        "metadata": {"labels": {QUEUE_NAME: "main", "app": name}, "annotations": {"run-for": "1h"}},
+        "spec": {"restartPolicy": restart, "containers": [container]},
+    }
+
+
+async def a_replica_set(team: Team, name: str, replicas: int = 1) -> None:
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template(name, "Always")}
+    path = f"/apis/apps/v1/namespaces/{team.namespace}/replicasets"
+    await team.client.post(path, {"metadata": {"name": name}, "spec": spec})
+
+
+async def a_job(team: Team, name: str, **spec: Any) -> str:
+    path = f"/apis/batch/v1/namespaces/{team.namespace}/jobs"
+    body = {"backoffLimit": 0, "template": template(name, "Never"), **spec}
+    await team.client.post(path, {"metadata": {"name": name}, "spec": body})
+    return f"{path}/{name}"
+
+
+async def pods_of(team: Team, app: str) -> list[dict[str, Any]]:
+    return [pod for pod in (await team.all()).values() if pod["metadata"]["labels"].get("app") == app]
+
+
+async def until_running(team: Team, app: str, count: int = 1) -> None:
+    async def running() -> bool:
+        assert [pod["status"]["phase"] for pod in await pods_of(team, app)] == ["Running"] * count
+        return True
+
+    await eventually(running, message=f"{app} does not run")
+
+
+async def until_made_anew(team: Team, app: str, former: set[str]) -> None:
+    """Wait until all that is left of an owner is another pod that waits at the gate."""
+
+    async def anew() -> bool:
+        pods = await pods_of(team, app)
+        assert len(pods) == len(former), [pod["metadata"]["name"] for pod in pods]
+        assert not former & {pod["metadata"]["uid"] for pod in pods}
+        assert all(is_gated(pod) for pod in pods)
+        return True
+
+    await eventually(anew, seconds=40, message=f"{app} was not evicted and made anew")
+
+
+async def until_drained(team: Team, reason: str) -> str:
+    async def said() -> str:
+        status = await team.status("clusterqueues", team.full("cq"))
+        found = {c["type"]: c for c in status["conditions"]}.get("Drained")
+        assert found is not None
+        assert found["reason"] == reason, found
+        return str(found["message"])
+
+    return await eventually(said, message=f"the condition Drained does not become {reason}")
+
+
+async def uids(team: Team, app: str) -> set[str]:
+    return {pod["metadata"]["uid"] for pod in await pods_of(team, app)}
+
+
+@pytest.mark.timeout(240)
+async def test_a_drained_queue_returns_what_owners_make_anew_and_takes_it_back_when_it_opens(team: Team) -> None:
+    await team.ready()
+    await a_replica_set(team, "web", 2)
+    ignoring = await a_job(team, "ignoring", podFailurePolicy=IGNORES)
+    counting = await a_job(team, "counting")
+    await team.pod("bare")
+    for app, count in (("web", 2), ("ignoring", 1), ("counting", 1)):
+        await until_running(team, app, count)
+    before = {app: await uids(team, app) for app in ("web", "ignoring", "counting")}
+
+    await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "HoldAndDrain"})
+    for app in ("web", "ignoring"):
+        await until_made_anew(team, app, before[app])
+    said = await until_drained(team, "PodsStay")
+    assert "2 stay (1: its Job would count it as failed" in said
+    assert "1: nobody would make it anew (allowBarePods is not set))" in said
+    assert await uids(team, "counting") == before["counting"]
+    job = orjson.loads(await team.client.get(ignoring))
+    assert not job["status"].get("failed"), job["status"]
+    assert not [c for c in job["status"].get("conditions", ()) if c["type"] in ("Failed", "FailureTarget")]
+    events = orjson.loads(await team.client.get(f"/api/v1/namespaces/{team.namespace}/events"))["items"]
+    told = {e["message"] for e in events if e["reason"] == "Evicted" and e["reportingComponent"].startswith("penstock")}
+    by = f"Drained: ClusterQueue {team.full('cq')} has stopPolicy HoldAndDrain"
+    assert told == {
+        f"{by}; its ReplicaSet makes another",
+        f"{by}; its Job makes another and does not count it as failed",
+    }
+
+    await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
+    for app, count in (("web", 2), ("ignoring", 1), ("counting", 1)):
+        await until_running(team, app, count)
+    assert not orjson.loads(await team.client.get(counting))["status"].get("failed")
+
+
+@pytest.mark.timeout(240)
+async def test_a_pod_disruption_budget_holds_and_the_pod_says_so(team: Team) -> None:
+    await team.ready()
+    budgets = f"/apis/policy/v1/namespaces/{team.namespace}/poddisruptionbudgets"
+    spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}}
+    await team.client.post(budgets, {"metadata": {"name": "none"}, "spec": spec})
+    await a_replica_set(team, "web")
+    await until_running(team, "web")
+    before = await uids(team, "web")
+    await team.change("localqueues", "main", {"stopPolicy": "HoldAndDrain"})
+
+    async def refused() -> str:
+        (pod,) = await pods_of(team, "web")
+        found = {c["type"]: c for c in pod["status"]["conditions"]}[EVICTION]
+        assert (found["status"], found["reason"]) == ("False", "EvictionRefused"), found
+        return str(found["message"])
+
+    said = await eventually(refused, message="the pod does not say that its eviction is refused")
+    assert said.startswith("LocalQueue main has stopPolicy HoldAndDrain; its ReplicaSet makes another; refused for now")
+    assert "disruption budget" in said
+    assert await uids(team, "web") == before
+
+    await team.client.delete(f"{budgets}/none")
+    await until_made_anew(team, "web", before)

@@ -1,0 +1,73 @@
+"""Reservations that no node takes, on a real control plane: told, freed of their room, and returned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.eventually import eventually
+from tests.support.team import Team, condition_of
+
+pytestmark = pytest.mark.integration
+
+NEVER_SCHEDULED = {
+    "affinity": {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "nobody"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+}
+
+
+async def until_reserved(team: Team, name: str) -> str:
+    async def told() -> str:
+        condition = condition_of(await team.get(name))
+        assert condition is not None
+        assert (condition["status"], condition["reason"]) == ("True", "Reserved"), condition
+        return str(condition["message"])
+
+    return await eventually(told, seconds=30, message=f"{name} is not told that it is reserved for too long")
+
+
+async def test_a_pod_that_the_scheduler_does_not_place_gives_its_room_to_others_and_says_why(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 16}}, reservationTimeout="12s")
+    await team.pod("stuck", "8", spec=NEVER_SCHEDULED)
+
+    async def reserved() -> Any:
+        return (await team.status("clusterqueues", team.full("cq")))["reserved"] == 1
+
+    await eventually(reserved, message="the pod was not admitted")
+    await team.pod("next", "8")
+    await team.until_waiting("next", "NoCapacity")
+    said = await until_reserved(team, "stuck")
+    assert said.startswith(
+        f"Admitted by ClusterQueue {team.full('cq')} onto flavor {team.full('spot')}, and on no node"
+    )
+    assert "after 12s: 0/" in said
+    assert "pod affinity" in said
+    await team.until_bound("next")
+
+
+async def test_an_overdue_pod_of_an_owner_that_makes_another_is_evicted(team: Team) -> None:
+    await team.ready(reservationTimeout="5s", onReservationTimeout="Evict")
+    await team.pod("bare", "1", spec=NEVER_SCHEDULED)
+    template = {
+        "metadata": {"labels": {"penstock.dev/queue-name": "main", "app": "web"}},
+        "spec": {**NEVER_SCHEDULED, "containers": [{"name": "main", "image": "none"}]},
+    }
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    path = f"/apis/apps/v1/namespaces/{team.namespace}/replicasets"
+    await team.client.post(path, {"metadata": {"name": "web"}, "spec": spec})
+    seen: set[str] = set()
+
+    async def made_anew() -> bool:
+        pods = await team.all()
+        assert "bare" in pods
+        seen.update(name for name in pods if name != "bare")
+        return len(seen) > 1
+
+    await eventually(made_anew, seconds=40, message="the ReplicaSet made no second pod")
+    await until_reserved(team, "bare")

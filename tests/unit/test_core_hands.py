@@ -1,0 +1,45 @@
+"""What people do by hand, object by object: what it changes, and when there is nothing to change."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.hands import NOTE_MOST, Change, Spared, Standing, Verb, change, note, told
+from controller.core.keys import HELD, ON_TOP
+
+FREE, HELD_BY_JO, ON_TOP_BY_JO = Standing(), Standing(held="jo: audit"), Standing(on_top="jo")
+OPEN, STOPPED = Standing(stop="None"), Standing(held="jo: audit", stop="Hold")
+
+
+@pytest.mark.parametrize(
+    ("verb", "standing", "expected"),
+    [
+        (Verb.HOLD, FREE, Change({HELD: "jane"})),
+        (Verb.HOLD, ON_TOP_BY_JO, Change({HELD: "jane"})),
+        (Verb.HOLD, HELD_BY_JO, Spared("is held already (jo: audit)")),
+        (Verb.HOLD, Standing(held=""), Spared("is held already")),
+        (Verb.RELEASE, HELD_BY_JO, Change({HELD: None})),
+        (Verb.RELEASE, Standing(held=""), Change({HELD: None})),
+        (Verb.RELEASE, FREE, Spared("is not held")),
+        (Verb.TOP, FREE, Change({ON_TOP: "jane"})),
+        (Verb.TOP, ON_TOP_BY_JO, Spared("is on top already (jo)")),
+        (Verb.UNTOP, ON_TOP_BY_JO, Change({ON_TOP: None})),
+        (Verb.UNTOP, HELD_BY_JO, Spared("is not on top")),
+        (Verb.HOLD, OPEN, Change({HELD: "jane"}, "Hold")),
+        (Verb.HOLD, STOPPED, Spared("has stopPolicy Hold already (jo: audit)")),
+        (Verb.HOLD, Standing(stop="Hold"), Spared("has stopPolicy Hold already")),
+        (Verb.RELEASE, STOPPED, Change({HELD: None}, "None")),
+        (Verb.RELEASE, OPEN, Spared("is not held")),
+    ],
+)
+def test_each_verb_changes_what_it_says_and_its_opposite_undoes_that(
+    verb: Verb, standing: Standing, expected: Change | Spared
+) -> None:
+    assert change(verb, standing, "jane") == expected
+
+
+def test_a_note_says_who_and_if_given_why_and_is_told_on_one_short_line() -> None:
+    assert (note("jane", ""), note("jane", "the audit")) == ("jane", "jane: the audit")
+    assert told(" jane:\n the audit ") == "jane: the audit"
+    assert told("x" * NOTE_MOST) == "x" * NOTE_MOST
+    assert told("x" * (NOTE_MOST + 1)) == "x" * NOTE_MOST + "…"

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core.decisions import Evict, EvictionCause
+from controller.core.keys import EVICTION
+from controller.core.pods import Pod
+from controller.kube.errors import Conflict, Forbidden, KubeError, NotFound, TooManyRequests, Unreachable
+from controller.runtime.eviction_lane import EvictionLane
+from controller.telemetry import events
+from controller.telemetry.metrics import ControllerMetrics
+from tests.support.builders import a_cache, a_released_pod
+from tests.support.fake_client import FakeClient
+from tests.support.fake_time import FakeTime, turns
+
+BUDGET = TooManyRequests(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.")
+WHY = "ClusterQueue team-a has stopPolicy HoldAndDrain; its ReplicaSet makes another"
+
+
+class Rig:
+    """A cache with one running pod, and a lane over a fake client."""
+
+    def __init__(self, client: FakeClient, *pods: Pod) -> None:
+        self.client = client
+        self.cache: ClusterCache = a_cache(*(pods or (a_released_pod("a", node="node-1"),)))
+        self.metrics = ControllerMetrics()
+        self.announced: list[Evict] = []
+        self.woken = 0
+        self.lane = EvictionLane(
+            client.as_client, self.cache, self.metrics, on_evicted=self.announced.append, on_retry=self._wake
+        )
+
+    def _wake(self) -> None:
+        self.woken += 1
+
+    def evict(self) -> Evict:
+        return Evict(self.cache.pods["a"], EvictionCause.DRAINED, WHY)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(self.lane.run(), name="evictions")
+            await turns(10)
+            task.cancel()
+
+    def counted(self) -> dict[str, float]:
+        found = (sample for metric in self.metrics.evictions.collect() for sample in metric.samples)
+        return {s.labels["result"]: s.value for s in found if s.name.endswith("_total")}
+
+
+async def test_the_pod_says_who_and_why_before_the_eviction_is_sent(time: FakeTime) -> None:
+    rig = Rig(FakeClient().will("PATCH", b"{}").will("POST", b"{}"))
+    evict = rig.evict()
+    rig.lane.submit(evict)
+    rig.lane.submit(evict)
+    await rig.run()
+    told, sent = rig.client.calls
+    assert (told.method, told.path) == ("PATCH", "/api/v1/namespaces/default/pods/a/status")
+    assert told.body["metadata"] == {"uid": "a"}
+    (condition,) = told.body["status"]["conditions"]
+    assert {name: condition[name] for name in ("type", "status", "reason", "message")} == {
+        "type": EVICTION,
+        "status": "True",
+        "reason": "Drained",
+        "message": WHY,
+    }
+    assert (sent.method, sent.path) == ("POST", "/api/v1/namespaces/default/pods/a/eviction")
+    assert sent.body["deleteOptions"] == {"preconditions": {"uid": "a"}}
+    assert (rig.announced, rig.counted()) == ([evict], {"evicted": 1})
+    # until it is seen to go it is not decided on again
+    assert set(rig.cache.evictions.all) == {"a"}
+    rig.cache.put_pod(a_released_pod("a", node="node-1", is_terminating=True, resource_version="3"))
+    assert set(rig.cache.evictions.all) == set()
+
+
+@pytest.mark.parametrize("answer", [NotFound(404, "NotFound", ""), Conflict(409, "Conflict", "uid")])
+async def test_a_pod_that_is_gone_or_another_is_left_alone(time: FakeTime, answer: KubeError) -> None:
+    rig = Rig(FakeClient().will("PATCH", answer))
+    rig.lane.submit(rig.evict())
+    await rig.run()
+    assert (rig.counted(), set(rig.cache.evictions.all), rig.announced) == ({"gone": 1}, set(), [])
+
+
+@pytest.mark.parametrize("answer", [BUDGET, Forbidden(403, "Forbidden", "no"), Unreachable("reset")])
+async def test_a_refused_eviction_waits_and_the_pod_says_so(
+    time: FakeTime, answer: KubeError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(FakeClient().will("PATCH", *[b"{}"] * 4).will("POST", answer, answer))
+    pauses: list[float] = []
+
+    def at_once(pause: float, call: Callable[[str], None], uid: str) -> None:
+        pauses.append(pause)
+        call(uid)
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", at_once)
+    rig.lane.submit(rig.evict())
+    await rig.run()
+    (condition,) = rig.client.made("PATCH")[1].body["status"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "EvictionRefused")
+    assert condition["message"].startswith(f"{WHY}; refused for now: ")
+    assert (rig.woken, rig.counted()) == (1, {"refused": 1})
+    assert set(rig.cache.evictions.all) == set()
+    rig.lane.submit(rig.evict())
+    await rig.run()
+    assert pauses == [5.0, 10.0]
+
+
+async def test_until_its_pause_is_over_a_refused_eviction_is_not_decided_on(time: FakeTime) -> None:
+    rig = Rig(FakeClient().will("PATCH", b"{}", Unreachable("reset")).will("POST", BUDGET))
+    rig.lane.submit(rig.evict())
+    await rig.run()
+    assert (set(rig.cache.evictions.all), rig.cache.evictions.left, rig.woken) == ({"a"}, 100, 0)
+
+
+async def test_a_pod_that_went_by_itself_is_not_asked_about(time: FakeTime) -> None:
+    rig = Rig(FakeClient())
+    rig.lane.submit(rig.evict())
+    rig.cache.drop_pod("a")
+    await rig.run()
+    assert rig.client.calls == []
+
+
+def test_an_eviction_has_an_event_of_its_own() -> None:
+    evict = Evict(a_released_pod("a"), EvictionCause.DRAINED, WHY)
+    event = events.evicted(evict, instance="me", now=0.0)
+    assert (event["metadata"]["name"], event["type"], event["reason"]) == ("a.a.evicted", "Normal", "Evicted")
+    assert event["message"] == f"Drained: {WHY}"

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core.civil import utc_text
+from controller.core.fallback import steps_of, waited
+from controller.core.queues import ClusterQueue, FlavorQuota
+from controller.core.windows import FOR_EVER
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_flavor,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_shape,
+    admitted,
+    decided,
+)
+
+
+def a_patient_queue(*seconds: int) -> ClusterQueue:
+    """A queue of `spot` and so on, each with such a `fallback_after`."""
+    names = ("spot", "on-demand", "reserved")
+    quotas = (FlavorQuota(name, {"cpu": 8000}, fallback_after=one) for name, one in zip(names, seconds, strict=False))
+    return a_cluster_queue("team-a", *quotas)
+
+
+def a_patient_cache(*seconds: int) -> ClusterCache:
+    """One cpu of `spot`, plenty of `on-demand`."""
+    nodes = [a_node(cpu="1"), a_node("steady", labels={"pool": "on-demand"})]
+    flavors = [a_flavor(), a_flavor("on-demand")]
+    return a_cache(nodes=nodes, flavors=flavors, queues=[a_patient_queue(*seconds, 0)])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "found"), [(-1, (0, 60)), (0, (0, 60)), (59.5, (0, 60)), (60, (60, 300)), (300, (300, None))]
+)
+def test_a_step_is_reached_when_the_wait_is_as_long(seconds: float, found: tuple[int, int | None]) -> None:
+    assert waited((60, 300), seconds) == found
+
+
+def test_the_steps_of_a_queue_are_its_different_times_in_order() -> None:
+    assert steps_of(a_patient_queue(300, 60, 300)) == (60, 300)
+    assert steps_of(a_patient_queue(0, 0)) == steps_of(None) == ()
+    assert waited((), 1e9) == (0, None)
+
+
+def test_the_cache_wakes_the_loop_when_the_next_pod_may_fall_back() -> None:
+    cache = a_patient_cache(600)
+    assert cache.pass_to(0) == FOR_EVER
+    for name, created in (("a", 0.0), ("b", 100.0), ("c", 50.0)):
+        cache.put_pod(a_pod(name, created=created))
+    assert list(admitted(decided(cache))) == ["a"]
+    assert cache.pass_to(100) == 650
+    assert admitted(decided(cache)) == {}
+    assert cache.pass_to(650) == 700
+    assert admitted(decided(cache)) == {"c": ("on-demand", "steady")}
+    assert cache.pass_to(700) == FOR_EVER
+    assert admitted(decided(cache)) == {"b": ("on-demand", "steady")}
+
+
+def test_timers_of_pods_that_went_do_nothing() -> None:
+    cache = a_patient_cache(600)
+    cache.put_pod(a_pod("small", a_shape(cpu="2"), created=10.0))
+    cache.put_pod(a_pod("gone", a_shape(cpu="2"), created=20.0))
+    cache.drop_pod("gone")
+    assert cache.pass_to(620) == FOR_EVER
+    assert [kind.waited for kind in cache.backlog.runs] == [600]
+
+
+def test_pods_that_were_there_before_their_queue_get_its_timer() -> None:
+    cache = a_cache(a_pod("early", created=10.0), queues=[], locals_=[])
+    cache.pass_to(30)
+    cache.snapshot()
+    assert cache.pass_to(30) == FOR_EVER
+    cache.set_cluster_queue("team-a", a_patient_queue(600, 0))
+    cache.set_local_queue(("default", "main"), a_local_queue())
+    cache.snapshot()
+    assert cache.pass_to(30) == 610
+    cache.set_cluster_queue("team-a", a_patient_queue(20, 0))
+    cache.snapshot()
+    assert [kind.waited for kind in cache.backlog.runs] == [20]
+
+
+def test_instants_are_written_as_kubernetes_writes_them() -> None:
+    assert utc_text(0) == "1970-01-01T00:00:00Z"
+    assert utc_text(1_772_440_203) == "2026-03-02T08:30:03Z"
