@@ -87,7 +87,7 @@ class StatusLane:
                 await self._tell(due.news)
 
     async def settle(self, now: float) -> None:
-        """Write what budgets have used by now: whoever leads next counts on from there, and pods may be gone by then."""
+        """Write what budgets have used by now: whoever leads next counts on from there, when pods may be gone."""
         self._cache.pass_to(now)
         for plural, key, status in [*self._unsettled()]:
             await self._write(_path(plural, key), status)
