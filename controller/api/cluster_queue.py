@@ -118,6 +118,14 @@ class Limit(Model):
             description="The most that admitted pods of the queue, and of all queues below it, may ask for together."
         ),
     ]
+    per_user: Annotated[
+        Quantity | None,
+        Field(
+            description="The most that those of one user may ask for together. The user is who created the pod's "
+            "controlling owner, or the pod itself, as admission saw it; pods of which nobody knows that share one "
+            "limit. Left out: no limit."
+        ),
+    ] = None
 
 
 class FlavorFungibility(Model):

@@ -147,6 +147,7 @@ class ClusterCache:
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
             budgets=self.budgets.used_up,
+            user_usage=self.usage.by_user.sums,
             pods=self.pods,
             jobs=self.jobs,
             admitted=self.usage.charged,
@@ -303,7 +304,7 @@ class ClusterCache:
             for name in self._relatives(back.cluster_queue):
                 for key in self.queues_of(name):
                     kinds = self.backlog.classes(key)
-                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage.in_tree)
+                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage)
         flavor = self.flavors.get(back.flavor)
         if flavor is not None and flavor.mode is CapacityMode.STATIC:
             for queue in self.cluster_queues.values():
@@ -354,6 +355,8 @@ class ClusterCache:
         self.places.moved.update(self.queues_of(name))
         _set(self.faulty_queues, name, fault)
         self._tree = None
+        if self._waiting.owned.limits(name, users=queue is not None and bool(queue.user_limits)):
+            self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()
 

@@ -65,6 +65,9 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         flavors=tuple(_flavor_quota(one) for one in spec.flavors),
         parent=spec.parent or "",
         limits={limit.name: supply_amount(limit.name, limit.max) for limit in spec.limits},
+        user_limits={
+            limit.name: supply_amount(limit.name, limit.per_user) for limit in spec.limits if limit.per_user is not None
+        },
         when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),

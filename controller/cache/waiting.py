@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
 from controller.cache.gangs import Gangs
+from controller.cache.owned_shapes import OwnedShapes
 from controller.cache.places import Places
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
@@ -40,6 +41,7 @@ class Waiting:
         self.gangs = Gangs()
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
+        self.owned = OwnedShapes()
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
     def see(self, uid: str, pod: Pod | None) -> bool:
@@ -77,7 +79,8 @@ class Waiting:
 
     def _candidate(self, pod: Pod) -> Candidate:
         order, hold = self.places.take(pod)
-        return Candidate(pod, order, hold or self.rejections.hold_of(pod.uid), self.fallbacks.waited(pod))
+        hold = hold or self.rejections.hold_of(pod.uid)
+        return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod))
 
     def put(self, workload: Workload) -> bool:
         """Let a workload wait, or wait as another one; say whether that changes anything."""

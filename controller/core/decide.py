@@ -14,12 +14,14 @@ from heapq import heapify, heappop, heappush
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
+from controller.core.gangs import FRONT
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
+from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass
 
 _Head = tuple[OrderKey, int, WorkloadClass]
@@ -44,6 +46,7 @@ class _Decision:
         self._snapshot = snapshot
         self._limit = limit
         self._ledger = Ledger(snapshot)
+        self._users = UserUsage(snapshot.tree, snapshot.user_usage)
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._lines: dict[str, _Line] = {}
         self._turns: list[_Turn] = []
@@ -127,7 +130,9 @@ class _Decision:
             heappush(self._turns, self._turn(name, heads))
 
     def _turn(self, name: str, heads: list[_Head]) -> _Turn:
-        return self._snapshot.budgets.is_behind(self._snapshot.tree, name), heads[0][0], name
+        order = heads[0][0]
+        # what is left of a gang goes first all the same: the others hold quota and wait for it
+        return order[0] != FRONT and self._snapshot.budgets.is_behind(self._snapshot.tree, name), order, name
 
     def _wait(self, workload: Workload, queue: ClusterQueue, known: Wait | None, found: Wait) -> bool:
         """Note why a class waits, unless just what was known is so still; say whether its next one may be looked at."""
@@ -145,12 +150,16 @@ class _Decision:
     def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placements | Wait:
         if kind.hold is not None:
             return _held(kind.hold)
+        limit = self._users.first_blocker(queue.name, kind)
+        if limit is not None:
+            return Wait(limit.reason, blockers=(limit,))
         return place(self._snapshot, self._ledger, queue, kind, only_freed=only_freed)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
         for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
             self._ledger.spend(queue.name, one.flavor, shape.requests, one.node)
+            self._users.add(queue.name, shape.user, shape.requests)
             self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:

@@ -16,7 +16,7 @@ class Blocker:
     """Why one flavor did not take the workload. `need` and `free` are amounts of `resource`, in its unit.
 
     `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding. `at` is the cluster
-    queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors.
+    queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors, of `user` where it is a user's.
     """
 
     flavor: str
@@ -26,6 +26,7 @@ class Blocker:
     free: int = 0
     detail: str = ""
     at: str = ""
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)

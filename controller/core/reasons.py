@@ -52,7 +52,9 @@ class Reason(StrEnum):
     """Not yet looked at."""
     BUDGET_EXHAUSTED = "BudgetExhausted"
     """A budget of the cluster queue, or of one above it, is used up for its period."""
+    USER_LIMIT = "UserLimit"
+    """The user has what the cluster queue, or one above it, gives each user, for now."""
 
 
-QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT})
+QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT})
 """What ends when admitted workloads of the tree do, wherever they ran."""

@@ -16,6 +16,7 @@ from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.room import Room
 from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
+from controller.core.user_limits import UserKey
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 
@@ -49,6 +50,7 @@ class Snapshot:
     blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
     freed: frozenset[str] = frozenset()
     budgets: UsedUpBudgets = NOTHING_USED_UP
+    user_usage: Mapping[UserKey, int] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)
     jobs: Mapping[str, Job] = field(default_factory=dict)
     admitted: Mapping[str, Collection[str]] = field(default_factory=dict)
