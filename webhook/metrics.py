@@ -14,6 +14,8 @@ _REFUSED = ("denied", "unreadable", "bad", "error")
 _RESULTS = {
     "mutate": ("changed", "unchanged", *_REFUSED),
     "mutate_template": ("changed", "unchanged", *_REFUSED),
+    "mutate_user": ("changed", "unchanged", *_REFUSED),
+    "validate_user": ("allowed", *_REFUSED),
     "validate": ("allowed", *_REFUSED),
 }
 _NAMED_MOST: Final = 100

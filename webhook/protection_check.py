@@ -13,9 +13,11 @@ from controller.core import protection
 from controller.core.demand import Quantities
 from controller.core.keys import CONDITION
 from controller.core.protection import Guarded
+from controller.core.users import noted_user
 from webhook.creators import actor
 from webhook.review import Answer, Request
 from webhook.subresource_review import BINDING, RESIZE, STATUS
+from webhook.users import is_from_template
 from webhook.world import World
 
 
@@ -34,6 +36,10 @@ def _faults(request: Request, world: World) -> Iterator[str]:
         yield from protection.queue_required(new, who, world.namespace_labels(request.namespace))
         yield from protection.stamps_are_ours(new, who)
         yield from protection.gate_needs_queue(new, who)
+        is_made = is_from_template(request, world)
+        yield from protection.user_is_true(
+            new, who, noted_user(new.annotations, request.user, is_from_template=is_made)
+        )
     elif request.operation == "UPDATE" and request.old is not None:
         old = _guarded(request.old)
         yield from protection.gate_is_ours(old, new, who)

@@ -1,4 +1,4 @@
-"""Step: resolve the pod's queue and add the scheduling gate.
+"""Step: resolve the pod's queue, add the scheduling gate, and note whose pod it is.
 
 The queue is the pod's label, else the namespace's default. A queue that does not exist still gates the pod, with a
 warning: a misspelt queue must not run without quota. A misspelt WorkloadPriorityClass and an unclear pod group are
@@ -18,11 +18,12 @@ from controller.core.protection import Actor, Guarded, gate_required
 from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
 from webhook.patching import Operations
 from webhook.review import NOTHING, Answer, Request
+from webhook.users import user_noted
 from webhook.world import World
 
 
 def assign_queue(request: Request, world: World) -> Answer:
-    """Add our gate, and the queue label where the namespace's default applies."""
+    """Add our gate, the queue label where the namespace's default applies, and the note of the user."""
     if is_mirror_pod(request) or is_daemon_set_pod(request):
         return NOTHING
     labels: Mapping[str, str] = _metadata(request).get("labels") or {}
@@ -39,6 +40,7 @@ def assign_queue(request: Request, world: World) -> Answer:
     gates = spec.get("schedulingGates")
     if not any(gate.get("name") == GATE for gate in gates or ()):
         operations += _gate(gates)
+    operations += user_noted(request, world)
     return Answer(operations=operations, warnings=_warnings(request, world, queue), audit=(("queue", queue),))
 
 

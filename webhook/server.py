@@ -15,6 +15,7 @@ from webhook.steps import mutate
 from webhook.subresource_review import read_validated
 from webhook.template_review import read_template
 from webhook.templates_step import mutate_template
+from webhook.users import check_template, note_on_template
 from webhook.validation import validate
 from webhook.world import World
 
@@ -43,7 +44,9 @@ def admission(
     app = web.Application(client_max_size=_BODY_LIMIT)
     app.router.add_post("/mutate/pods", reviews.mutate)
     app.router.add_post("/mutate/podtemplates", reviews.mutate_template)
+    app.router.add_post("/mutate/users", reviews.note_user)
     app.router.add_post("/validate/pods", reviews.validate)
+    app.router.add_post("/validate/users", reviews.check_user)
     return app
 
 
@@ -68,8 +71,14 @@ class _Reviews:
     async def mutate_template(self, request: web.Request) -> web.Response:
         return await self._answer(request, "mutate_template", _read_template_mutation)
 
+    async def note_user(self, request: web.Request) -> web.Response:
+        return await self._answer(request, "mutate_user", _read_user)
+
     async def validate(self, request: web.Request) -> web.Response:
         return await self._answer(request, "validate", _read_validation)
+
+    async def check_user(self, request: web.Request) -> web.Response:
+        return await self._answer(request, "validate_user", _read_user_check)
 
     async def _answer(self, request: web.Request, endpoint: str, read_body: _Read) -> web.Response:
         if not self._ready():
@@ -120,10 +129,20 @@ def _read_template_mutation(body: bytes) -> tuple[Request, _Judge]:
     return review.inner, partial(mutate_template, review)
 
 
+def _read_user(body: bytes) -> tuple[Request, _Judge]:
+    review = read_template(body)
+    return review.inner, partial(note_on_template, review)
+
+
+def _read_user_check(body: bytes) -> tuple[Request, _Judge]:
+    review = read_template(body)
+    return review.inner, partial(check_template, review)
+
+
 def _result(endpoint: str, request: Request, answer: Answer) -> str:
     if answer.denial is not None:
         _log.info("review_denied", namespace=request.namespace, user=request.user, why=cut(answer.denial))
         return "denied"
-    if endpoint == "validate":
+    if endpoint.startswith("validate"):
         return "allowed"
     return "changed" if answer.operations else "unchanged"

@@ -1,20 +1,20 @@
 """Step: take away what only Penstock may write. Users' templates carry our stamps when they are copied from a pod.
 
-The annotation of policies is not among it: the steps that apply policies keep it true (`noted`).
+What is written at create is not among it: other steps keep it true (`noted`, `users`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from controller.core.keys import POLICIES, STAMPED_ANNOTATIONS, STAMPED_LABELS
+from controller.core.keys import STAMPED_ANNOTATIONS, STAMPED_LABELS, WRITTEN_AT_CREATE
 from controller.core.pointers import escape
 from webhook.review import NOTHING, Answer, Request
 from webhook.world import World
 
 _STAMPS = (
     ("labels", tuple(STAMPED_LABELS)),
-    ("annotations", tuple(key for key in STAMPED_ANNOTATIONS if key != POLICIES)),
+    ("annotations", tuple(key for key in STAMPED_ANNOTATIONS if key not in WRITTEN_AT_CREATE)),
 )
 
 

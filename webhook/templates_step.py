@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from controller.core.pointers import escape
+from controller.core.users import ALL_CONTROLLERS
 from webhook.limits import limited
 from webhook.noted import entries
 from webhook.patching import Operations
@@ -21,13 +22,10 @@ from webhook.review import Answer
 from webhook.template_review import TemplateRequest
 from webhook.world import World
 
-_ALL_CONTROLLERS: Final = "system:kube-controller-manager"
-"""Who makes what controllers of Kubernetes make where they have no accounts of their own."""
-
 
 def mutate_template(request: TemplateRequest, world: World) -> Answer:
     """Give the template what its policies want, or refuse the object, or only tell."""
-    if not _is_being_written(request) or _is_made_from_another(request, world):
+    if not _is_being_written(request) or is_made_from_another(request, world):
         return Answer()
     inner = request.inner
     policies = world.template_policies(inner.namespace)
@@ -37,7 +35,7 @@ def mutate_template(request: TemplateRequest, world: World) -> Answer:
     noun = f"template at {request.path}"
     merging = partial(merge_policies, policies=policies, noun=noun, known=known, is_fixed=is_fixed)
     answer = limited(merging, inner, world)
-    return replace(answer, operations=_within(request.workload.path, answer.operations))
+    return replace(answer, operations=within(request.workload.path, answer.operations))
 
 
 def _is_being_written(request: TemplateRequest) -> bool:
@@ -52,12 +50,12 @@ def _is_being_written(request: TemplateRequest) -> bool:
     return inner.operation == "CREATE"
 
 
-def _is_made_from_another(request: TemplateRequest, world: World) -> bool:
+def is_made_from_another(request: TemplateRequest, world: World) -> bool:
     """Whether its controller made the object from a template of its own. Anybody can write an owner reference."""
     workload, user = request.workload, request.inner.user
     if not (workload.is_revision and request.has_controller):
         return False
-    return (bool(workload.maker) and user in (workload.maker, _ALL_CONTROLLERS)) or world.makes_from_templates(user)
+    return (bool(workload.maker) and user in (workload.maker, ALL_CONTROLLERS)) or world.makes_from_templates(user)
 
 
 def _mutable(template: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -75,6 +73,7 @@ def _mutable(template: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _within(path: tuple[str, ...], operations: Operations) -> Operations:
+def within(path: tuple[str, ...], operations: Operations) -> Operations:
+    """Return what is done to a template as it is done to the object that it stands in, at `path`."""
     prefix = "".join(f"/{escape(name)}" for name in path)
     return tuple({**operation, "path": prefix + operation["path"]} for operation in operations)

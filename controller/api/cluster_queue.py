@@ -6,9 +6,11 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
 
+from controller.api.ageing import BOUNDED, Ageing
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
 from controller.api.budget import Budget, BudgetStatus
 from controller.api.nodes import LabelSelector
+from controller.api.preemption import Preemption
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
 from controller.api.schedule import (
     BY_NAME,
@@ -43,6 +45,12 @@ _TIMES_OUT = Rule(
     "!has(self.onReservationTimeout) || self.onReservationTimeout == 'Keep' || has(self.reservationTimeout)",
     _NO_TIMEOUT,
     field_path=".onReservationTimeout",
+)
+_NOBODY_TO_RECLAIM_FROM = "goes only with spec.parent: without one nobody borrows from it"
+_RECLAIMS_FROM_SOMEBODY = Rule(
+    "!has(self.preemption) || self.preemption.reclaimWithinCohort == 'Never' || has(self.parent)",
+    f"reclaimWithinCohort {_NOBODY_TO_RECLAIM_FROM}",
+    field_path=".preemption",
 )
 _SCHEDULED_FLAVORS = Rule(
     "!has(self.schedule) || self.schedule.all(w, !has(w.flavors) || w.flavors.all(f, "
@@ -110,6 +118,14 @@ class Limit(Model):
             description="The most that admitted pods of the queue, and of all queues below it, may ask for together."
         ),
     ]
+    per_user: Annotated[
+        Quantity | None,
+        Field(
+            description="The most that those of one user may ask for together. The user is who created the pod's "
+            "controlling owner, or the pod itself, as admission saw it; pods of which nobody knows that share one "
+            "limit. Left out: no limit."
+        ),
+    ] = None
 
 
 class FlavorFungibility(Model):
@@ -128,7 +144,9 @@ class ClusterQueueSpec(Model):
     """Who may use how much."""
 
     model_config = ConfigDict(
-        json_schema_extra=rules(*_NEEDS_PARENT, _FALLS_BACK_TO_SOMETHING, _TIMES_OUT, _SCHEDULED_FLAVORS)
+        json_schema_extra=rules(
+            *_NEEDS_PARENT, _FALLS_BACK_TO_SOMETHING, _TIMES_OUT, _RECLAIMS_FROM_SOMEBODY, _SCHEDULED_FLAVORS
+        )
     )
 
     parent: Annotated[
@@ -171,9 +189,24 @@ class ClusterQueueSpec(Model):
         unique_names("resource"),
         BY_NAME,
     ] = ()
+    ageing: Annotated[
+        Ageing | None,
+        Field(
+            description="Lets the priority of the queue's pods grow while they wait, for the order alone; left out: it "
+            "stays."
+        ),
+        SchemaKeys(**rules(BOUNDED)),
+    ] = None
     flavor_fungibility: Annotated[
         FlavorFungibility, Field(description="When a workload takes a later flavor than it could have.")
     ] = FlavorFungibility()
+    preemption: Annotated[
+        Preemption,
+        Field(
+            description="Whom its workloads evict to be admitted, of pods whose owner makes them anew at no cost; see "
+            "allowBarePods and allowJobRetries of the queue that they are in."
+        ),
+    ] = Preemption()
     stop_policy: Annotated[
         StopPolicy,
         Field(
@@ -242,6 +275,13 @@ class ClusterQueueSpec(Model):
     def _times_out(self) -> Self:
         if self.on_reservation_timeout != "Keep" and self.reservation_timeout is None:
             refuse([Fault(("onReservationTimeout",), self.on_reservation_timeout, _NO_TIMEOUT)])
+        return self
+
+    @model_validator(mode="after")
+    def _reclaims_from_somebody(self) -> Self:
+        if self.preemption.reclaim_within_cohort != "Never" and self.parent is None:
+            at = ("preemption", "reclaimWithinCohort")
+            refuse([Fault(at, self.preemption.reclaim_within_cohort, _NOBODY_TO_RECLAIM_FROM)])
         return self
 
     @model_validator(mode="after")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from controller.cache.usage import Usage
 from controller.core.decisions import Blocker, Wait
 from controller.core.quota_tree import QuotaTree
-from controller.core.reasons import QUOTA_REASONS
-from controller.core.tree_usage import TreeUsage
+from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.workloads import WorkloadClass
 
 
@@ -28,7 +28,7 @@ class Blocked:
         self.open([kind for kind, wait in self.waits.items() if wait.later is not None])
 
     def open_for_quota(
-        self, kinds: Iterable[WorkloadClass], queue: str, flavor: str, tree: QuotaTree, usage: TreeUsage
+        self, kinds: Iterable[WorkloadClass], queue: str, flavor: str, tree: QuotaTree, usage: Usage
     ) -> None:
         """Let those of a queue's classes be looked at again whose need there is quota for now, since some came free."""
         for kind in kinds:
@@ -37,12 +37,15 @@ class Blocked:
                 del self.waits[kind]
 
 
-def _is_gone(blocker: Blocker, queue: str, flavor: str, tree: QuotaTree, usage: TreeUsage) -> bool:
+def _is_gone(blocker: Blocker, queue: str, flavor: str, tree: QuotaTree, usage: Usage) -> bool:
     if blocker.reason not in QUOTA_REASONS or blocker.resource is None:
         return False
+    if blocker.reason is Reason.USER_LIMIT:
+        most = tree.user_limits(blocker.at).get(blocker.resource, 0)
+        return blocker.need <= most - usage.by_user.used(blocker.at, blocker.user, blocker.resource)
     if not blocker.flavor:
         most = tree.limits(blocker.at).get(blocker.resource, 0)
-        return blocker.need <= most - usage.used(blocker.at, "", blocker.resource)
+        return blocker.need <= most - usage.in_tree.used(blocker.at, "", blocker.resource)
     if blocker.flavor != flavor:
         return False
-    return blocker.need <= usage.available(queue, (flavor, blocker.resource)).amount
+    return blocker.need <= usage.in_tree.available(queue, (flavor, blocker.resource)).amount

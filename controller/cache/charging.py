@@ -25,12 +25,14 @@ def charge(
     """
     queue = (pod.namespace, pod.queue or "")
     if admit is not None and pod.phase is Phase.QUEUED:
-        return Charge(pod.shape.requests, admit.node, admit.cluster_queue, admit.flavor, queue, Phase.RESERVED)
+        return Charge(
+            pod.shape.requests, admit.node, admit.cluster_queue, admit.flavor, queue, Phase.RESERVED, pod.user
+        )
     if pod.is_admitted:
         cluster_queue, flavor = payer(pod) if is_unstamped(pod) else (pod.cluster_queue or "", pod.flavor or "")
         if cluster_queue:
             node = pod.node or (None if is_overdue else pod.pinned)
-            return Charge(pod.shape.requests, node, cluster_queue, flavor, queue, pod.phase)
+            return Charge(pod.shape.requests, node, cluster_queue, flavor, queue, pod.phase, pod.user)
     if pod.is_finished or pod.node is None:
         return None
     return Charge(pod.shape.requests, pod.node)

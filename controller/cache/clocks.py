@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from controller.cache.fallbacks import Fallbacks
 from controller.cache.reservations import Reservations
 from controller.cache.stock_outs import StockOuts
+from controller.cache.timers import Timers
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, Flavor
 
@@ -15,9 +16,16 @@ from controller.core.queues import ClusterQueue, Flavor
 class Clocks:
     """`fallbacks` of queued pods, `reservations` of admitted ones, `stock_outs` of flavors."""
 
-    def __init__(self, fallbacks: Fallbacks, queues: Mapping[str, ClusterQueue], flavors: Mapping[str, Flavor]) -> None:
-        """Queues and flavors are the cache's own, and read as they are at the time."""
+    def __init__(
+        self,
+        fallbacks: Fallbacks,
+        places: Timers,
+        queues: Mapping[str, ClusterQueue],
+        flavors: Mapping[str, Flavor],
+    ) -> None:
+        """`places`: when queued pods come to another place. Queues and flavors are the cache's own, and only read."""
         self.fallbacks = fallbacks
+        self._places = places
         self.reservations = Reservations(queues)
         self.stock_outs = StockOuts(flavors)
 
@@ -26,15 +34,18 @@ class Clocks:
         self.reservations.see(uid, pod)
         self.stock_outs.see(uid, pod)
 
-    def pass_to(self, now: float, pods: Mapping[str, Pod]) -> tuple[list[str], bool]:
-        """Let it be this time (epoch seconds); return the pods that it changes, and whether it changes a flavor."""
-        due = (*self.fallbacks.timers.pass_to(now), *self.reservations.timers.pass_to(now))
-        return list(due), self.stock_outs.pass_to(now, pods)
+    def pass_to(self, now: float, pods: Mapping[str, Pod], *, on_flavor: Callable[[], None]) -> list[str]:
+        """Let it be this time (epoch seconds); return the pods that it changes, and call where it changes a flavor."""
+        if self.stock_outs.pass_to(now, pods):
+            on_flavor()
+        return [uid for one in self._timers() for uid in one.pass_to(now)]
 
     def next_change(self) -> float:
         """Return when time changes something next."""
-        parts = (self.fallbacks.timers, self.reservations.timers, self.stock_outs)
-        return min(one.next_change() for one in parts)
+        return min(self.stock_outs.next_change(), *(one.next_change() for one in self._timers()))
+
+    def _timers(self) -> tuple[Timers, ...]:
+        return self.fallbacks.timers, self._places, self.reservations.timers
 
     def moved(self, pods: Mapping[str, Pod], charged: Mapping[str, Iterable[str]]) -> Iterable[str]:
         """Return the pods whose queue or flavor has other times than when this was asked last; `charged` by queue."""

@@ -52,7 +52,7 @@ class ClusterCache:
         self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
         self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues)
-        self.clocks = Clocks(self._waiting.fallbacks, self.queues.current, self.flavors)
+        self.clocks = Clocks(self._waiting.fallbacks, self._waiting.places.timers, self.queues.current, self.flavors)
         self.backlog = self._waiting.backlog
         self.reasons = self._waiting.reasons
         self.places = self._waiting.places
@@ -109,11 +109,8 @@ class ClusterCache:
         self.now = now
         self.queues.pass_to(int(now))
         world = World(self.cluster_queues, self.tree, self.flavors)
-        due, is_flavor_changed = self.clocks.pass_to(now, self.pods)
-        for uid in due:
+        for uid in self.clocks.pass_to(now, self.pods, on_flavor=self.reopen_all):
             self._refresh(uid)
-        if is_flavor_changed:
-            self.reopen_all()
         self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
         again_at = self._waiting.gangs.pass_to(now)
         self._waiting.settle(now)
@@ -143,6 +140,7 @@ class ClusterCache:
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
             budgets=self.budgets.used_up,
+            user_usage=self.usage.by_user.sums,
             pods=self.pods,
             jobs=self.jobs,
             admitted=self.usage.charged,
@@ -150,7 +148,9 @@ class ClusterCache:
             dry=self.clocks.stock_outs.dry,
             unprovided=self.clocks.stock_outs.unprovided,
             evicting=self.evictions.all,
+            refused=self.evictions.refused.keys(),
             evictions_left=self.evictions.left,
+            priority_classes=self.places.classes,
         )
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
@@ -176,6 +176,8 @@ class ClusterCache:
                 continue
             if wait.blockers:
                 self._blocked.waits[kind] = wait
+            else:
+                self._blocked.open([kind])
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self._waiting.mark_due(member)
@@ -297,7 +299,7 @@ class ClusterCache:
             for name in self._relatives(back.cluster_queue):
                 for key in self.queues_of(name):
                     kinds = self.backlog.classes(key)
-                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage.in_tree)
+                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage)
         flavor = self.flavors.get(back.flavor)
         if flavor is not None and flavor.is_summed:
             for queue in self.cluster_queues.values():
@@ -345,14 +347,18 @@ class ClusterCache:
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
+        self.places.moved.update(self.queues_of(name))
         _set(self.faulty_queues, name, fault)
         self._tree = None
+        if self._waiting.owned.limits(name, users=queue is not None and bool(queue.user_limits)):
+            self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()
 
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
         """Take in a local queue, or forget it."""
         _set(self.local_queues, key, queue)
+        self.places.moved.add(key)
         self._doors = None
         self._rules_changed()
 

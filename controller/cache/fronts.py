@@ -14,19 +14,13 @@ Line = tuple[QueueKey, int]
 
 
 class Fronts:
-    """`moved` are the local queues whose others have to take their places anew."""
+    """`moved`, which is not only ours, is told the local queues whose others have to take their places anew."""
 
-    def __init__(self) -> None:
-        self.moved: set[QueueKey] = set()
+    def __init__(self, moved: set[QueueKey]) -> None:
+        self._moved = moved
         self._lines: dict[str, Line] = {}
         self._on_top: dict[Line, dict[str, OrderKey]] = {}
         self._fronts: dict[Line, OrderKey] = {}
-
-    def take_moved(self) -> tuple[QueueKey, ...]:
-        """Return these queues, and begin anew."""
-        moved = tuple(self.moved)
-        self.moved.clear()
-        return moved
 
     def put(self, uid: str, line: Line, own: OrderKey) -> OrderKey:
         """Put a waiting workload on top; return its place, which is its own."""
@@ -59,7 +53,7 @@ class Fronts:
     def _set_front(self, line: Line, front: OrderKey | None) -> None:
         if self._fronts.get(line) == front:
             return
-        self.moved.add(line[0])
+        self._moved.add(line[0])
         if front is None:
             del self._fronts[line]
         else:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from controller.api.ageing import Ageing as WrittenAgeing
 from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
 from controller.api.flavor import COOL_DOWN, PROVISION_TIMEOUT, ResourceFlavor
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
+from controller.api.preemption import Preemption as WrittenPreemption
 from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
 from controller.cache.budget_objects import to_budget
+from controller.core.ageing import Ageing
 from controller.core.amounts import supply_amount, supply_amounts
 from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
@@ -23,6 +26,7 @@ from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
 from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
+from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import (
     CapacityMode,
     ClusterQueue,
@@ -77,22 +81,42 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         flavors=tuple(_flavor_quota(one) for one in spec.flavors),
         parent=spec.parent or "",
         limits={limit.name: supply_amount(limit.name, limit.max) for limit in spec.limits},
+        user_limits={
+            limit.name: supply_amount(limit.name, limit.per_user) for limit in spec.limits if limit.per_user is not None
+        },
         when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
         stop_note=_stop_note(written, spec.stop_policy),
+        ageing=_ageing(spec.ageing),
         allow_bare_pods=spec.allow_bare_pods,
         allow_job_retries=spec.allow_job_retries,
         reservation_timeout=_seconds(spec.reservation_timeout),
         on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
         budgets=tuple(map(to_budget, spec.budgets)),
+        preemption=_preemption(spec.preemption),
+    )
+
+
+def _preemption(written: WrittenPreemption) -> Preemption:
+    borrow = written.borrow_within_cohort
+    return Preemption(
+        Within(written.within_cluster_queue),
+        Reclaim(written.reclaim_within_cohort),
+        borrow.policy == "LowerPriority",
+        borrow.max_priority_threshold,
+        _seconds(written.minimum_runtime) or 0,
     )
 
 
 def _stop_note(written: Resource, stop: str) -> str:
     """Return who stopped the queue by hand. A note that was left on a queue that nobody stops says nothing."""
     return written.metadata.annotations.get(HELD, "") if stop != "None" else ""
+
+
+def _ageing(written: WrittenAgeing | None) -> Ageing | None:
+    return None if written is None else Ageing(parse_duration(written.every), written.by, written.most)
 
 
 def _flavor_quota(written: FlavorQuotas) -> FlavorQuota:

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from controller.cache.fronts import Fronts
+from controller.cache.timers import Timers
 from controller.core.hands import held, is_on_top
 from controller.core.owners import Job
 from controller.core.pods import Pod, foreign_gates
+from controller.core.queues import ClusterQueue, LocalQueue
 from controller.core.reasons import Reason
-from controller.core.workloads import Hold, OrderKey, order_key
+from controller.core.workloads import Hold, OrderKey, QueueKey, order_key
 
 _Source = tuple[str, str]
 """(kind of object, its name or uid): what a pod's place rests on beside the pod itself."""
@@ -26,42 +28,61 @@ def hands_of(job: Job | None) -> tuple[float, str | None, bool] | None:
 
 
 class Places:
-    """`classes` are the values of the WorkloadPriorityClasses by name."""
+    """`classes` are the values of the WorkloadPriorityClasses by name; `timers` tell whose priority grows when.
 
-    def __init__(self, jobs: Mapping[str, Job]) -> None:
-        """`jobs` by uid, as the cache keeps them."""
+    `moved` are the local queues whose waiting pods all have to take their places anew before the next decision.
+    """
+
+    def __init__(
+        self,
+        jobs: Mapping[str, Job],
+        queues: Mapping[str, ClusterQueue],
+        local_queues: Mapping[QueueKey, LocalQueue],
+    ) -> None:
+        """All three, Jobs by uid, are the cache's own, and read as they are at the time."""
         self._jobs = jobs
+        self._queues = queues
+        self._local_queues = local_queues
+        self.timers = Timers()
         self.classes: dict[str, int] = {}
-        self.fronts = Fronts()
+        self.moved: set[QueueKey] = set()
+        self._fronts = Fronts(self.moved)
         self._sources: dict[str, tuple[_Source, ...]] = {}
         self._resting: dict[_Source, dict[str, None]] = {}
 
     def take(self, pod: Pod) -> tuple[OrderKey, Hold | None]:
         """Return a waiting pod's place, and what keeps it from having one; remember on what that rests."""
         self._rest(pod.uid, tuple(_sources(pod)))
-        job = self._job(pod)
+        job, queue, priority = self._job(pod), (pod.namespace, pod.queue or ""), self.priority(pod)
         key = order_key(
-            priority=self.priority(pod),
+            priority=priority + self._grown(pod, queue),
             since=pod.created if job is None else job.created,
             index=pod.completion_index,
             created=pod.created,
             name=pod.key,
             uid=pod.uid,
         )
-        line = ((pod.namespace, pod.queue or ""), key[0])
+        line = (queue, priority)
         hold = held(pod, job) or pod.hold or self._fault(pod) or foreign_gates(pod)
         if hold is None and is_on_top(pod, job):
-            return self.fronts.put(pod.uid, line, key), None
-        self.fronts.drop(pod.uid)
-        return self.fronts.place(line, key), hold
+            return self._fronts.put(pod.uid, line, key), None
+        self._fronts.drop(pod.uid)
+        return self._fronts.place(line, key), hold
 
     def leave(self, uid: str) -> None:
         """Forget a pod that waits no longer."""
         self._rest(uid, ())
-        self.fronts.drop(uid)
+        self.timers.set(uid, None)
+        self._fronts.drop(uid)
+
+    def take_moved(self) -> tuple[QueueKey, ...]:
+        """Return these queues, and begin anew."""
+        moved = tuple(self.moved)
+        self.moved.clear()
+        return moved
 
     def priority(self, pod: Pod) -> int:
-        """Return the pod's priority in its queue: that of its WorkloadPriorityClass, else its own."""
+        """Return the pod's priority in its queue, ageing aside: its WorkloadPriorityClass's, else its own."""
         if pod.priority_class is None:
             return pod.priority
         return self.classes.get(pod.priority_class, pod.priority)
@@ -83,6 +104,15 @@ class Places:
     def count(self, name: str) -> int:
         """Return how many pods wait that name this WorkloadPriorityClass."""
         return len(self._resting.get((_CLASS, name), ()))
+
+    def _grown(self, pod: Pod, queue: QueueKey) -> int:
+        """Return what the pod's priority has gained by now, and wake when it gains more."""
+        local = self._local_queues.get(queue)
+        leads_to = self._queues.get(local.cluster_queue) if local is not None else None
+        ageing = leads_to.ageing if leads_to is not None else None
+        now = self.timers.now
+        self.timers.set(pod.uid, None if ageing is None else ageing.next_step(pod.created, now))
+        return 0 if ageing is None else ageing.grown(now - pod.created)
 
     def _job(self, pod: Pod) -> Job | None:
         """Return the pod's Job, if it is known. No pod is of a Job of another namespace, whatever it says."""

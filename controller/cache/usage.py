@@ -13,6 +13,7 @@ from controller.core.amounts import Requests
 from controller.core.pods import Phase
 from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.tree_usage import TreeUsage
+from controller.core.user_limits import UserUsage
 from controller.core.workloads import QueueKey
 
 _K = TypeVar("_K")
@@ -28,6 +29,7 @@ class Charge:
     flavor: str = ""
     local_queue: QueueKey = ("", "")
     phase: Phase = Phase.OTHER
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Usage:
         self.local_counts: Counter[tuple[QueueKey, Phase]] = Counter()
         self.in_tree = TreeUsage(QuotaTree({}))
         """What is used at every queue of the tree, as it was planted last."""
+        self.by_user = UserUsage(QuotaTree({}))
+        """What users use at every queue that limits them."""
         self.charged: dict[str, dict[str, None]] = {}
         """The uids of the pods that each cluster queue is charged with, in the order in which they came."""
         self._charges: dict[str, Charge] = {}
@@ -64,6 +68,10 @@ class Usage:
         self.in_tree = TreeUsage(tree)
         for (queue, flavor, resource), amount in self.by_queue.items():
             self.in_tree.add(queue, flavor, resource, amount)
+        self.by_user = UserUsage(tree)
+        for charge in self._charges.values() if tree.limits_users else ():
+            if charge.cluster_queue:
+                self.by_user.add(charge.cluster_queue, charge.user, charge.requests)
 
     def charge_of(self, uid: str) -> Charge | None:
         """Return what the pod is charged with."""
@@ -105,6 +113,7 @@ class Usage:
         if charge.node is not None and not self.by_node.get(charge.node, True):
             del self.by_node[charge.node]
         if charge.cluster_queue:
+            self.by_user.add(charge.cluster_queue, charge.user, charge.requests, sign)
             _shift(self.counts, (charge.cluster_queue, charge.phase), sign)
             _shift(self.local_counts, (charge.local_queue, charge.phase), sign)
 

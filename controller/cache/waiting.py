@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
 from controller.cache.gangs import Gangs
+from controller.cache.owned_shapes import OwnedShapes
 from controller.cache.places import Places
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
@@ -38,8 +39,9 @@ class Waiting:
         self.reasons = Reasons()
         self.blocked = Blocked()
         self.gangs = Gangs()
-        self.places = Places(jobs)
+        self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
+        self.owned = OwnedShapes()
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
     def see(self, uid: str, pod: Pod | None) -> bool:
@@ -53,12 +55,12 @@ class Waiting:
             moved = self.put(single(self._candidate(pod)))
         elif group is None or not self.gangs.waits_as(group, uid):
             moved = self.take_out(uid) or moved
-        return moved or bool(self.places.fronts.moved)
+        return moved or bool(self.places.moved)
 
     def settle(self, now: float) -> None:
         """Put the groups together that something happened to, and let those move who stand behind others."""
         self._assemble(now)
-        for queue in self.places.fronts.take_moved():
+        for queue in self.places.take_moved():
             for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
                 self.see(uid, self._pods.get(uid))
         self._assemble(now)
@@ -77,7 +79,8 @@ class Waiting:
 
     def _candidate(self, pod: Pod) -> Candidate:
         order, hold = self.places.take(pod)
-        return Candidate(pod, order, hold or self.rejections.hold_of(pod.uid), self.fallbacks.waited(pod))
+        hold = hold or self.rejections.hold_of(pod.uid)
+        return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod))
 
     def put(self, workload: Workload) -> bool:
         """Let a workload wait, or wait as another one; say whether that changes anything."""
@@ -85,6 +88,8 @@ class Waiting:
         if not self.backlog.put(workload):
             return False
         self.mark_due(workload)
+        if self.backlog.runs[workload.kind][0] is workload:
+            self.blocked.open([workload.kind])  # who goes first may preempt whom the others of its class may not
         if former is not None and former.kind != workload.kind:
             self._left(former.kind)
         return True

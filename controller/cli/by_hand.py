@@ -1,4 +1,4 @@
-"""`penstock hold` and `penstock top`, and the part of `penstock release` that undoes a hold: options, words, exit code.
+"""`penstock hold`, `top`, `drain` and `open`, and of `release` what undoes a hold: options, words, exit code.
 
 What is read and sent is the business of `runtime.hand_targets` and `runtime.hands`; what it means, of `core.hands`.
 """
@@ -24,7 +24,14 @@ from controller.kube.errors import KubeError, Unreachable, one_line
 from controller.runtime.hand_targets import QUEUES, BadTarget, NothingThere, Subject, Target, find
 from controller.runtime.hands import Hands, Tally, who
 
-_DONE: Final = {Verb.HOLD: "held", Verb.RELEASE: "released", Verb.TOP: "put on top", Verb.UNTOP: "on top no longer"}
+_DONE: Final = {
+    Verb.HOLD: "held",
+    Verb.RELEASE: "released",
+    Verb.TOP: "put on top",
+    Verb.UNTOP: "on top no longer",
+    Verb.DRAIN: "drained",
+    Verb.OPEN: "opened",
+}
 _TOLD: Final = 20
 
 
@@ -113,6 +120,69 @@ def top(
     return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
 
 
+@click.command()
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option("-n", "--namespace", metavar="NAME", help="Namespace of LocalQueues; default: the context's.")
+@click.option("--reason", "why", metavar="TEXT", default="", help="Why, for whoever wonders; told beside your name.")
+@click.option("--dry-run", is_flag=True, help="Let the apiserver say what would be drained, and change nothing.")
+@acting_options
+def drain(
+    targets: tuple[str, ...],
+    namespace: str | None,
+    why: str,
+    dry_run: bool,
+    user: str | None,
+    groups: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
+) -> int:
+    """Hold queues, and evict what they have admitted where its owner makes it anew at no cost.
+
+    TARGET is queue/NAME (a LocalQueue) or clusterqueue/NAME. Sets stopPolicy: HoldAndDrain; `penstock open` undoes it,
+    and what was evicted waits in the queue until then. What may not be evicted runs to its end.
+
+    Needs the right to patch the queue.
+
+    Exit code: 0 all is drained, 1 something could not be, 130 interrupted.
+
+    \b
+    Example:
+      penstock drain clusterqueue/research --reason "the nodes go away"
+      penstock open clusterqueue/research
+    """
+    asked = Asked(Verb.DRAIN, targets, namespace, why, dry_run)
+    return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
+
+
+@click.command("open")
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.option("-n", "--namespace", metavar="NAME", help="Namespace of LocalQueues; default: the context's.")
+@click.option("--dry-run", is_flag=True, help="Let the apiserver say what would be opened, and change nothing.")
+@acting_options
+def open_queues(
+    targets: tuple[str, ...],
+    namespace: str | None,
+    dry_run: bool,
+    user: str | None,
+    groups: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
+) -> int:
+    """Let queues admit again that `penstock drain` drained.
+
+    TARGET is queue/NAME (a LocalQueue) or clusterqueue/NAME. A queue that is held, not drained, is released by
+    `penstock release`.
+
+    Exit code: 0 all is open, 1 something could not be opened, 130 interrupted.
+
+    \b
+    Example:
+      penstock open clusterqueue/research
+    """
+    asked = Asked(Verb.OPEN, targets, namespace, is_dry=dry_run)
+    return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
+
+
 def run_by_hand(asked: Asked, where: Where) -> int:
     """Do it and tell; return the exit code."""
     targets = _targets(asked)
@@ -134,6 +204,8 @@ def _targets(asked: Asked) -> list[Target]:
     for target in targets:
         if target.kind in QUEUES and asked.verb in (Verb.TOP, Verb.UNTOP):
             raise click.UsageError(f"{target}: a queue has no place among others; name pods, a group or a Job")
+        if target.kind not in QUEUES and asked.verb in (Verb.DRAIN, Verb.OPEN):
+            raise click.UsageError(f"{target}: only queues are drained and opened: queue/NAME or clusterqueue/NAME")
     return targets
 
 
@@ -142,7 +214,7 @@ async def _run(asked: Asked, targets: Iterable[Target], namespace: str, where: W
         subjects, missing = await _find(client, targets, namespace)
         for error in missing:
             click.echo(f"Error: {error}", err=True)
-        noted = note(await who(client), asked.why) if asked.verb in (Verb.HOLD, Verb.TOP) else ""
+        noted = note(await who(client), asked.why) if asked.verb in (Verb.HOLD, Verb.TOP, Verb.DRAIN) else ""
         tally, interrupted = await _do(client, asked, noted, subjects)
     _tell(asked, tally, len(subjects))
     if interrupted and tally.count < len(subjects):

@@ -15,11 +15,13 @@ import click
 
 _COMMANDS = {
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
+    "drain": ("controller.cli.by_hand:drain", "Hold queues, and evict what they have admitted."),
     "hold": ("controller.cli.by_hand:hold", "Hold pods, Jobs, groups or queues until they are released."),
     "import": (
         "controller.cli.imports.group:import_group",
         "Convert objects of other projects, Kueue and kupid, to ours.",
     ),
+    "open": ("controller.cli.by_hand:open_queues", "Let queues admit again that were drained."),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),
     "release": ("controller.cli.release:release", "Undo a hold; with --all take the gate off pods, as to uninstall."),
     "runtimeclass": ("controller.cli.runtimeclass:runtimeclass", "See which nodes take the pods of a RuntimeClass."),

@@ -14,11 +14,14 @@ from heapq import heapify, heappop, heappush
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
+from controller.core.gangs import FRONT
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, brought_up_to_date, place
+from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
+from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass
 
 _Head = tuple[OrderKey, int, WorkloadClass]
@@ -43,11 +46,14 @@ class _Decision:
         self._snapshot = snapshot
         self._limit = limit
         self._ledger = Ledger(snapshot)
+        self._users = UserUsage(snapshot.tree, snapshot.user_usage)
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._lines: dict[str, _Line] = {}
         self._turns: list[_Turn] = []
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
+        self._preempting = Preempting(snapshot, self._ledger)
+        self._makes_room: set[WorkloadClass] = set()
 
     def run(self) -> Plan:
         for kind, run in self._snapshot.runs.items():
@@ -72,7 +78,8 @@ class _Decision:
         return done >= self._limit or (done > 0 and done + kind.size > self._limit)
 
     def _plan(self, *, is_complete: bool) -> Plan:
-        return Plan(tuple(self._admits), self._waits, is_complete, evicts=evictions(self._snapshot))
+        evicts = evictions(self._snapshot, self._preempting.evicts)
+        return Plan(tuple(self._admits), self._waits, is_complete, evicts)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
@@ -109,37 +116,50 @@ class _Decision:
         strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         known = None if strict or kind.size > 1 else self._blocked(kind)
         found = self._find(queue, kind, only_freed=known is not None)
-        if not isinstance(found, Wait):
-            self._admit(run[index], queue, found)
-            if index + 1 < len(run):
-                heappush(heads, (run[index + 1].order, index + 1, kind))
-        else:
-            self._wait(kind, known, found)
+        goes_on = not isinstance(found, Wait)
+        if isinstance(found, Wait):
+            goes_on = self._wait(run[index], queue, known, found)
             if strict:
                 self._close(queue, heads)
                 return
+        else:
+            self._admit(run[index], queue, found)
+        if goes_on and index + 1 < len(run):
+            heappush(heads, (run[index + 1].order, index + 1, kind))
         if heads:
             heappush(self._turns, self._turn(name, heads))
 
     def _turn(self, name: str, heads: list[_Head]) -> _Turn:
-        return self._snapshot.budgets.is_behind(self._snapshot.tree, name), heads[0][0], name
+        order = heads[0][0]
+        # what is left of a gang goes first all the same: the others hold quota and wait for it
+        return order[0] != FRONT and self._snapshot.budgets.is_behind(self._snapshot.tree, name), order, name
 
-    def _wait(self, kind: WorkloadClass, known: Wait | None, found: Wait) -> None:
-        """Note why a class waits, unless just what was known is so still."""
+    def _wait(self, workload: Workload, queue: ClusterQueue, known: Wait | None, found: Wait) -> bool:
+        """Note why a class waits, unless just what was known is so still; say whether its next one may be looked at."""
+        kind = workload.kind
         if known is not None:
             found = brought_up_to_date(known, found)
-        if found is not known:
+        preempting = self._preempting.make_room(queue, workload, found)
+        if preempting is not None:
+            self._makes_room.add(kind)
+            self._waits[kind] = preempting
+        elif found is not known and kind not in self._makes_room:
             self._waits[kind] = found
+        return preempting is not None
 
     def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placements | Wait:
         if kind.hold is not None:
             return _held(kind.hold)
+        limit = self._users.first_blocker(queue.name, kind)
+        if limit is not None:
+            return Wait(limit.reason, blockers=(limit,))
         return place(self._snapshot, self._ledger, queue, kind, only_freed=only_freed)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
         for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
             self._ledger.spend(queue.name, one.flavor, shape.requests, one.node)
+            self._users.add(queue.name, shape.user, shape.requests)
             self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
 
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
@@ -17,7 +16,7 @@ class Blocker:
     """Why one flavor did not take the workload. `need` and `free` are amounts of `resource`, in its unit.
 
     `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding. `at` is the cluster
-    queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors.
+    queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors, of `user` where it is a user's.
     """
 
     flavor: str
@@ -27,6 +26,7 @@ class Blocker:
     free: int = 0
     detail: str = ""
     at: str = ""
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,8 @@ class EvictionCause(StrEnum):
 
     DRAINED = "Drained"
     """Its queue, or one above it, has stopPolicy HoldAndDrain."""
+    PREEMPTED = "Preempted"
+    """A workload that may preempt it finds no quota or room otherwise."""
     RESERVATION_TIMEOUT = "ReservationTimeout"
     """It was on no node for the reservationTimeout of its queue, which has onReservationTimeout Evict."""
     FLAVOR_DRY = "FlavorDry"
@@ -96,12 +98,10 @@ class DrySpell:
 class Plan:
     """All that one decision says. `waits` holds every class that was looked at and has workloads left waiting.
 
-    `is_complete` is False when the limit on admissions ended the decision early: decide again. `again_at` is the
-    earliest time, in seconds since 1970, at which what was decided may be another by the passing of time alone.
+    `is_complete` is False when the limit on admissions ended the decision early: decide again.
     """
 
     admits: tuple[Admit, ...]
     waits: Mapping[WorkloadClass, Wait]
     is_complete: bool
-    again_at: float = inf
     evicts: tuple[Evict, ...] = ()

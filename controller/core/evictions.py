@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 
 from controller.core.decisions import Evict
@@ -12,12 +13,12 @@ from controller.core.snapshot import Snapshot
 from controller.core.stock_outs import dry_evictions
 
 
-def evictions(snapshot: Snapshot) -> tuple[Evict, ...]:
+def evictions(snapshot: Snapshot, preempted: Iterable[Evict]) -> tuple[Evict, ...]:
     """Return as many as may be under way beside those that are; none that is under way or was refused just now."""
     found: dict[str, Evict] = {}
     returns = Returns(snapshot)
     rules = (drains, overdue_evictions, dry_evictions)
-    for evict in chain.from_iterable(rule(snapshot, returns) for rule in rules):
+    for evict in chain(chain.from_iterable(rule(snapshot, returns) for rule in rules), preempted):
         if len(found) >= snapshot.evictions_left:
             break
         if evict.pod.uid not in snapshot.evicting and evict.pod.uid not in found:

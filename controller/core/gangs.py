@@ -22,7 +22,7 @@ from controller.core.workloads import Hold, OrderKey, PodSet, Workload, Workload
 
 PATIENCE_SECONDS = 300.0
 """An incomplete group that no member has joined for so long is told that its members may never all come."""
-_FRONT = -(2**40)
+FRONT = -(2**40)
 """Before every priority: what is left of a gang that has begun."""
 
 
@@ -75,7 +75,7 @@ def assemble(group: Group, *, now: float) -> Assembly:
     done = len(group.admitted) + _ended(group)
     if done or not size:
         lacking = max(0, size - done)
-        first = [single(replace(one, order=(_FRONT, *one.order[1:]))) for one in waiting[:lacking]]
+        first = [single(replace(one, order=(FRONT, *one.order[1:]))) for one in waiting[:lacking]]
         return Assembly((*first, *map(single, waiting[lacking:])))
     if len(waiting) < size:
         return _incomplete(group, waiting, size, now)

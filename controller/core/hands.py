@@ -51,12 +51,14 @@ def is_on_top(pod: Pod, job: Job | None) -> bool:
 
 
 class Verb(StrEnum):
-    """What can be done by hand. Each is undone by another: hold by release, top by untop."""
+    """What can be done by hand. Each is undone by the one after it."""
 
     HOLD = "hold"
     RELEASE = "release"
     TOP = "top"
     UNTOP = "untop"
+    DRAIN = "drain"
+    OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,15 @@ class Spared:
     text: str
 
 
-def change(verb: Verb, standing: Standing, noted: str) -> Change | Spared:
-    """Return what the verb, with this note, changes of an object; queues are only held and released."""
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Another verb undoes what was done to the object: `text` says which."""
+
+    text: str
+
+
+def change(verb: Verb, standing: Standing, noted: str) -> Change | Spared | Misplaced:
+    """Return what the verb, with this note, changes of an object. Queues have no place, and pods are not drained."""
     if standing.stop is not None:
         return _change_queue(verb, standing, standing.stop, noted)
     key, before = (HELD, standing.held) if verb in (Verb.HOLD, Verb.RELEASE) else (ON_TOP, standing.on_top)
@@ -95,8 +104,20 @@ def change(verb: Verb, standing: Standing, noted: str) -> Change | Spared:
     return Change({key: noted if is_doing else None})
 
 
-def _change_queue(verb: Verb, standing: Standing, stop: str, noted: str) -> Change | Spared:
-    is_doing = verb is Verb.HOLD
-    if is_doing is (stop != StopPolicy.NONE):
-        return Spared(f"has stopPolicy {stop} already{aside(standing.held or '')}" if is_doing else "is not held")
-    return Change({HELD: noted if is_doing else None}, StopPolicy.HOLD if is_doing else StopPolicy.NONE)
+def _change_queue(verb: Verb, standing: Standing, stop: str, noted: str) -> Change | Spared | Misplaced:
+    by = aside(standing.held or "")
+    match verb, stop:
+        case (Verb.HOLD, StopPolicy.NONE):
+            return Change({HELD: noted}, StopPolicy.HOLD)
+        case (Verb.DRAIN, StopPolicy.NONE | StopPolicy.HOLD):
+            return Change({HELD: noted}, StopPolicy.HOLD_AND_DRAIN)
+        case (Verb.HOLD | Verb.DRAIN, _):
+            return Spared(f"has stopPolicy {stop} already{by}")
+        case (_, StopPolicy.NONE):
+            return Spared("is open")
+        case (Verb.RELEASE, StopPolicy.HOLD_AND_DRAIN):
+            return Misplaced(f"is drained{by}: penstock open undoes that")
+        case (Verb.OPEN, StopPolicy.HOLD):
+            return Misplaced(f"is held{by}: penstock release undoes that")
+        case _:
+            return Change({HELD: None}, StopPolicy.NONE)

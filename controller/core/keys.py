@@ -49,11 +49,17 @@ ADMITTED_AT: Final = "penstock.dev/admitted-at"
 ADMITTED_BY: Final = "penstock.dev/admitted-by"
 POLICIES: Final = "penstock.dev/policies"
 
+USER: Final = "penstock.dev/user"
+"""Pod annotation, written at create: who created the pod's controlling owner, or the pod. Templates carry it too."""
+
 STAMPED_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
 """Pod labels that only the release patch writes; they say where the pod is charged."""
 
-STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, POLICIES)
+STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, POLICIES, USER)
 """Pod annotations that only Penstock writes."""
+
+WRITTEN_AT_CREATE: Final = (POLICIES, USER)
+"""Those of them that new pods have: templates bring them, and steps put them right."""
 
 SCHEDULING_POLICY_ENTRY: Final = "SchedulingPolicy/"
 """What names of SchedulingPolicies begin with in POLICIES: no namespace has a capital letter, so none is mistaken."""

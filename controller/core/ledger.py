@@ -5,6 +5,9 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
@@ -27,6 +30,16 @@ class Ledger:
         self._room = RoomLeft(snapshot.room or Room(snapshot.nodes, snapshot.node_used))
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
+        self._is_trying = False
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """While room may also grow, nothing that is found is remembered. What is spent meanwhile must be given back."""
+        self._is_trying = True
+        try:
+            yield
+        finally:
+            self._is_trying = False
 
     def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, requests: Requests) -> Blocker | None:
         """Return the first resource (by name) whose quota does not allow these too, else None.
@@ -102,6 +115,8 @@ class Ledger:
 
     def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
         """Return a node of the flavor with room for one more of this shape, fullest first; None when there is none."""
+        if self._is_trying:
+            return next(iter(self.find_nodes(flavor, shape, 1)), None)
         key = (flavor.name, shape, only_freed)
         if key not in self._searches:
             allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)

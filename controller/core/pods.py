@@ -54,7 +54,8 @@ class Pod:
     same tuple on pods that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an
     Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what people did to it by hand
     (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970; 0: it does not say.
-    `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    `user` is whom admission noted; empty: nobody. `generation` 0: the apiserver sets none, so the release patch tests
+    `resource_version`.
     """
 
     uid: str
@@ -89,6 +90,7 @@ class Pod:
     has_succeeded: bool = False
     started: int = 0
     ended: int = 0
+    user: str = ""
 
     @property
     def key(self) -> str:

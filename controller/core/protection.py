@@ -18,12 +18,13 @@ from controller.core.demand import Quantities, asked_amounts
 from controller.core.keys import (
     CONDITION,
     GATE,
-    POLICIES,
     QUEUE_NAME,
     QUEUEING,
     REQUIRED,
     STAMPED_ANNOTATIONS,
     STAMPED_LABELS,
+    USER,
+    WRITTEN_AT_CREATE,
 )
 
 
@@ -39,6 +40,7 @@ class Rule(StrEnum):
     CONDITION_IS_OURS = "condition-is-ours"
     NO_GROWTH = "no-growth"
     BINDING_KEYS = "binding-keys"
+    USER_IS_TRUE = "user-is-true"
 
 
 class Actor(Enum):
@@ -74,7 +76,7 @@ class Guarded:
     @property
     def is_ours(self) -> bool:
         """Whether the pod names a queue, waits at our gate, or was admitted."""
-        return GATE in self.gates or any(key != POLICIES for _, key in _present(self))
+        return GATE in self.gates or any(key not in WRITTEN_AT_CREATE for _, key in _present(self))
 
 
 Texts = tuple[str, ...]
@@ -111,14 +113,23 @@ def queue_required(pod: Guarded, who: Actor, namespace_labels: Mapping[str, str]
 
 
 def stamps_are_ours(pod: Guarded, who: Actor) -> Texts:
-    """CREATE: our stamps are not on new pods. The annotation of policies may be: templates bring it, steps mend it."""
+    """CREATE: our stamps are not on new pods. What is written at create may be: templates bring it, steps mend it."""
     if who.is_trusted:
         return ()
     return tuple(
         _text(Rule.STAMPS_ARE_OURS, _path(part, key), "only Penstock writes this, when it admits the pod", "remove it")
         for part, key in _present(pod)
-        if key not in (QUEUE_NAME, POLICIES)
+        if key != QUEUE_NAME and key not in WRITTEN_AT_CREATE
     )
+
+
+def user_is_true(pod: Guarded, who: Actor, user: str) -> Texts:
+    """CREATE: a pod of a queue is noted as that of `user`, or of nobody: what runs at whose charge is not forged."""
+    noted = pod.annotations.get(USER)
+    if QUEUE_NAME not in pod.labels or noted is None or noted == user or who.is_trusted:
+        return ()
+    what = f"says {noted!r}, and the pod's user is {user!r}"
+    return (_text(Rule.USER_IS_TRUE, _path("annotations", USER), what, "leave it out: Penstock writes it"),)
 
 
 def gate_needs_queue(pod: Guarded, who: Actor) -> Texts:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from controller.core.ageing import Ageing
 from controller.core.budgets import Budget
 from controller.core.labels import LabelSelector, Requirement
+from controller.core.preemption_policy import NO_PREEMPTION, Preemption
 from controller.core.taints import Toleration
 
 
@@ -107,7 +109,8 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it; so are `budgets`. `stop_note` says who wrote the stopPolicy by hand, and why.
+    and all those below it, `user_limits` those of each user; `budgets` are of all of them, too. `stop_note`
+    says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
     after its admission; None: for ever.
@@ -117,16 +120,19 @@ class ClusterQueue:
     flavors: tuple[FlavorQuota, ...] = ()
     parent: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
+    user_limits: Mapping[str, int] = field(default_factory=dict)
     when_can_borrow: WhenCanBorrow = WhenCanBorrow.MAY_STOP_SEARCH
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
     stop_note: str = ""
+    ageing: Ageing | None = None
     allow_bare_pods: bool = False
     allow_job_retries: bool = False
     reservation_timeout: int | None = None
     on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
     budgets: tuple[Budget, ...] = ()
+    preemption: Preemption = NO_PREEMPTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

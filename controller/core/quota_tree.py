@@ -167,6 +167,16 @@ class QuotaTree:
         queue = self._queues.get(name)
         return {} if queue is None else queue.limits
 
+    def user_limits(self, name: str) -> Mapping[str, int]:
+        """Return the most of each resource that one user may use of the queue and those below it."""
+        queue = self._queues.get(name)
+        return {} if queue is None else queue.user_limits
+
+    @property
+    def limits_users(self) -> bool:
+        """Whether any queue limits what one user may use."""
+        return any(queue.user_limits for queue in self._queues.values())
+
     def flavors(self, name: str) -> list[str]:
         """Return the flavors that the queue itself names."""
         queue = self._queues.get(name)

@@ -42,6 +42,8 @@ class Reason(StrEnum):
     """Not all members of the pod group exist, and no more have come for some time."""
     GANG_INVALID = "GangInvalid"
     """What the pods say of their group cannot be used, or contradicts itself."""
+    PREEMPTING = "Preempting"
+    """Others were preempted for it, and it waits for them to go."""
     PATCH_REJECTED = "PatchRejected"
     """The apiserver or its admission refused the release patch; it is tried again."""
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
@@ -52,7 +54,9 @@ class Reason(StrEnum):
     """Not yet looked at."""
     BUDGET_EXHAUSTED = "BudgetExhausted"
     """A budget of the cluster queue, or of one above it, is used up for its period."""
+    USER_LIMIT = "UserLimit"
+    """The user has what the cluster queue, or one above it, gives each user, for now."""
 
 
-QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT})
+QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT})
 """What ends when admitted workloads of the tree do, wherever they ran."""

@@ -41,14 +41,19 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One make of pod: what it asks for and where it may run."""
+    """One make of pod: what it asks for and where it may run. `user`: whose it is, where queues limit users."""
 
     requests: Requests
     constraints: Constraints
+    user: str = ""
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.requests, self.constraints)))
+        object.__setattr__(self, "_hash", hash((self.requests, self.constraints, self.user)))
 
     def __hash__(self) -> int:
         return self._hash
+
+    def is_like(self, other: Shape) -> bool:
+        """Whether both ask for the same and may run on the same nodes, whosever they are."""
+        return (self.requests, self.constraints) == (other.requests, other.constraints)

@@ -16,6 +16,7 @@ from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.room import Room
 from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
+from controller.core.user_limits import UserKey
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 
@@ -30,7 +31,8 @@ class Snapshot:
     now. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each cluster queue is charged with.
     `overdue` are those that are on no node for too long; `dry` are flavors whose nodes do not come, `unprovided` by
     flavor the pods that wait for some. `evicting` are pods whose eviction is under way or was refused a moment ago,
-    `evictions_left` how many more may be sent.
+    `refused` the latter alone, `evictions_left` how many more may be sent. `priority_classes` has the values of the
+    WorkloadPriorityClasses.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -49,6 +51,7 @@ class Snapshot:
     blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
     freed: frozenset[str] = frozenset()
     budgets: UsedUpBudgets = NOTHING_USED_UP
+    user_usage: Mapping[UserKey, int] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)
     jobs: Mapping[str, Job] = field(default_factory=dict)
     admitted: Mapping[str, Collection[str]] = field(default_factory=dict)
@@ -56,4 +59,6 @@ class Snapshot:
     dry: Mapping[str, DrySpell] = field(default_factory=dict)
     unprovided: Mapping[str, Collection[str]] = field(default_factory=dict)
     evicting: Collection[str] = frozenset()
+    refused: Collection[str] = frozenset()
     evictions_left: int = 0
+    priority_classes: Mapping[str, int] = field(default_factory=dict)

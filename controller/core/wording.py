@@ -43,6 +43,9 @@ def _describe_blocker(blocker: Blocker) -> str:
             return f"{subject}, {free} is free of its quota and what it may borrow (limited at {blocker.at})"
         case Reason.QUEUE_LIMIT:
             return f"{subject}, {free} of the limit of {blocker.at} is free"
+        case Reason.USER_LIMIT:
+            who = f"user {blocker.user}" if blocker.user else "all whose user is not known"
+            return f"{subject}, {free} of what {blocker.at} gives each user is free for {who}"
         case Reason.NO_CAPACITY:
             return f"{subject}, {free} {blocker.detail or 'of its capacity is free'}"
         case _:

@@ -24,6 +24,7 @@ from controller.core.keys import (
     PRIORITY_CLASS,
     QUEUE_NAME,
     SCHEDULING_POLICY_ENTRY,
+    USER,
 )
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.nodes import Node
@@ -112,6 +113,7 @@ class PodDecoder:
             hold=hold or (_CLAIMS if _has_claims(spec) else None) or unclear,
             outline=outline,
             has_annotations=meta.annotations is not None,
+            user=(meta.annotations or {}).get(USER, ""),
             started=started(status),
             ended=ended(status, is_over=is_finished, is_terminating=meta.deletion_timestamp is not None),
             owner=owner,

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import platform
+from contextlib import suppress
 from typing import Any
 
 from controller.cache import sinks
@@ -38,6 +39,7 @@ from controller.telemetry.metrics import ControllerMetrics
 _log = logs.get("controller")
 
 _DRAIN_SECONDS = 15.0
+_SETTLE_SECONDS = 3.0
 _STALLED_SECONDS = 60.0
 _OURS = f"/apis/{GROUP}/{VERSION}"
 
@@ -133,9 +135,15 @@ class Controller:
         _log.info("synced", pods=len(self._cache.pods), nodes=len(self._cache.nodes), queued=len(self._cache.backlog))
         await self._loop.run()
 
+    async def _finish(self) -> None:
+        await self._executor.drain()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLE_SECONDS):
+                await self._statuses.settle(clock.now())
+
     async def _drain(self, abandon: asyncio.Event) -> bool:
         async with asyncio.TaskGroup() as group:
-            draining = group.create_task(self._executor.drain(), name="drain")
+            draining = group.create_task(self._finish(), name="drain")
             abandoned = group.create_task(abandon.wait(), name="abandon")
             await asyncio.wait((draining, abandoned), timeout=_DRAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             is_done = draining.done()

@@ -154,7 +154,7 @@ class Executor:
 
     def _is_outdated(self, pod: Pod, admit: Admit, flavor: Flavor) -> bool:
         kind = admit.workload.kind
-        is_edited = (pod.queue or "") != kind.queue[1] or all(pod.shape != one.shape for one in kind.pod_sets)
+        is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
         return is_edited or self._cache.flavors.get(admit.flavor) != flavor
 
     def _released(self, before: Pod, admit: Admit, after: Pod) -> None:

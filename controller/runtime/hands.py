@@ -1,4 +1,4 @@
-"""Do by hand what `penstock hold`, `release` and `top` ask for: one patch an object, in the name of who asks.
+"""Do what `penstock hold`, `release`, `top`, `drain` and `open` ask for: one patch an object, in the name of who asks.
 
 A patch names the uid that was read, and of queues the version, so that nothing is done to what is another by now.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from controller.core.hands import Change, Spared, Verb, change
+from controller.core.hands import Change, Misplaced, Spared, Verb, change
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound, TooManyRequests, Unreachable
 from controller.runtime.hand_targets import Subject, again
@@ -100,6 +100,8 @@ class Hands:
             wanted = change(self._verb, now.found.standing, self._note)
             if isinstance(wanted, Spared):
                 return wanted.text
+            if isinstance(wanted, Misplaced):
+                raise KubeError(wanted.text)
             try:
                 body = _body(now, wanted)
                 await self._client.patch(now.path, body, content_type=MERGE_PATCH, params=self._params)

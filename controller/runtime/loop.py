@@ -86,7 +86,7 @@ class DecisionLoop:
             plan = decide(self._cache.snapshot(), limit=room)
             self._cache.absorb(plan)
         # a decision may have set clocks of its own
-        self._again_at = min(self._again_at, self._cache.clocks.next_change(), plan.again_at)
+        self._again_at = min(self._again_at, self._cache.clocks.next_change())
         for admit in plan.admits:
             self._executor.submit(admit)
         for evict in plan.evicts:

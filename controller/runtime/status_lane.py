@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
@@ -13,7 +13,7 @@ from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound
-from controller.runtime.budget_status import news
+from controller.runtime.budget_status import budgets_status, news
 from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (
@@ -85,6 +85,19 @@ class StatusLane:
         for due in self._changed(now):
             if await self._write(due.path, due.status):
                 await self._tell(due.news)
+
+    async def settle(self, now: float) -> None:
+        """Write what budgets have used by now: whoever leads next counts on from there, when pods may be gone."""
+        self._cache.pass_to(now)
+        for plural, key, status in [*self._unsettled()]:
+            await self._write(_path(plural, key), status)
+
+    def _unsettled(self) -> Iterator[tuple[str, Key, Status]]:
+        queues = self._kinds[0]
+        for key, entry in queues.entries.items():
+            status = budgets_status(self._cache, replace(entry, status={}), self._cache.cluster_queues.get(key[1]))
+            if status.get("budgets") and status["budgets"] != entry.status.get("budgets"):
+                yield queues.plural, key, status
 
     def _changed(self, now: float) -> list[_Due]:
         """Pick the statuses to write in this round, the longest unwritten first."""

@@ -39,6 +39,7 @@ from tests.support.zones import a_window, utc
 NODE_NAMES = st.sampled_from(("node-0", "node-1", "node-2"))
 QUEUE_NAMES = st.sampled_from(("team-a", "team-b"))
 INDEXES = st.integers(0, 1000)
+USERS = ("", "ann", "bob", "ann")
 CARRIED = ((), ("wide",), ("wide", "default/own"), ("default/own",))
 BY_NAME = {flavor.name: flavor for flavor in FLAVORS}
 
@@ -66,8 +67,9 @@ def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
     quotas = [a_quota(one, cpu=draw(st.sampled_from(("2", "4", "64"))), **given) for one in names]
     first = replace(quotas[0], fallback_after=draw(st.sampled_from((0, 300, 3000))))
     timeout = draw(st.sampled_from((None, 300)))
+    of_each = draw(st.sampled_from(({}, {}, {"cpu": 2000}, {"cpu": 3000, "pods": 2})))
     parent = draw(st.sampled_from(("", "org")))
-    return a_cluster_queue(name, first, *quotas[1:], parent=parent, reservation_timeout=timeout)
+    return a_cluster_queue(name, first, *quotas[1:], parent=parent, user_limits=of_each, reservation_timeout=timeout)
 
 
 HALF, ALL = Share(5000), Share(10_000)
@@ -141,7 +143,7 @@ class ClusterMachine(RuleBasedStateMachine):
         drawn = replace(data.draw(waiting_pods("drawn")), shape=data.draw(SHAPES), created=float(self.now))
         for _ in range(count):
             name = f"p{self.made}"
-            self.put(replace(drawn, name=name, uid=name))
+            self.put(replace(drawn, name=name, uid=name, user=USERS[self.made % len(USERS)]))
 
     @rule(shape=SHAPES, node=NODE_NAMES)
     def a_foreign_pod_runs(self, shape: Any, node: str) -> None:

@@ -35,9 +35,10 @@ NOT_DRAWN = {
     Reason.PENDING,
     Reason.PRIORITY_CLASS_NOT_FOUND,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
+    Reason.USER_LIMIT,
     *_GANGS,
 }
-"""What comes of a pod's form or of the past, and not of the decision."""
+"""What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 
 
 @pytest.mark.parametrize("number", range(_BATCHES))

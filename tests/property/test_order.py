@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
+from controller.core.ageing import Ageing
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.workloads import Workload
-from tests.support.builders import a_pod
+from tests.support.builders import a_cluster_queue, a_local_queue, a_pod
 
 TIMES = st.integers(0, 2).map(float)
 JOBS = st.dictionaries(st.sampled_from(("j1", "j2")), st.tuples(TIMES, st.sampled_from(("default", "other"))))
@@ -117,3 +118,31 @@ def test_what_was_put_on_top_before_leaves_no_trace(first: list[Pod], then: list
     for pod in then:
         cache.put_pod(pod)
     assert [one.order for one in in_order(cache)] == [one.order for one in seen(then)[1]]
+
+
+@given(pods(), st.lists(st.integers(0, 5), max_size=4), st.booleans(), st.integers(1, 3), st.integers(0, 4))
+def test_ageing_adds_what_was_waited_however_time_went_by(
+    made: list[Pod], passing: list[int], queue_first: bool, by: int, more: int
+) -> None:
+    ageing = Ageing(every=2, by=by, most=by + more)
+    cache, now = ClusterCache(lambda: None), 0
+
+    def open_queue() -> None:
+        cache.set_cluster_queue("team-a", a_cluster_queue(ageing=ageing))
+        cache.set_local_queue(("default", "main"), a_local_queue())
+
+    if queue_first:
+        open_queue()
+    for pod in made:
+        cache.put_pod(pod)
+    if not queue_first:
+        open_queue()
+    for seconds in passing:
+        now += seconds
+        next_step = cache.pass_to(now)
+        waiting = {one.uid: -one.order[0] for one in in_order(cache)}
+        for pod in made:
+            waited = max(0, now - int(pod.created)) // 2 * by if pod.namespace == "default" else 0
+            assert waiting[pod.uid] == pod.priority + min(waited, by + more)
+            if 0 < waited < by + more:
+                assert next_step <= now + 2

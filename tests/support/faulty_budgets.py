@@ -1,4 +1,4 @@
-"""Budgets and prices with one fault, for the table in `faulty_objects`."""
+"""Budgets, prices and limits of users with one fault, for the table in `faulty_objects`."""
 
 from __future__ import annotations
 
@@ -56,6 +56,12 @@ BUDGETS = (
         cluster_queue(budgets=[a_budget(), a_budget()]),
         'spec.budgets[1].name: "daily": names a budget a second time; name each once',
         'spec.budgets[1]: Duplicate value: {"name":"daily"}',
+    ),
+    Faulty(
+        "a negative share of each user",
+        cluster_queue(limits=[{"name": "pods", "max": 9, "perUser": "-1"}]),
+        'spec.limits[0].perUser: "-1": must not be negative',
+        'spec.limits[0].perUser: Invalid value: "-1": must not be negative',
     ),
     Faulty(
         "a negative price",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.api_objects import Json, cluster_queue, local_queue, quotas, requirement, resource_flavor
+from tests.support.api_objects import Json, cluster_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import LABEL_VALUE, Faulty
 from tests.support.faulty_budgets import BUDGETS
+from tests.support.faulty_local_queues import LOCAL_QUEUES
 from tests.support.faulty_policies import POLICIES
+from tests.support.faulty_preemption import PREEMPTION
 from tests.support.faulty_priorities import PRIORITIES
 from tests.support.faulty_schedules import SCHEDULES
 from tests.support.faulty_scheduling import SCHEDULING
@@ -370,42 +372,11 @@ FAULTY: tuple[Faulty, ...] = (
         f'spec.namespaceSelector.matchLabels[a]: "b c": {LABEL_VALUE}',
         f'spec.namespaceSelector.matchLabels[a]: Invalid value: "b c": {LABEL_VALUE}',
     ),
-    Faulty(
-        "a cluster queue that is no name",
-        local_queue(clusterQueue="Team_A"),
-        'spec.clusterQueue: "Team_A": must be an object\'s name: lower case letters, digits, "-" or ".", '
-        "first and last a letter or digit",
-        'spec.clusterQueue: Invalid value: "Team_A": spec.clusterQueue in body should match '
-        "'^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'",
-    ),
-    Faulty(
-        "a cluster queue whose name is too long",
-        local_queue(clusterQueue="a" * 64),
-        'spec.clusterQueue: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": must be at '
-        "most 63 characters",
-        "spec.clusterQueue: Too long: may not be more than 63 bytes",
-    ),
-    Faulty(
-        "a cluster queue without a name",
-        local_queue(clusterQueue=""),
-        'spec.clusterQueue: "": must not be empty',
-        'spec.clusterQueue: Invalid value: "": spec.clusterQueue in body should be at least 1 chars long',
-    ),
-    Faulty(
-        "a local queue without a cluster queue",
-        {**local_queue(), "spec": {}},
-        "spec.clusterQueue: is required",
-        "spec.clusterQueue: Required value",
-    ),
-    Faulty(
-        "a local queue with a stop policy that does not exist",
-        local_queue(stopPolicy="Never"),
-        "spec.stopPolicy: \"Never\": must be 'None', 'Hold' or 'HoldAndDrain'",
-        'spec.stopPolicy: Unsupported value: "Never": supported values: "None", "Hold", "HoldAndDrain"',
-    ),
+    *LOCAL_QUEUES,
     *PRIORITIES,
     *SCHEDULES,
     *BUDGETS,
+    *PREEMPTION,
     *POLICIES,
     *SCHEDULING,
 )

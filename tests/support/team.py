@@ -115,10 +115,10 @@ class Team:
         return _json(await self.client.post(self.pods_path, body, params=params))
 
     async def job(self, name: str, cpu: str = "1", *, queue: str = "main", **spec: Any) -> Json:
-        """Create a Job of one pod whose pods name the queue; `spec` is laid over its spec."""
+        """Create a Job of one pod that runs long and names the queue; `spec` is laid over its spec."""
         containers = [{"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}]
         template = {
-            "metadata": {"labels": {QUEUE_NAME: queue}},
+            "metadata": {"labels": {QUEUE_NAME: queue}, "annotations": {"run-for": "1h"}},
             "spec": {"restartPolicy": "Never", "containers": containers},
         }
         body = {"metadata": {"name": name}, "spec": {"template": template, **spec}}

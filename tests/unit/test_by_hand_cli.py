@@ -39,10 +39,12 @@ def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     return fake
 
 
-@pytest.mark.parametrize("command", ["hold", "release", "top"])
+@pytest.mark.parametrize(
+    "command", ["hold job/", "release job/", "top job/", "drain clusterqueue/", "open clusterqueue/"]
+)
 def test_help_has_an_example(command: str, capsys: Shown) -> None:
-    assert run([command, "--help"]) == 0
-    assert f"penstock {command} job/" in capsys.readouterr().out
+    assert run([command.split()[0], "--help"]) == 0
+    assert f"penstock {command}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,8 @@ def test_help_has_an_example(command: str, capsys: Shown) -> None:
         (["hold", "pod/x", "--as-group", "g"], "--as-group needs --as NAME too"),
         (["top", "queue/main"], "queue/main: a queue has no place among others; name pods, a group or a Job"),
         (["top", "--undo", "pod/x", "--reason", "why"], "with --undo the note goes"),
+        (["drain", "job/x"], "job/x: only queues are drained and opened: queue/NAME or clusterqueue/NAME"),
+        (["open", "pod/x"], "pod/x: only queues are drained and opened"),
         (["release"], "name what is held (pod/NAME, job/NAME, queue/NAME, …), or say --all"),
         (["release", "pod/x", "--all"], "leave it out to undo a hold"),
         (["release", "pod/x", "--yes"], "to undo a hold nobody is asked"),
@@ -92,6 +96,18 @@ def test_many_are_counted_and_the_first_are_named(client: FakeClient, capsys: Sh
         "24 of 26 held; 1 needed nothing; 1 could not be.",
     ]
     assert shown.err == "Error: pod team-a/24: cannot be held: 403 Forbidden: no\n"
+
+
+def test_a_queue_is_opened_only_where_it_was_drained(client: FakeClient, capsys: Shown) -> None:
+    metadata = {"name": "q", "uid": "q", "annotations": {HELD: "jo: audit"}}
+    for stop in ("Hold", "HoldAndDrain"):
+        client.will("GET", orjson.dumps({"metadata": metadata, "spec": {"stopPolicy": stop}}))
+    client.will("PATCH", b"{}")
+    assert run(["open", "clusterqueue/q", "-n", "team-a"]) == 1
+    told = "Error: clusterqueue q: cannot be opened: is held (jo: audit): penstock release undoes that\n"
+    assert capsys.readouterr().err == told
+    assert run(["open", "clusterqueue/q", "-n", "team-a"]) == 0
+    assert capsys.readouterr().out == "clusterqueue q: opened\n"
 
 
 def test_a_job_whose_template_names_no_queue_is_warned_of(client: FakeClient, capsys: Shown) -> None:

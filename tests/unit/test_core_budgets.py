@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controller.core.amounts import QuantityError
@@ -9,6 +11,7 @@ from controller.core.budget_periods import Period
 from controller.core.budgets import AtEnd, Budget, hours_of, money, read_price
 from controller.core.decide import decide
 from controller.core.durations import format_duration, parse_duration
+from controller.core.gangs import FRONT
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
 from controller.core.used_up import UsedUp, UsedUpBudgets
@@ -153,3 +156,19 @@ def test_what_becomes_of_the_queue_is_as_the_budget_says(at_end: AtEnd, order: l
     plan = decide(snapshot, limit=UNLIMITED)
     assert [admit.workload.uid for admit in plan.admits] == order
     assert [wait.reason for wait in plan.waits.values()] == [Reason.BUDGET_EXHAUSTED] * (2 - len(order))
+
+
+def test_what_is_left_of_a_gang_that_has_begun_goes_first_all_the_same() -> None:
+    snapshot = a_snapshot(
+        a_pod("a", queue="a"),
+        a_pod("b", queue="b"),
+        queues=[a_cluster_queue("team-a"), a_cluster_queue("team-b")],
+        locals_=[a_local_queue("a", "team-a"), a_local_queue("b", "team-b")],
+        budgets=UsedUpBudgets({"team-a": [used_up(AtEnd.LOWER_PRIORITY)]}),
+    )
+    runs = {
+        kind: [replace(one, order=(FRONT, *one.order[1:])) if one.uid == "a" else one for one in run]
+        for kind, run in snapshot.runs.items()
+    }
+    plan = decide(replace(snapshot, runs=runs), limit=UNLIMITED)
+    assert [admit.workload.uid for admit in plan.admits] == ["a", "b"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.hands import NOTE_MOST, Change, Spared, Standing, Verb, change, note, told
+from controller.core.hands import NOTE_MOST, Change, Misplaced, Spared, Standing, Verb, change, note, told
 from controller.core.keys import HELD, ON_TOP
 
 FREE, HELD_BY_JO, ON_TOP_BY_JO = Standing(), Standing(held="jo: audit"), Standing(on_top="jo")
 OPEN, STOPPED = Standing(stop="None"), Standing(held="jo: audit", stop="Hold")
+DRAINED = Standing(held="jo", stop="HoldAndDrain")
 
 
 @pytest.mark.parametrize(
@@ -29,11 +30,19 @@ OPEN, STOPPED = Standing(stop="None"), Standing(held="jo: audit", stop="Hold")
         (Verb.HOLD, STOPPED, Spared("has stopPolicy Hold already (jo: audit)")),
         (Verb.HOLD, Standing(stop="Hold"), Spared("has stopPolicy Hold already")),
         (Verb.RELEASE, STOPPED, Change({HELD: None}, "None")),
-        (Verb.RELEASE, OPEN, Spared("is not held")),
+        (Verb.HOLD, DRAINED, Spared("has stopPolicy HoldAndDrain already (jo)")),
+        (Verb.RELEASE, OPEN, Spared("is open")),
+        (Verb.RELEASE, DRAINED, Misplaced("is drained (jo): penstock open undoes that")),
+        (Verb.DRAIN, OPEN, Change({HELD: "jane"}, "HoldAndDrain")),
+        (Verb.DRAIN, STOPPED, Change({HELD: "jane"}, "HoldAndDrain")),
+        (Verb.DRAIN, DRAINED, Spared("has stopPolicy HoldAndDrain already (jo)")),
+        (Verb.OPEN, OPEN, Spared("is open")),
+        (Verb.OPEN, DRAINED, Change({HELD: None}, "None")),
+        (Verb.OPEN, STOPPED, Misplaced("is held (jo: audit): penstock release undoes that")),
     ],
 )
 def test_each_verb_changes_what_it_says_and_its_opposite_undoes_that(
-    verb: Verb, standing: Standing, expected: Change | Spared
+    verb: Verb, standing: Standing, expected: Change | Spared | Misplaced
 ) -> None:
     assert change(verb, standing, "jane") == expected
 

@@ -16,6 +16,7 @@ from controller.core.keys import (
     REQUIRED,
     STAMPED_ANNOTATIONS,
     STAMPED_LABELS,
+    WRITTEN_AT_CREATE,
 )
 from controller.core.protection import Actor, Guarded, Rule
 
@@ -108,7 +109,7 @@ def test_that_a_gate_is_missing_is_said_once() -> None:
 @pytest.mark.parametrize(("part", "key"), KEYS)
 def test_a_new_pod_brings_no_stamp(part: str, key: str) -> None:
     texts = protection.stamps_are_ours(carrying(part, key, ""), ANYBODY)
-    if key in (QUEUE_NAME, POLICIES):
+    if key in (QUEUE_NAME, *WRITTEN_AT_CREATE):
         assert texts == ()
     else:
         assert [text.partition(": only")[0] for text in texts] == [f"stamps-are-ours: metadata.{part}[{key}]"]
@@ -211,7 +212,7 @@ def test_a_shift_between_containers_is_growth_of_one() -> None:
     [
         (Guarded(labels=QUEUED), True),
         (Guarded(gates=(GATE,)), True),
-        *((carrying(part, key, "x"), key != POLICIES) for part, key in KEYS),
+        *((carrying(part, key, "x"), key not in WRITTEN_AT_CREATE) for part, key in KEYS),
         (Guarded(gates=("other",), labels={"app": "a"}), False),
     ],
 )

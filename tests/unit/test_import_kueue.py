@@ -113,6 +113,17 @@ def test_the_older_names_of_flavor_fungibility_are_understood(written: str, ours
     assert specs(queue)["ClusterQueue/a"].get("flavorFungibility") == ours
 
 
+def test_preemption_is_taken_over_and_reclaiming_only_where_there_is_somebody_to_reclaim_from() -> None:
+    written = {
+        "withinClusterQueue": "LowerOrNewerEqualPriority",
+        "reclaimWithinCohort": "LowerPriority",
+        "borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 9},
+    }
+    ours = specs(kueue_queue("a", CPU, cohortName="org", preemption=written), kueue_queue("b", CPU, preemption=written))
+    assert ours["ClusterQueue/a"]["preemption"] == written
+    assert ours["ClusterQueue/b"]["preemption"] == {"withinClusterQueue": "LowerOrNewerEqualPriority"}
+
+
 def test_cohorts_become_parents_and_come_before_what_is_below_them() -> None:
     ours = converted(
         kueue_queue("a", CPU, cohortName="left"),

@@ -37,20 +37,16 @@ def a_queue(**spec: Any) -> Json:
     [
         (
             a_queue(preemption={"withinClusterQueue": "LowerPriority"}),
-            "spec.preemption.withinClusterQueue: there is no",
+            "spec.preemption: preempts only pods whose owner makes them anew at no cost",
         ),
-        (a_queue(preemption={"reclaimWithinCohort": "Any"}), "spec.preemption.reclaimWithinCohort: there is no"),
-        (
-            a_queue(preemption={"borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 9}}),
-            "spec.preemption.borrowWithinCohort: there is no preemption yet",
-        ),
+        (a_queue(preemption={"reclaimWithinCohort": "Any"}), "spec.preemption: preempts only"),
         (
             a_queue(flavorFungibility={"whenCanPreempt": "MayStopSearch"}),
-            "flavorFungibility.whenCanPreempt: it chooses",
+            "flavorFungibility.whenCanPreempt: all flavors are tried before anybody is preempted",
         ),
         (
             a_queue(flavorFungibility={"preference": "PreemptionOverBorrowing"}),
-            "spec.flavorFungibility.preference: it chooses between flavors by preemption",
+            "spec.flavorFungibility.preference: all flavors are tried",
         ),
         (a_queue(stopPolicy="HoldAndDrain"), "spec.stopPolicy: drains only pods whose owner makes them anew"),
         (a_queue(fairSharing={"weight": 2}), "spec.fairSharing.weight: there is no fair sharing yet"),

@@ -5,11 +5,10 @@ import asyncio
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decisions import Admit, Evict, Plan
+from controller.core.decisions import Admit, Evict
 from controller.core.effective import Override, Variation, WrittenQuota
 from controller.core.pods import Pod
 from controller.core.queues import StopPolicy
-from controller.core.snapshot import Snapshot
 from controller.runtime import loop
 from controller.runtime.loop import DecisionLoop
 from controller.telemetry.metrics import ControllerMetrics
@@ -154,26 +153,6 @@ async def test_the_loop_wakes_when_a_window_opens(monkeypatch: pytest.MonkeyPatc
         # far less than the ten seconds after which all is looked at anew
         await eventually(taken, seconds=5)
         task.cancel()
-
-
-async def test_the_loop_decides_again_when_a_plan_says_that_time_may_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[float] = []
-
-    def decided(snapshot: Snapshot, *, limit: int) -> Plan:
-        seen.append(snapshot.now)
-        return Plan((), {}, is_complete=True, again_at=EVENING + 60.0)
-
-    clock = EVENING + 0.0
-    monkeypatch.setattr(loop, "decide", decided)
-    monkeypatch.setattr(loop, "now", lambda: clock)
-    monkeypatch.setattr(loop, "monotonic", lambda: -1000.0)
-    made = a_loop(a_cache(), Hands())
-    made.wake()
-    await run(made)
-    assert seen == [EVENING]
-    clock = EVENING + 60.0
-    await run(made)
-    assert seen[:2] == [EVENING, EVENING + 60.0]
 
 
 async def test_the_loop_wakes_for_a_clock_that_was_set_while_it_decided(monkeypatch: pytest.MonkeyPatch) -> None:

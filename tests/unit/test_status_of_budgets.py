@@ -144,3 +144,18 @@ async def test_the_end_of_a_budget_is_told_once_by_an_event() -> None:
     cache.pass_to(NOON + 3 * HOUR)
     await lane.round(NOON + 3 * HOUR)
     assert len(client.made("POST")) == 2
+
+
+async def test_who_stops_leaves_what_is_used_up_to_then() -> None:
+    cache = running()
+    entries = {("", "team-a"): an_entry(said(cache, NOON + 10)), ("", "other"): Entry(("", "other"), "o", 1, {})}
+    client = FakeClient().will("PATCH", b"{}")
+    lane = StatusLane(client.as_client, cache, Written(cluster_queues=entries), ControllerMetrics(), instance="me")
+    await lane.settle(NOON + 30)
+    (call,) = client.calls
+    (budget,) = call.body["status"].pop("budgets")
+    assert (budget["countedUntil"], budget["slices"][0]["amount"]) == ("2026-03-04T12:00:30Z", "30000")
+    assert call.body == {"status": {}}
+    entries["", "team-a"] = an_entry({"budgets": [budget]})
+    await lane.settle(NOON + 30)
+    assert len(client.calls) == 1

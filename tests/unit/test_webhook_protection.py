@@ -21,11 +21,13 @@ from controller.core.keys import (
     REQUIRED,
     STAMPED_ANNOTATIONS,
     STAMPED_LABELS,
+    WRITTEN_AT_CREATE,
 )
 from controller.core.protection import Rule
 from controller.kube.manifests import load_documents
 from tests.support.worlds import TRUSTED, EmptyWorld
 from webhook.review import Answer, Request
+from webhook.template_review import WORKLOADS
 from webhook.validation import validate
 
 Json = dict[str, Any]
@@ -177,7 +179,11 @@ CONDITIONS = {name: {one["name"]: one["expression"] for one in e["matchCondition
             "touches-what-is-ours",
             {GATE, QUEUE_NAME, CONDITION, *STAMPED_LABELS, *STAMPED_ANNOTATIONS},
         ),
-        ("resizes.penstock.dev", "is-ours", {GATE, QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS} - {POLICIES}),
+        (
+            "resizes.penstock.dev",
+            "is-ours",
+            {GATE, QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS} - {*WRITTEN_AT_CREATE},
+        ),
         ("bindings.penstock.dev", "brings-what-is-ours", {QUEUE_NAME, *STAMPED_LABELS, *STAMPED_ANNOTATIONS}),
     ],
 )
@@ -206,4 +212,5 @@ def test_entries_together_ask_about_all_that_can_change_a_pod() -> None:
         ("UPDATE", "pods"),
         ("UPDATE", "pods/status"),
         ("UPDATE", "pods/resize"),
+        *itertools.product(("CREATE", "UPDATE"), (plural for _, plural in WORKLOADS)),
     }

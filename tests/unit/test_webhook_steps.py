@@ -18,6 +18,8 @@ from controller.core.keys import (
     QUEUE_NAME,
     STAMPED_ANNOTATIONS,
     STAMPED_LABELS,
+    USER,
+    WRITTEN_AT_CREATE,
 )
 from tests.support.json_patch import patched
 from tests.support.worlds import EmptyWorld
@@ -78,7 +80,10 @@ def after(pod: Json, world: AWorld = PLAIN, **fields: Any) -> Json:
 def test_a_pod_that_names_a_queue_is_gated() -> None:
     answer = mutate(a_request(a_new_pod()), PLAIN)
     assert answer == Answer(
-        operations=({"op": "add", "path": "/spec/schedulingGates", "value": [{"name": GATE}]},),
+        operations=(
+            {"op": "add", "path": "/spec/schedulingGates", "value": [{"name": GATE}]},
+            {"op": "add", "path": "/metadata/annotations", "value": {USER: "jane"}},
+        ),
         audit=(("queue", "main"),),
     )
 
@@ -203,9 +208,9 @@ def test_stamps_that_a_template_copied_are_removed_with_a_warning() -> None:
     annotations = {**dict.fromkeys(STAMPED_ANNOTATIONS, "x"), "a": "b"}
     pod = a_new_pod(metadata={"labels": labels, "annotations": annotations})
     stripped = after(pod)["metadata"]
-    assert (stripped["labels"], stripped["annotations"]) == ({"a": "b", QUEUE_NAME: "main"}, {"a": "b"})
+    assert (stripped["labels"], stripped["annotations"]) == ({"a": "b", QUEUE_NAME: "main"}, {"a": "b", USER: "jane"})
     answer = mutate(a_request(pod), PLAIN)
-    names = ", ".join(key for key in (*STAMPED_LABELS, *STAMPED_ANNOTATIONS) if key != POLICIES)
+    names = ", ".join(key for key in (*STAMPED_LABELS, *STAMPED_ANNOTATIONS) if key not in WRITTEN_AT_CREATE)
     assert answer.warnings == (
         f"removed {names}: only Penstock writes these, when it admits the pod",
         f"removed x from {POLICIES}: only Penstock writes it, when a policy changes a pod",

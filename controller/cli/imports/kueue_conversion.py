@@ -21,6 +21,7 @@ from controller.cli.imports.kueue_differences import tell
 from controller.cli.imports.kueue_documents import UNCONVERTED, Found
 from controller.cli.imports.kueue_flavors import Capacity, flavor_spec, tell_overlaps
 from controller.cli.imports.kueue_groups import Folding, Given
+from controller.cli.imports.kueue_objects import Preemption
 from controller.cli.imports.kueue_report import Report
 from controller.cli.imports.kueue_tree import Trees
 from controller.core.amounts import supply_amount
@@ -83,7 +84,7 @@ def _queues(kinds: dict[str, list[Found]], report: Report, faults: list[str]) ->
         spec, name = _node_spec(one, trees, folding.cohort(one)), trees.names[one.metadata.name]
         documents.append(_document("ClusterQueue", one, spec, faults, name))
     for one in queues:
-        spec = {**_node_spec(one, trees, folding.queue(one, report)), **_queue_spec(one)}
+        spec = {**_node_spec(one, trees, folding.queue(one, report)), **_queue_spec(one, trees)}
         documents.append(_document("ClusterQueue", one, spec, faults))
     for old, new in trees.renamed.items():
         report.warnings.append(f"Cohort {old}: a ClusterQueue has that name too; becomes ClusterQueue {new}")
@@ -109,7 +110,7 @@ def _node_spec(found: Found, trees: Trees, given: Given) -> Document:
     return {name: value for name, value in parts.items() if value}
 
 
-def _queue_spec(found: Found) -> Document:
+def _queue_spec(found: Found, trees: Trees) -> Document:
     written = found.spec
     spec: Document = {}
     if written.namespace_selector is not None:
@@ -118,7 +119,20 @@ def _queue_spec(found: Found) -> Document:
         spec["queueingStrategy"] = written.queueing_strategy
     if written.flavor_fungibility.when_can_borrow == "TryNextFlavor":
         spec["flavorFungibility"] = {"whenCanBorrow": "TryNextFlavor"}
-    return {**spec, **_stop(found)}
+    preemption = _preemption(written.preemption, has_parent=bool(trees.parent_of(found)))
+    return {**spec, **({"preemption": preemption} if preemption else {}), **_stop(found)}
+
+
+def _preemption(written: Preemption, *, has_parent: bool) -> Document:
+    """Nobody borrows from a queue without a parent, so there is nobody to reclaim from."""
+    spec: Document = {}
+    if written.within_cluster_queue != "Never":
+        spec["withinClusterQueue"] = written.within_cluster_queue
+    if written.reclaim_within_cohort != "Never" and has_parent:
+        spec["reclaimWithinCohort"] = written.reclaim_within_cohort
+        if written.borrow_within_cohort.policy != "Never":
+            spec["borrowWithinCohort"] = written.borrow_within_cohort.model_dump(by_alias=True, exclude_none=True)
+    return spec
 
 
 def _priority_spec(found: Found) -> Document:

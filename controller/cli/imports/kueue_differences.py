@@ -13,12 +13,14 @@ from controller.cli.imports.kueue_objects import FairSharing, Group, Preemption,
 from controller.cli.imports.kueue_report import Report
 from controller.core.amounts import demand_amount, supply_amount
 
-_NO_PREEMPTION = "there is no preemption yet, so pods wait until those that are admitted end"
+_RETURNS = (
+    "preempts only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"
+)
 _FAIR_SHARING = (
     "there is no fair sharing yet: priority and age decide in a whole tree; what one may take by borrowing "
     "is bounded by borrowingLimit"
 )
-_BELONGS_TO_PREEMPTION = "it chooses between flavors by preemption, which there is not yet"
+_BELONGS_TO_PREEMPTION = "all flavors are tried before anybody is preempted; then the first in order where that helps"
 
 _DRAIN = (
     "drains only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"
@@ -55,8 +57,8 @@ def tell(found: Found, report: Report) -> None:
 
 def _tell_queue(found: Found, report: Report) -> None:
     spec = found.spec
-    for path in _preempting(spec.preemption):
-        report.warn(found, f"spec.preemption.{path}", _NO_PREEMPTION)
+    if _preempts(spec.preemption):
+        report.warn(found, "spec.preemption", _RETURNS)
     if spec.flavor_fungibility.when_can_preempt != "TryNextFlavor":
         report.warn(found, "spec.flavorFungibility.whenCanPreempt", _BELONGS_TO_PREEMPTION)
     if spec.flavor_fungibility.preference != "BorrowingOverPreemption":
@@ -75,13 +77,8 @@ def _tell_queue(found: Found, report: Report) -> None:
         )
 
 
-def _preempting(preemption: Preemption) -> Iterator[str]:
-    if preemption.within_cluster_queue != "Never":
-        yield "withinClusterQueue"
-    if preemption.reclaim_within_cohort != "Never":
-        yield "reclaimWithinCohort"
-    if preemption.borrow_within_cohort.policy != "Never":
-        yield "borrowWithinCohort"
+def _preempts(preemption: Preemption) -> bool:
+    return (preemption.within_cluster_queue, preemption.reclaim_within_cohort) != ("Never", "Never")
 
 
 def _checks(found: Found) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, POLICIES, QUEUE_NAME, QUEUEING
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, POLICIES, QUEUE_NAME, QUEUEING, USER
 from controller.core.protection import Rule
 from tests.integration.protection.table import (
     ALLOWED,
@@ -24,6 +24,8 @@ from tests.integration.protection.table import (
     annotation,
     joined,
 )
+
+FORGED = {"annotations": {USER: "victim"}}
 
 CREATE = (
     Row(
@@ -180,5 +182,18 @@ CREATE = (
         name="our gate on a queued pod is as it should be",
         does=Create(QUEUED_LABELS, GATED),
         outcome=Allowed(gated=True),
+    ),
+    Row(
+        rule=Rule.USER_IS_TRUE,
+        name="a pod of a queue that says it is somebody else's is noted as its creator's",
+        does=Create(joined(QUEUED_LABELS, FORGED)),
+        outcome=Allowed(gated=True),
+    ),
+    Row(
+        rule=Rule.USER_IS_TRUE,
+        name="a static pod's image, which nobody puts right, is nobody else's either",
+        who=Who.NODE,
+        does=Create(joined(QUEUED_LABELS, MIRROR, FORGED), ON_NODE),
+        outcome=Refused((f"metadata.annotations[{USER}]", "'victim'", "'system:node:table-node'")),
     ),
 )

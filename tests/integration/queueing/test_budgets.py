@@ -65,8 +65,7 @@ async def test_a_budget_ends_outlives_a_restart_and_opens_again(team: Team, rest
 
     pods = await team.until_bound("second", "third", seconds=90)
     assert not any(is_gated(pod) for pod in pods.values())
-    opened = await until_budget(team, exhausted=False)
-    assert opened["runsOutAt"] > opened["countedUntil"]
+    await until_budget(team, exhausted=False)
 
 
 async def test_money_is_counted_and_the_end_of_a_budget_that_only_warns_is_told(team: Team, client: Client) -> None:

@@ -14,7 +14,7 @@ from tests.support.team import OURS, Json, Team, is_gated
 
 pytestmark = pytest.mark.integration
 
-ADMIN = "kubernetes-admin"
+IGNORED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
 
 
 class Person:
@@ -160,6 +160,33 @@ async def test_a_namespace_editor_holds_its_local_queue_and_not_the_cluster_queu
     assert is_gated(await team.get("waits"))
     await penstock(cluster.sandbox, "release", f"clusterqueue/{queue}")
     await team.until_bound("waits")
+
+
+async def test_a_queue_is_drained_and_opened_again(team: Team, jane: Person) -> None:
+    await team.ready({"spot": {"cpu": 4}})
+    await team.pod("bare")
+    await team.job("train", podFailurePolicy={"rules": [IGNORED]}, backoffLimit=0)
+    names = await eventually(lambda: made_by(team, "train"), message="the Job makes no pod")
+    await team.until_bound("bare", *names)
+    done = await jane("drain", "queue/main", "--reason", "the nodes go away")
+    assert (done.code, done.output) == (0, f"queue {team.namespace}/main: drained\n")
+
+    async def made_anew() -> list[str]:
+        return [name for name in await made_by(team, "train") if name not in names and is_gated(await team.get(name))]
+
+    (again,) = await eventually(made_anew, seconds=60, message="the Job's pod was not evicted, or not made anew")
+    text = await team.until_waiting(again, "QueueStopped")
+    assert text == f"LocalQueue main has stopPolicy HoldAndDrain ({jane.name}: the nodes go away)"
+    assert not is_gated(await team.get("bare"))
+    released = await jane("release", "queue/main")
+    assert (released.code, "penstock open undoes that" in released.errors) == (1, True)
+    opened = await jane("open", "queue/main")
+    assert (opened.code, opened.output) == (0, f"queue {team.namespace}/main: opened\n")
+    await team.until_bound(again)
+
+
+async def made_by(team: Team, job: str) -> list[str]:
+    return [name for name in await team.all() if name.startswith(f"{job}-")]
 
 
 async def test_who_may_only_look_holds_nothing(team: Team, cluster: Cluster, jane: Person) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME, USER
 from controller.kube.errors import Forbidden
 from tests.integration.queueing.conftest import Cluster
 from tests.support import plain_http
@@ -52,7 +52,7 @@ async def test_stamps_that_a_user_copied_are_removed_with_a_warning(team: Team, 
     await eventually(known, message="the webhook does not know the queue yet")
     created, warnings = await plain_http.create(cluster.sandbox, team.pods_path, body)
     assert created["metadata"]["labels"] == {QUEUE_NAME: "main", "mine": "stays"}
-    assert not created["metadata"].get("annotations")
+    assert set(created["metadata"]["annotations"]) == {USER}
     assert warnings == [
         f'removed {CLUSTER_QUEUE}, {FLAVOR}, {ADMITTED_AT}: only Penstock writes these, when it admits the pod"'
     ]

@@ -1,0 +1,192 @@
+"""Finding whom to preempt for a workload: the search of Kueue's classical preemption, on the ledger of a decision.
+
+Candidates are taken away in order until the workload fits, then given back in reverse as far as it fits without them.
+What is found is no minimum, but none of them could have stayed. Until they are gone the workload's demand is held:
+nobody behind it gets what they leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from controller.core.decisions import Evict, EvictionCause, Wait
+from controller.core.ledger import Ledger
+from controller.core.placement import Placements, place
+from controller.core.pods import Pod
+from controller.core.preemption import Candidate, Candidates, Claim, in_order, uses
+from controller.core.queues import ClusterQueue
+from controller.core.quota_tree import Column
+from controller.core.reasons import Reason
+from controller.core.returns import Returns
+from controller.core.snapshot import Snapshot
+from controller.core.workloads import Workload, WorkloadClass
+
+_Attempt = tuple[list[Candidate], bool]
+"""Whom to take from, in order, and whether the workload may borrow then."""
+
+
+class Preempting:
+    """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
+
+    def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
+        self._snapshot = snapshot
+        self._ledger = ledger
+        self._returns = Returns(snapshot)
+        self._candidates = Candidates(snapshot, self._returns)
+        self._taken: set[str] = set()
+        self.evicts: list[Evict] = []
+
+    def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait | None:
+        """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
+
+        The flavors are tried in the queue's order.
+        """
+        if not queue.preemption.is_any:
+            return None
+        claim, kind = self._candidates.claim(queue, workload), workload.kind
+        for flavor in _contested(queue, wait):
+            columns = [(flavor, resource) for resource, _ in kind.requests]
+            for candidates, may_borrow in self._attempts(claim, columns):
+                victims = self._search(claim, kind, candidates, columns, may_borrow=may_borrow)
+                if victims:
+                    return self._take(claim, kind, victims, flavor)
+        return None
+
+    def _attempts(self, claim: Claim, columns: Sequence[Column]) -> list[_Attempt]:
+        """Mirrors the attempts of Kueue's `GetTargets`."""
+
+        def free(found: Candidate) -> bool:
+            return found.key not in self._taken and uses(found, columns)
+
+        own = list(filter(free, self._candidates.own(claim)))
+        others = list(filter(free, self._candidates.of_others(claim)))
+        name, policy = claim.queue.name, claim.queue.preemption
+        if not others:
+            return [(in_order(own, name), True)]
+        attempts: list[_Attempt] = []
+        is_under = self._is_under_nominal(claim.queue, columns)
+        if policy.borrows:
+            low = [one for one in others if self._may_borrow_from(claim, one)]
+            attempts.append((in_order([*own, *low], name), True))
+        if is_under:
+            attempts.append((in_order([*own, *others], name), False))
+        attempts.append((in_order(own, name), True))
+        return attempts
+
+    def _may_borrow_from(self, claim: Claim, one: Candidate) -> bool:
+        threshold = claim.queue.preemption.threshold
+        return one.priority < claim.priority and (threshold is None or one.priority <= threshold)
+
+    def _is_under_nominal(self, queue: ClusterQueue, columns: Sequence[Column]) -> bool:
+        for column in columns:
+            cell = self._snapshot.tree.cell(queue.name, column)
+            if cell is not None and self._ledger.usage.used(queue.name, *column) >= cell.subtree:
+                return False
+        return True
+
+    def _search(
+        self,
+        claim: Claim,
+        kind: WorkloadClass,
+        candidates: list[Candidate],
+        columns: Sequence[Column],
+        *,
+        may_borrow: bool,
+    ) -> list[Candidate]:
+        """Take candidates away until the workload fits, and give back whom it does not need; empty: it never fits.
+
+        The ledger is as it was afterwards.
+        """
+        removed: list[Candidate] = []
+        fits = False
+        with self._ledger.trying():
+            for one in candidates:
+                if one.queue != claim.queue.name and not self._is_over(one.queue, claim.queue, columns):
+                    continue
+                self._remove(one)
+                removed.append(one)
+                fits = self._fits(claim.queue, kind, may_borrow=may_borrow) is not None
+                if fits:
+                    break
+            needed = list(removed)
+            for one in reversed(removed[:-1]) if fits else ():
+                self._put_back(one)
+                if self._fits(claim.queue, kind, may_borrow=may_borrow) is not None:
+                    needed.remove(one)
+                else:
+                    self._remove(one)
+            for one in needed:
+                self._put_back(one)
+        return needed if fits else []
+
+    def _is_over(self, name: str, preemptor: ClusterQueue, columns: Sequence[Column]) -> bool:
+        """Whether a queue, and all those above it that the preemptor is not below, use more than their own quota."""
+        above_both = set(self._snapshot.tree.path(preemptor.name))
+        for one in self._snapshot.tree.path(name):
+            if one in above_both:
+                return True
+            cells = ((column, self._snapshot.tree.cell(one, column)) for column in columns)
+            if not any(cell is not None and self._ledger.usage.used(one, *col) > cell.subtree for col, cell in cells):
+                return False
+        return False
+
+    def _fits(self, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool) -> Placements | None:
+        found = place(self._snapshot, self._ledger, queue, kind, only_freed=False)
+        if isinstance(found, Wait):
+            return None
+        if not may_borrow:
+            flavors = {one.flavor.name for one in found}
+            if any(self._ledger.borrowing_level(queue, flavor, kind.requests) for flavor in flavors):
+                return None
+        return found
+
+    def _remove(self, one: Candidate) -> None:
+        for pod in one.pods:
+            self._ledger.give_back(
+                one.queue, self._snapshot.flavors[pod.flavor or ""], pod.shape.requests, self._node(pod)
+            )
+
+    def _put_back(self, one: Candidate) -> None:
+        for pod in one.pods:
+            flavor = self._snapshot.flavors[pod.flavor or ""]
+            self._ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod))
+
+    def _node(self, pod: Pod) -> str | None:
+        node = None if pod.uid in self._snapshot.overdue else pod.node or pod.pinned
+        return node if node in self._snapshot.nodes.nodes else None
+
+    def _take(self, claim: Claim, kind: WorkloadClass, victims: list[Candidate], flavor: str) -> Wait:
+        """Preempt these: evict those that do not go yet, and hold what the workload needs."""
+        with self._ledger.trying():
+            for one in victims:
+                self._remove(one)
+            found = self._fits(claim.queue, kind, may_borrow=True) or ()
+            for one in victims:
+                self._put_back(one)
+        shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
+        for shape, placed in zip(shapes, found, strict=True):
+            self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node)
+        for one in victims:
+            self._taken.add(one.key)
+            for pod in one.to_evict:
+                self._returns.take(pod)
+                self.evicts.append(Evict(pod, EvictionCause.PREEMPTED, _told(claim, one)))
+        count = sum(len(one.pods) for one in victims)
+        where = f"flavor {flavor}: " if flavor else ""
+        return Wait(Reason.PREEMPTING, f"{where}waits for {count} preempted pod{'s' * (count > 1)} to go")
+
+
+def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
+    """The flavors in which others are in the way, in order; all of them where a limit over all is."""
+    if any(not blocker.flavor and blocker.reason is not Reason.NEVER_FITS for blocker in wait.blockers):
+        return [quota.flavor for quota in queue.flavors]
+    return [blocker.flavor for blocker in wait.blockers if blocker.flavor and blocker.reason is not Reason.NEVER_FITS]
+
+
+def _told(claim: Claim, one: Candidate) -> str:
+    """Say who preempts, but no name that the owner of the pod may not be allowed to see."""
+    if one.queue == claim.queue.name:
+        return (
+            f"for a workload of priority {claim.priority} in its ClusterQueue {one.queue}; this one has {one.priority}"
+        )
+    return f"ClusterQueue {claim.queue.name} takes back what {one.queue} borrowed"

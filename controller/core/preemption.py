@@ -1,0 +1,137 @@
+"""Who may be preempted by whom: a ClusterQueue's policy, and the admitted pods that it makes candidates.
+
+Mirrors the policies of Kueue's classical preemption. A gang is a candidate as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from controller.core.owners import Job
+from controller.core.pods import Pod
+from controller.core.preemption_policy import Reclaim, Within
+from controller.core.queues import ClusterQueue
+from controller.core.quota_tree import Column
+from controller.core.returns import Returns
+from controller.core.snapshot import Snapshot
+from controller.core.workloads import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who preempts: its cluster queue, its priority in the queue, and since when its work waits (epoch seconds)."""
+
+    queue: ClusterQueue
+    priority: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
+
+    `priority` is the highest among them, `since` and `admitted` the latest.
+    """
+
+    key: str
+    queue: str
+    pods: tuple[Pod, ...]
+    to_evict: tuple[Pod, ...]
+    priority: int
+    since: float
+    admitted: float
+
+    @property
+    def is_going(self) -> bool:
+        """Whether all of them are being evicted or deleted already."""
+        return not self.to_evict
+
+
+class Candidates:
+    """The candidates of one world, worked out for the queues that are asked about, once each."""
+
+    def __init__(self, snapshot: Snapshot, returns: Returns) -> None:
+        self._snapshot = snapshot
+        self._returns = returns
+        self._of: dict[str, tuple[Candidate, ...]] = {}
+
+    def claim(self, queue: ClusterQueue, workload: Workload) -> Claim:
+        """Return on what account a waiting workload preempts; a gang by its lowest priority and youngest member."""
+        pods = [self._snapshot.pods[uid] for uid in workload.pods if uid in self._snapshot.pods]
+        if not pods:
+            return Claim(queue, -workload.order[0], workload.since)
+        return Claim(queue, min(map(self._priority, pods)), max(_since(pod, self._snapshot.jobs) for pod in pods))
+
+    def own(self, claim: Claim) -> list[Candidate]:
+        """Those of the claim's own queue that its `withinClusterQueue` lets it preempt."""
+        policy = claim.queue.preemption.within
+        if policy is Within.NEVER:
+            return []
+        return [one for one in self._in(claim.queue.name) if self._yields(claim, one, policy)]
+
+    def _yields(self, claim: Claim, one: Candidate, policy: Within) -> bool:
+        if one.priority != claim.priority:
+            return one.priority < claim.priority
+        return policy is Within.LOWER_OR_NEWER_EQUAL_PRIORITY and one.since > claim.since
+
+    def of_others(self, claim: Claim) -> Iterator[Candidate]:
+        """Those of the tree's other queues that its `reclaimWithinCohort` lets it preempt, if they borrow."""
+        policy, tree = claim.queue.preemption.reclaim, self._snapshot.tree
+        if policy is Reclaim.NEVER or not claim.queue.parent:
+            return
+        for name in tree.below(tree.path(claim.queue.name)[-1]):
+            if name != claim.queue.name:
+                yield from (one for one in self._in(name) if policy is Reclaim.ANY or one.priority < claim.priority)
+
+    def _in(self, queue: str) -> tuple[Candidate, ...]:
+        if queue not in self._of:
+            self._of[queue] = tuple(self._found(queue))
+        return self._of[queue]
+
+    def _found(self, queue: str) -> Iterator[Candidate]:
+        units: dict[str, list[Pod]] = {}
+        for uid in self._snapshot.admitted.get(queue, ()):
+            pod = self._snapshot.pods[uid]
+            # what is on its way to be admitted cannot be taken back before it is
+            if pod.is_admitted and pod.cluster_queue == queue and pod.flavor in self._snapshot.flavors:
+                gang = pod.group.key if pod.group is not None else None
+                units.setdefault(uid if gang is None else f"{gang.namespace}/{gang.name}", []).append(pod)
+        for key, pods in units.items():
+            staying = tuple(pod for pod in pods if not self._is_going(pod))
+            if all(self._may_go(pod, queue) for pod in staying):
+                priority = max(map(self._priority, pods))
+                since = max(_since(pod, self._snapshot.jobs) for pod in pods)
+                yield Candidate(key, queue, tuple(pods), staying, priority, since, max(pod.admitted_at for pod in pods))
+
+    def _is_going(self, pod: Pod) -> bool:
+        return pod.is_terminating or (pod.uid in self._snapshot.evicting and pod.uid not in self._snapshot.refused)
+
+    def _may_go(self, pod: Pod, queue: str) -> bool:
+        """Whether the pod may be returned, was not refused just now, and has run as long as its queue grants it."""
+        if pod.uid in self._snapshot.refused or not self._returns.verdict(pod, queue).may_return:
+            return False
+        found = self._snapshot.cluster_queues.get(queue)
+        spared = found.preemption.minimum_runtime if found is not None else 0
+        return not spared or self._snapshot.now >= (pod.started or pod.admitted_at) + spared
+
+    def _priority(self, pod: Pod) -> int:
+        if pod.priority_class is None:
+            return pod.priority
+        return self._snapshot.priority_classes.get(pod.priority_class, pod.priority)
+
+
+def in_order(candidates: Iterable[Candidate], own: str) -> list[Candidate]:
+    """Order of Kueue's `CandidatesOrdering`: those that go anyway, other queues', lower priority, latest admitted."""
+    return sorted(candidates, key=lambda c: (not c.is_going, c.queue == own, c.priority, -c.admitted, c.key))
+
+
+def uses(candidate: Candidate, columns: Iterable[Column]) -> bool:
+    """Say whether a candidate has anything of these flavors and resources."""
+    held = {(pod.flavor, resource) for pod in candidate.pods for resource, _ in pod.shape.requests}
+    return any(column in held for column in columns)
+
+
+def _since(pod: Pod, jobs: Mapping[str, Job]) -> float:
+    job = jobs.get(pod.owner.uid) if pod.owner is not None else None
+    return job.created if job is not None and job.namespace == pod.namespace else pod.created

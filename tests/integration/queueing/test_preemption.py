@@ -1,0 +1,88 @@
+"""Preemption on a real control plane: whom a workload evicts, what that pod says, and its second admission."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.keys import EVICTION, PRIORITY_CLASS
+from tests.support.eventually import eventually
+from tests.support.team import Json, Team, is_gated
+from tests.support.team_owners import IGNORES, a_job, a_replica_set, pods_of, until_running
+
+pytestmark = pytest.mark.integration
+
+
+async def high(team: Team) -> dict[str, str]:
+    """Make a WorkloadPriorityClass; return the label that names it."""
+    await team.make("workloadpriorityclasses", "WorkloadPriorityClass", team.full("high"), {"value": 1000})
+    return {PRIORITY_CLASS: team.full("high")}
+
+
+async def marked(team: Team, app: str) -> list[Json]:
+    """The pods of an app that carry our eviction condition, as long as they are there."""
+    return [
+        {**condition, "pod": pod["metadata"]["name"]}
+        for pod in await pods_of(team, app)
+        for condition in pod["status"].get("conditions", ())
+        if condition["type"] == EVICTION
+    ]
+
+
+async def running_and_waiting(team: Team, app: str) -> tuple[int, int]:
+    pods = await pods_of(team, app)
+    return sum(pod["status"]["phase"] == "Running" for pod in pods), sum(map(is_gated, pods))
+
+
+@pytest.mark.timeout(240)
+async def test_a_pod_of_a_job_is_preempted_and_admitted_a_second_time(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 2}}, preemption={"withinClusterQueue": "LowerPriority"})
+    await a_job(team, "train", podFailurePolicy=IGNORES, parallelism=2, completions=2)
+    await until_running(team, "train", 2)
+    before = {pod["metadata"]["uid"] for pod in await pods_of(team, "train")}
+    await team.pod("urgent", labels=await high(team))
+    await team.until_bound("urgent")
+
+    async def one_waits() -> bool:
+        assert await running_and_waiting(team, "train") == (1, 1)
+        return True
+
+    await eventually(one_waits, seconds=40, message="the Job did not make the preempted pod anew")
+    after = {pod["metadata"]["uid"] for pod in await pods_of(team, "train")}
+    assert len(before & after) == 1
+    await team.end("urgent")
+    await until_running(team, "train", 2)
+    status = await team.status("clusterqueues", team.full("cq"))
+    assert (status["pending"], status["reserved"] + status["running"]) == (0, 2)
+
+
+@pytest.mark.timeout(240)
+async def test_a_queue_takes_back_what_another_borrowed_and_a_disruption_budget_holds(team: Team) -> None:
+    await team.nodes("spot", cpu="8", memory="32Gi")
+    await team.flavor("spot")
+    await team.make("clusterqueues", "ClusterQueue", team.full("org"), {})
+    for name in ("mine", "theirs"):
+        preemption = {"reclaimWithinCohort": "Any"} if name == "mine" else {}
+        await team.cluster_queue({"spot": {"cpu": 1}}, name, parent=team.full("org"), preemption=preemption)
+    await team.local_queue("main", "theirs")
+    await team.local_queue("mine", "mine")
+    await a_replica_set(team, "web", 2)
+    await until_running(team, "web", 2)
+    budgets = f"/apis/policy/v1/namespaces/{team.namespace}/poddisruptionbudgets"
+    spec = {"minAvailable": 2, "selector": {"matchLabels": {"app": "web"}}}
+    await team.client.post(budgets, {"metadata": {"name": "web"}, "spec": spec})
+
+    async def guards() -> bool:
+        return await team.exists(f"{budgets}/web")
+
+    await eventually(guards)
+    await team.pod("first", queue="mine")
+
+    async def refused() -> list[Json]:
+        return [one for one in await marked(team, "web") if one["status"] == "False"]
+
+    told = await eventually(refused, seconds=40, message="the refused eviction is not told")
+    assert f"ClusterQueue {team.full('mine')} takes back what {team.full('theirs')} borrowed" in told[0]["message"]
+    assert is_gated(await team.get("first"))
+    await team.client.delete(f"{budgets}/web")
+    await team.until_bound("first", seconds=60)
+    assert (await running_and_waiting(team, "web"))[0] == 1

@@ -1,0 +1,132 @@
+"""Preemption in random trees: it comes to rest, spares whom it must, and nobody's quota is passed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.cache.cluster import ClusterCache
+from controller.core.decide import decide
+from controller.core.owners import Owner
+from controller.core.pods import Pod
+from controller.core.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queues import ClusterQueue
+from tests.support.builders import (
+    UNLIMITED,
+    a_cache,
+    a_cluster_queue,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_shape,
+    a_tree_quota,
+    decided,
+)
+
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
+QUEUES = ("team-a", "team-b", "team-c")
+ROUNDS = 200
+
+
+@st.composite
+def queues(draw: st.DrawFn, name: str) -> ClusterQueue:
+    reclaim = draw(st.sampled_from(Reclaim))
+    policy = Preemption(
+        draw(st.sampled_from(Within)),
+        reclaim,
+        reclaim is not Reclaim.NEVER and draw(st.booleans()),
+        draw(st.sampled_from((None, 1))),
+    )
+    borrow = draw(st.sampled_from((None, 0, 2000)))
+    quota = a_tree_quota("spot", draw(st.sampled_from((0, 2000, 4000))), borrow=borrow)
+    return a_cluster_queue(name, quota, parent="org", preemption=policy)
+
+
+@st.composite
+def pods(draw: st.DrawFn, number: int) -> Pod:
+    return a_pod(
+        f"p{number}",
+        a_shape(cpu=draw(st.sampled_from(("1", "2", "3")))),
+        queue=draw(st.sampled_from(QUEUES)),
+        priority=draw(st.integers(0, 2)),
+        created=float(draw(st.integers(0, 5))),
+        owner=draw(st.sampled_from((WEB, WEB, None))),
+    )
+
+
+class World:
+    """A cache, and an apiserver and owners that do at once what they are asked for."""
+
+    def __init__(self, queues: list[ClusterQueue]) -> None:
+        self.cache: ClusterCache = a_cache(
+            nodes=[a_node(f"node-{number}", cpu="4", pods=9) for number in range(3)],
+            queues=[a_cluster_queue("org", a_tree_quota("spot", 2000)), *queues],
+            locals_=[a_local_queue(name, name) for name in QUEUES],
+        )
+        self.version = 1
+        self.evicted: Counter[str] = Counter()
+
+    def put(self, pod: Pod) -> None:
+        self.version += 1
+        self.cache.put_pod(replace(pod, resource_version=str(self.version)))
+
+    def step(self) -> bool:
+        """Decide once, check the plan, carry it out; say whether anything happened."""
+        plan = decided(self.cache)
+        for admit in plan.admits:
+            pod = self.cache.pods[admit.uid]
+            stamped = replace(pod, gates=(), cluster_queue=admit.cluster_queue, flavor=admit.flavor, node=admit.node)
+            self.put(replace(stamped, admitted_at=float(self.version)))
+            self.cache.settle(admit.uid)
+        for evict in plan.evicts:
+            pod = self.cache.pods[evict.pod.uid]
+            assert pod.owner is not None
+            self.evicted[pod.name.partition("/")[0]] += 1
+            self.cache.drop_pod(pod.uid)
+            again = f"{pod.name.partition('/')[0]}/{self.version}"
+            fresh = replace(pod, uid=again, name=again, gates=a_pod().gates, cluster_queue=None, flavor=None, node=None)
+            self.put(replace(fresh, created=pod.created + self.version))
+        return bool(plan.admits or plan.evicts)
+
+    def used(self, queue: str) -> int:
+        return self.cache.usage.in_tree.sums.get((queue, "spot", "cpu"), 0)
+
+
+@given(data=st.data())
+def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> None:
+    world = World([data.draw(queues(name)) for name in QUEUES])
+    for number in range(data.draw(st.integers(1, 10))):
+        world.put(data.draw(pods(number)))
+        for _ in range(ROUNDS):
+            if not world.step():
+                break
+        else:
+            raise AssertionError(f"{ROUNDS} decisions in a row moved somebody: {world.evicted}")
+        tree = world.cache.tree
+        root = tree.cell("org", ("spot", "cpu"))
+        assert root is not None
+        assert world.used("org") <= root.subtree
+    full = replace(world.cache.snapshot(), blocked={}, freed=frozenset())
+    plan = decide(full, limit=UNLIMITED)
+    assert (plan.admits, plan.evicts) == ((), ())
+
+
+@given(data=st.data())
+def test_within_a_queue_only_lower_priorities_go(data: st.DataObject) -> None:
+    policy = Preemption(data.draw(st.sampled_from((Within.LOWER_PRIORITY, Within.NEVER))))
+    world = World(
+        [a_cluster_queue(name, a_tree_quota("spot", 3000), parent="org", preemption=policy) for name in QUEUES]
+    )
+    for number in range(data.draw(st.integers(1, 8))):
+        world.put(data.draw(pods(number)))
+        before = dict(world.cache.pods)
+        plan = decide(world.cache.snapshot(), limit=UNLIMITED)
+        for evict in plan.evicts:
+            waiting = [pod for pod in before.values() if pod.gates and pod.queue == evict.pod.queue]
+            assert any(pod.priority > evict.pod.priority for pod in waiting)
+            assert policy.within is Within.LOWER_PRIORITY
+        while world.step():
+            pass

@@ -1,0 +1,96 @@
+"""Who the user of a pod of a queue is (`controller.core.users`), noted on pods and on templates, and checked on these.
+
+What a user or a template brings as such a note is put right without a word: templates carry true ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME, USER
+from controller.core.pointers import escape
+from controller.core.protection import Rule
+from controller.core.users import POD_MAKERS, noted_on_template, noted_user
+from webhook.creators import actor, has_controller
+from webhook.patching import Operations
+from webhook.review import NOTHING, Answer, Request
+from webhook.template_review import TemplateRequest
+from webhook.templates_step import is_made_from_another, within
+from webhook.world import World
+
+
+def user_noted(request: Request, world: World) -> Operations:
+    """Note the user on a pod of a queue; of a request that nobody makes, as where people only ask, nothing."""
+    annotations = _metadata(request.pod).get("annotations")
+    user = noted_user(annotations or {}, request.user, is_from_template=is_from_template(request, world))
+    return _noting(annotations, user or None)
+
+
+def is_from_template(request: Request, world: World) -> bool:
+    """Whether a controller makes the pod from its owner's template. Anybody can write an owner reference."""
+    return has_controller(request) and (request.user in POD_MAKERS or world.makes_from_templates(request.user))
+
+
+def note_on_template(request: TemplateRequest, world: World) -> Answer:
+    """Note on a template who writes it, and keep the note that it has."""
+    inner = request.inner
+    if not _is_concerned(request, world):
+        return NOTHING
+    operations = _noting(_metadata(inner.pod).get("annotations"), _right(request, world))
+    return Answer(operations=within(request.workload.path, operations))
+
+
+def check_template(request: TemplateRequest, world: World) -> Answer:
+    """Refuse a note on a template that is not as it has to be: nothing has put it right."""
+    inner = request.inner
+    if not _is_concerned(request, world) or actor(inner, world).is_trusted:
+        return NOTHING
+    noted, right = _noted(inner.pod), _right(request, world)
+    if noted == right or (noted is None and inner.operation == "CREATE"):
+        return NOTHING
+    what = f"would be {_quoted(noted)} and has to be {_quoted(right)}: only Penstock writes this"
+    path = f"{request.path}.metadata.annotations[{USER}]"
+    return Answer(denial=f"{Rule.USER_IS_TRUE}: {path}: {what}; leave it as it was, or out of what is new")
+
+
+def _is_concerned(request: TemplateRequest, world: World) -> bool:
+    inner = request.inner
+    if inner.operation not in ("CREATE", "UPDATE") or inner.subresource or request.is_terminating or not inner.pod:
+        return False
+    return inner.operation == "UPDATE" or not is_made_from_another(request, world)
+
+
+def _right(request: TemplateRequest, world: World) -> str | None:
+    inner = request.inner
+    is_queued = QUEUE_NAME in (_metadata(inner.pod).get("labels") or {}) or DEFAULT_QUEUE in world.namespace_labels(
+        inner.namespace
+    )
+    old = None if inner.operation == "CREATE" else _metadata(inner.old or {}).get("annotations") or {}
+    new = _metadata(inner.pod).get("annotations") or {}
+    return noted_on_template(old, new, inner.user, is_written=is_queued and inner.pod != inner.old)
+
+
+def _noting(annotations: Mapping[str, str] | None, user: str | None) -> Operations:
+    path = f"/metadata/annotations/{escape(USER)}"
+    noted = (annotations or {}).get(USER)
+    if noted == user:
+        return ()
+    if user is None:
+        return ({"op": "remove", "path": path},)
+    if annotations is None:
+        return ({"op": "add", "path": "/metadata/annotations", "value": {USER: user}},)
+    return ({"op": "add", "path": path, "value": user},)
+
+
+def _noted(pod: Mapping[str, Any]) -> str | None:
+    noted: str | None = (_metadata(pod).get("annotations") or {}).get(USER)
+    return noted
+
+
+def _metadata(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    return pod.get("metadata") or {}
+
+
+def _quoted(value: str | None) -> str:
+    return "absent" if value is None else repr(value)
