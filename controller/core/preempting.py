@@ -180,7 +180,8 @@ def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
     """The flavors in which others are in the way, in order; all of them where a limit over all is."""
     if any(not blocker.flavor and blocker.reason is not Reason.NEVER_FITS for blocker in wait.blockers):
         return [quota.flavor for quota in queue.flavors]
-    return [blocker.flavor for blocker in wait.blockers if blocker.flavor and blocker.reason is not Reason.NEVER_FITS]
+    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY)
+    return [blocker.flavor for blocker in wait.blockers if blocker.flavor and blocker.reason not in hopeless]
 
 
 def _told(claim: Claim, one: Candidate) -> str:
