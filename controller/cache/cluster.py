@@ -13,6 +13,7 @@ from typing import TypeVar
 from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.clocks import Clocks
+from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.places import hands_of
@@ -46,9 +47,9 @@ class ClusterCache:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
         self.queues = QueuesInEffect()
-        self.local_queues: dict[QueueKey, LocalQueue] = {}
+        self._doors = Doors()
+        self.local_queues = self._doors.all
         self.faulty_queues: dict[str, str] = {}
-        self._doors: dict[str, list[QueueKey]] | None = None
         self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
         self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues)
@@ -112,8 +113,7 @@ class ClusterCache:
         for uid in self.clocks.pass_to(now, self.pods, on_flavor=self.reopen_all):
             self._refresh(uid)
         self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
-        again_at = self._waiting.gangs.pass_to(now)
-        self._waiting.settle(now)
+        again_at = self._waiting.pass_to(now)
         return min(self.queues.next_change, self.budgets.next_change, self.clocks.next_change(), again_at)
 
     def snapshot(self) -> Snapshot:
@@ -139,6 +139,7 @@ class ClusterCache:
             now=self.now,
             blocked=self._blocked.waits,
             freed=frozenset(self._blocked.freed),
+            preemptors=self._waiting.preemptors,
             budgets=self.budgets.used_up,
             user_usage=self.usage.by_user.sums,
             pods=self.pods,
@@ -155,11 +156,7 @@ class ClusterCache:
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
-        if self._doors is None:
-            self._doors = {}
-            for key, local in self.local_queues.items():
-                self._doors.setdefault(local.cluster_queue, []).append(key)
-        return self._doors.get(cluster_queue, [])
+        return self._doors.of(cluster_queue)
 
     # -- decisions -------------------------------------------------------------------------------------------------
 
@@ -171,16 +168,7 @@ class ClusterCache:
             self._assumed[admit.uid] = admit
             self._refresh(admit.uid)
         self._waiting.settle(self.now)
-        for kind, wait in plan.waits.items():
-            if kind not in self.backlog.runs:
-                continue
-            if wait.blockers:
-                self._blocked.waits[kind] = wait
-            else:
-                self._blocked.open([kind])
-            if self.reasons.learn(kind, wait):
-                for member in self.backlog.runs[kind]:
-                    self._waiting.mark_due(member)
+        self._waiting.learn(plan)
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
@@ -188,8 +176,9 @@ class ClusterCache:
 
     def settle(self, uid: str) -> None:
         """End the assumption: what the pod itself says counts again."""
-        self._assumed.pop(uid, None)
+        admit = self._assumed.pop(uid, None)
         self._refresh(uid)
+        self._open_preemptors({admit.cluster_queue} if admit is not None else set())
         self._on_change()
 
     def reject(self, uid: str, text: str) -> int:
@@ -296,6 +285,7 @@ class ClusterCache:
         if not self._blocked.waits:
             return
         if back.cluster_queue:
+            self._open_preemptors({back.cluster_queue})
             for name in self._relatives(back.cluster_queue):
                 for key in self.queues_of(name):
                     kinds = self.backlog.classes(key)
@@ -309,6 +299,12 @@ class ClusterCache:
     def _relatives(self, cluster_queue: str) -> list[str]:
         """All queues of its tree: what one gives back another may borrow."""
         return self.tree.below(self.tree.path(cluster_queue)[-1])
+
+    def _open_preemptors(self, moved: set[str]) -> None:
+        for name in {one for queue in moved for one in self._relatives(queue)}:  # who borrows, and so may go, changed
+            queue = self.cluster_queues.get(name)
+            if queue is not None and queue.preemption.is_any:
+                self._blocked.open(kind for key in self.queues_of(name) for kind in self.backlog.classes(key))
 
     def _reopen(self, cluster_queue: str) -> None:
         for name in self._relatives(cluster_queue):
@@ -357,9 +353,8 @@ class ClusterCache:
 
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
         """Take in a local queue, or forget it."""
-        _set(self.local_queues, key, queue)
+        self._doors.put(key, queue)
         self.places.moved.add(key)
-        self._doors = None
         self._rules_changed()
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:

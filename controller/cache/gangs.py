@@ -52,13 +52,16 @@ class Gangs:
         if key in self._members:
             self._changed[key] = None
 
-    def pass_to(self, now: float) -> float:
-        """Mark the groups that time alone has made others; return when the next one is due."""
+    def pass_to(self, now: float) -> None:
+        """Mark the groups that time alone has made others."""
         while self._due and self._due[0][0] <= now:
             _, namespace, name, is_job = heappop(self._due)
             key = GroupKey(namespace, name, is_job)
             if key in self._members:
                 self._changed[key] = None
+
+    def next_change(self) -> float:
+        """Return when the next one is due."""
         return self._due[0][0] if self._due else inf
 
     def changed(self) -> Iterator[tuple[GroupKey, tuple[str, ...]]]:

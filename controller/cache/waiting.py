@@ -12,6 +12,7 @@ from controller.cache.places import Places
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.core.backlog import Backlog
+from controller.core.decisions import Plan
 from controller.core.gangs import Assembly, Candidate, Group, assemble, single
 from controller.core.groups import GroupKey
 from controller.core.owners import Job
@@ -39,6 +40,7 @@ class Waiting:
         self.reasons = Reasons()
         self.blocked = Blocked()
         self.gangs = Gangs()
+        self.preemptors: frozenset[str] = frozenset()
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.owned = OwnedShapes()
@@ -56,6 +58,12 @@ class Waiting:
         elif group is None or not self.gangs.waits_as(group, uid):
             moved = self.take_out(uid) or moved
         return moved or bool(self.places.moved)
+
+    def pass_to(self, now: float) -> float:
+        """Let it be this time (epoch seconds); return when a group is another one by that alone."""
+        self.gangs.pass_to(now)
+        self.settle(now)
+        return self.gangs.next_change()
 
     def settle(self, now: float) -> None:
         """Put the groups together that something happened to, and let those move who stand behind others."""
@@ -81,6 +89,20 @@ class Waiting:
         order, hold = self.places.take(pod)
         hold = hold or self.rejections.hold_of(pod.uid)
         return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod))
+
+    def learn(self, plan: Plan) -> None:
+        """Remember who preempts, what a plan found blocked, and why all that was looked at waits."""
+        self.preemptors = plan.preemptors if plan.is_complete else self.preemptors | plan.preemptors
+        for kind, wait in plan.waits.items():
+            if kind not in self.backlog.runs:
+                continue
+            if wait.blockers:
+                self.blocked.waits[kind] = wait
+            else:
+                self.blocked.open([kind])
+            if self.reasons.learn(kind, wait):
+                for member in self.backlog.runs[kind]:
+                    self.mark_due(member)
 
     def put(self, workload: Workload) -> bool:
         """Let a workload wait, or wait as another one; say whether that changes anything."""

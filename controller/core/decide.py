@@ -9,6 +9,7 @@ fail only once, whatever its length. Cost follows classes and admissions, not wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 from controller.core.decisions import Admit, Plan, Wait
@@ -54,12 +55,13 @@ class _Decision:
         self._waits: dict[WorkloadClass, Wait] = {}
         self._preempting = Preempting(snapshot, self._ledger)
         self._makes_room: set[WorkloadClass] = set()
+        self._preemptors: set[str] = set()
 
     def run(self) -> Plan:
         for kind, run in self._snapshot.runs.items():
             queue = self._enter(kind)
             if queue is not None:
-                self._lines.setdefault(queue.name, (queue, []))[1].append((run[0].order, 0, kind))
+                self._lines.setdefault(queue.name, (queue, []))[1].append(self._head(run, 0))
         for _, heads in self._lines.values():
             heapify(heads)
         self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items()]
@@ -72,6 +74,12 @@ class _Decision:
             self._take(name)
         return self._plan(is_complete=True)
 
+    def _head(self, run: Sequence[Workload], index: int) -> _Head:
+        """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
+        workload = run[index]
+        order = workload.order
+        return (FRONT, *order[1:]) if workload.uid in self._snapshot.preemptors else order, index, workload.kind
+
     def _is_over(self, kind: WorkloadClass) -> bool:
         """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
         done = len(self._admits)
@@ -79,7 +87,7 @@ class _Decision:
 
     def _plan(self, *, is_complete: bool) -> Plan:
         evicts = evictions(self._snapshot, self._preempting.evicts)
-        return Plan(tuple(self._admits), self._waits, is_complete, evicts)
+        return Plan(tuple(self._admits), self._waits, is_complete, evicts, frozenset(self._preemptors))
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
@@ -125,7 +133,7 @@ class _Decision:
         else:
             self._admit(run[index], queue, found)
         if goes_on and index + 1 < len(run):
-            heappush(heads, (run[index + 1].order, index + 1, kind))
+            heappush(heads, self._head(run, index + 1))
         if heads:
             heappush(self._turns, self._turn(name, heads))
 
@@ -142,6 +150,7 @@ class _Decision:
         preempting = self._preempting.make_room(queue, workload, found)
         if preempting is not None:
             self._makes_room.add(kind)
+            self._preemptors.add(workload.uid)
             self._waits[kind] = preempting
         elif found is not known and kind not in self._makes_room:
             self._waits[kind] = found

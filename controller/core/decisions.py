@@ -98,10 +98,12 @@ class DrySpell:
 class Plan:
     """All that one decision says. `waits` holds every class that was looked at and has workloads left waiting.
 
-    `is_complete` is False when the limit on admissions ended the decision early: decide again.
+    `is_complete` is False when the limit on admissions ended the decision early: decide again. `preemptors` are the
+    workloads for which pods are evicted, or go already.
     """
 
     admits: tuple[Admit, ...]
     waits: Mapping[WorkloadClass, Wait]
     is_complete: bool
     evicts: tuple[Evict, ...] = ()
+    preemptors: frozenset[str] = frozenset()

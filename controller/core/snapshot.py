@@ -28,11 +28,11 @@ class Snapshot:
     every queue of the tree as `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
     node takes, and `room` what that leaves, sorted (None: the decision sorts it). `blocked` holds the classes that an
     earlier decision found blocked and that nothing has opened since, except that the nodes in `freed` have more room
-    now. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each cluster queue is charged with.
-    `overdue` are those that are on no node for too long; `dry` are flavors whose nodes do not come, `unprovided` by
-    flavor the pods that wait for some. `evicting` are pods whose eviction is under way or was refused a moment ago,
-    `refused` the latter alone, `evictions_left` how many more may be sent. `priority_classes` has the values of the
-    WorkloadPriorityClasses.
+    now. `preemptors` are workloads for which others were preempted. `pods` and `jobs` are by uid; `admitted` has the
+    uids of the pods that each cluster queue is charged with. `overdue` are those that are on no node for too long;
+    `dry` are flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `evicting` are pods
+    whose eviction is under way or was refused a moment ago, `refused` the latter alone, `evictions_left` how many more
+    may be sent. `priority_classes` has the values of the WorkloadPriorityClasses.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -50,6 +50,7 @@ class Snapshot:
     now: float = 0.0
     blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
     freed: frozenset[str] = frozenset()
+    preemptors: frozenset[str] = frozenset()
     budgets: UsedUpBudgets = NOTHING_USED_UP
     user_usage: Mapping[UserKey, int] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)
