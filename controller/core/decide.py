@@ -101,9 +101,15 @@ class _Decision:
             self._waits[kind] = entrance
             return None
         blocked = self._blocked(kind)
-        if is_strict or blocked is None or (self._snapshot.freed and _waits_for_room(blocked)):
+        if is_strict or blocked is None or (_waits_for_room(blocked) and self._may_have_room(entrance, kind)):
             return entrance
         return None
+
+    def _may_have_room(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
+        """Whether what was freed may be enough for one pod of the class; who may preempt needs less."""
+        if not self._snapshot.freed:
+            return False
+        return queue.preemption.is_any or any(self._ledger.has_freed_room(one.shape) for one in kind.pod_sets)
 
     def _blocked(self, kind: WorkloadClass) -> Wait | None:
         """Return the arithmetic that blocked the class earlier; a class that was never placed has none."""

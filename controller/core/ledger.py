@@ -17,6 +17,7 @@ from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage
 
+_FREED_COMPARED = 16
 _MORE_THAN_ALL = "more than the whole quota"
 
 
@@ -31,6 +32,7 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
+        self._freed_room: dict[Requests, bool] = {}
 
     @contextmanager
     def trying(self) -> Iterator[None]:
@@ -134,6 +136,20 @@ class Ledger:
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
         return self._room.most(flavor.name, resource, self._snapshot.nodes.allowed(flavor, shape.constraints))
+
+    def has_freed_room(self, shape: Shape) -> bool:
+        """Say whether a freed node may have room for one pod of this shape; of many nodes it is taken for granted.
+
+        A node that frees little opens nothing for most shapes, and there are far fewer of them than of classes.
+        """
+        if len(self._snapshot.freed) > _FREED_COMPARED:
+            return True
+        known = self._freed_room.get(shape.requests)
+        if known is None:
+            nodes = (node for node in self._snapshot.freed if node in self._snapshot.nodes.nodes)
+            known = any(self._room.fits(node, shape.requests) for node in nodes)
+            self._freed_room[shape.requests] = known
+        return known
 
     def find_nodes(self, flavor: Flavor, shape: Shape, count: int) -> list[str]:
         """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""

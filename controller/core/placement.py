@@ -61,7 +61,7 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
     Without it nobody would look again when that quota comes free: what is known may name other shortages only.
     """
     short = {blocker.flavor: blocker for blocker in found.blockers if blocker.reason in QUOTA_REASONS}
-    if not short:
+    if not short or all(any(_is_same(one, blocker) for blocker in known.blockers) for one in short.values()):
         return known
     limit = short.pop("", None)
     if limit is not None:
@@ -69,6 +69,11 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
         return replace(known, reason=limit.reason, blockers=with_limit)
     blockers = tuple({**{blocker.flavor: blocker for blocker in known.blockers if blocker.flavor}, **short}.values())
     return replace(known, reason=_primary(blockers), blockers=blockers)
+
+
+def _is_same(one: Blocker, other: Blocker) -> bool:
+    """Whether two shortages are one, though what is free of it may have changed."""
+    return (one.flavor, one.reason, one.resource, one.at) == (other.flavor, other.reason, other.resource, other.at)
 
 
 def _primary(blockers: tuple[Blocker, ...]) -> Reason:
