@@ -48,6 +48,7 @@ _REMEMBERED = 10_000
 _LONGEST_KEY = 4096
 """Longer makes are decoded every time: users must not fill our memory with what nobody makes twice."""
 _ENDED = ("Succeeded", "Failed")
+_NO_NOTES: dict[str, str] = {}
 _CLAIMS = Hold(
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     "spec.resourceClaims: devices of claims cannot be charged to a quota yet; use extended resources, or no queue",
@@ -86,16 +87,14 @@ class PodDecoder:
 
     def _build(self, pod: wire.PodObject) -> Pod:
         meta, spec, status = pod.metadata, pod.spec, pod.status
-        labels = meta.labels or {}
-        constraints, outline, pinned = self._place(spec)
-        requests, hold = self._demand(pod)
+        labels, notes = meta.labels or {}, meta.annotations or _NO_NOTES
+        shape, outline, pinned, hold = self._made(pod)
         owner, group, unclear = self._kin.of(meta)
-        is_finished = status.phase in _ENDED
         return Pod(
             uid=meta.uid,
             namespace=meta.namespace,
             name=meta.name,
-            shape=self._shape(Shape(requests, constraints)),
+            shape=shape,
             generation=meta.generation,
             resource_version=meta.resource_version,
             queue=labels.get(QUEUE_NAME),
@@ -104,30 +103,35 @@ class PodDecoder:
             priority_class=labels.get(PRIORITY_CLASS),
             created=epoch(meta.creation_timestamp),
             node=spec.node_name or None,
-            is_finished=is_finished,
+            is_finished=status.phase in _ENDED,
             is_terminating=meta.deletion_timestamp is not None,
             cluster_queue=labels.get(CLUSTER_QUEUE),
             flavor=labels.get(FLAVOR),
             pinned=pinned,
             said=_said(status),
-            hold=hold or (_CLAIMS if _has_claims(spec) else None) or unclear,
+            hold=hold or unclear,
             outline=outline,
             has_annotations=meta.annotations is not None,
-            user=(meta.annotations or {}).get(USER, ""),
+            user=notes.get(USER, ""),
             started=started(status),
-            ended=ended(status, is_over=is_finished, is_terminating=meta.deletion_timestamp is not None),
+            ended=ended(status, is_over=status.phase in _ENDED, is_terminating=meta.deletion_timestamp is not None),
             owner=owner,
             completion_index=completion_index(labels, meta.annotations),
             group=group,
             has_succeeded=status.phase == "Succeeded",
-            held=meta.annotations.get(HELD) if meta.annotations else None,
-            is_on_top=ON_TOP in (meta.annotations or ()),
-            policies=self._carried(meta.namespace, meta.annotations[POLICIES])
-            if meta.annotations and POLICIES in meta.annotations
-            else (),
+            held=notes.get(HELD),
+            is_on_top=ON_TOP in notes,
+            policies=self._carried(meta.namespace, notes[POLICIES]) if POLICIES in notes else (),
             admitted_at=admitted_at(meta.annotations),
             unscheduled="" if spec.node_name else unscheduled(status),
         )
+
+    def _made(self, pod: wire.PodObject) -> tuple[Shape, Outline, str | None, Hold | None]:
+        """Return the pod's shape, which parts its spec has, the node it is pinned to, and what keeps it queued."""
+        constraints, outline, pinned = self._place(pod.spec)
+        requests, hold = self._demand(pod)
+        hold = hold or (_CLAIMS if _has_claims(pod.spec) else None)
+        return self._shape(Shape(requests, constraints)), outline, pinned, hold
 
     def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
         """Cluster-wide policies and those of the pod's namespace: others cannot concern it, whatever stands there.
