@@ -150,6 +150,9 @@ class ClusterCache:
             unprovided=self.clocks.stock_outs.unprovided,
             evicting=self.evictions.all,
             refused=self.evictions.refused.keys(),
+            ever_refused=self.evictions.ever_refused,
+            stuck=self.evictions.stuck(self.now),
+            rejected=self._waiting.rejections.ever,
             evictions_left=self.evictions.left,
             priority_classes=self.places.classes,
         )

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from controller.core.decisions import Evict
 from controller.core.pods import Pod
 
+_STUCK_SECONDS = 300.0
 _AT_ONCE = 100
 """Under way at the same time; one is over when the pod is seen to be terminating, or gone."""
 
@@ -19,6 +20,8 @@ class Evictions:
         self.refused: dict[str, str] = {}
         """What the apiserver said to evictions that wait to be tried again."""
         self._times: dict[str, int] = {}
+        self._going_since: dict[str, float | None] = {}
+        """Seen first, in epoch seconds; None: since the last snapshot."""
 
     def begin(self, evict: Evict) -> None:
         """Note that this is on its way."""
@@ -36,9 +39,23 @@ class Evictions:
         self.refused.pop(uid, None)
 
     def see(self, uid: str, pod: Pod | None) -> None:
-        """Drop a pod that is going, or gone."""
+        """Drop a pod that is going, or gone, and note that it goes."""
         if pod is None or pod.is_terminating or pod.is_finished:
             self.forget(uid)
+        if pod is None or not pod.is_terminating or pod.is_finished:
+            self._going_since.pop(uid, None)
+        else:
+            self._going_since.setdefault(uid, None)
+
+    def stuck(self, now: float) -> frozenset[str]:
+        """Return the pods that have been going for so long that nobody should wait for them; `now` in epoch seconds."""
+        self._going_since = {uid: now if since is None else since for uid, since in self._going_since.items()}
+        return frozenset(uid for uid, since in self._going_since.items() if now - (since or now) > _STUCK_SECONDS)
+
+    @property
+    def ever_refused(self) -> AbstractSet[str]:
+        """Pods that are there yet and of which an eviction was refused."""
+        return self._times.keys()
 
     def forget(self, uid: str) -> None:
         """Drop an eviction that is over."""

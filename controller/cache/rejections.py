@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from controller.core.reasons import Reason
 from controller.core.workloads import Hold
 
@@ -27,6 +29,11 @@ class Rejections:
         """Let the pod be tried again; say whether it was refused before at all."""
         self._holds.pop(uid, None)
         return uid in self._times
+
+    @property
+    def ever(self) -> AbstractSet[str]:
+        """Pods that were refused, and neither released nor gone since."""
+        return self._times.keys()
 
     def forget(self, uid: str) -> None:
         """Drop a pod that was released, or is gone."""

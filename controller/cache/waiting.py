@@ -77,7 +77,8 @@ class Waiting:
         for key, uids in self.gangs.changed():
             pods = [self._pods[uid] for uid in uids]
             waiting = [self._candidate(pod) for pod in pods if self._waits(pod)]
-            admitted = [pod for pod in pods if pod.is_admitted or pod.uid in self._sent]
+            # those that go are replaced by others, and a gang of which all go begins anew
+            admitted = [pod for pod in pods if (pod.is_admitted and not pod.is_terminating) or pod.uid in self._sent]
             succeeded = [pod for pod in pods if pod.has_succeeded]
             group = Group(key, waiting, admitted, succeeded, self._jobs.get(key.name) if key.is_job else None)
             self._put_group(key, assemble(group, now=now))

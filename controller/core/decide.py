@@ -15,7 +15,6 @@ from heapq import heapify, heappop, heappush
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
-from controller.core.gangs import FRONT
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
@@ -23,16 +22,20 @@ from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
 from controller.core.user_limits import UserUsage
-from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass
+from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass, among_all, is_ahead
 
-_Head = tuple[OrderKey, int, WorkloadClass]
-"""Of a class: place in the order, index in its run, class. Orders are total, so the class is never compared."""
+_Head = tuple[bool, OrderKey, int, WorkloadClass]
+"""Of a class: whether nobody was preempted for its head; the head's place in the order and index in its run; the class.
+
+Orders are total, so the class is never compared.
+"""
 
 _Line = tuple[ClusterQueue, list[_Head]]
 """A cluster queue and the heap of its classes' heads."""
 
-_Turn = tuple[bool, OrderKey, str]
-"""Of a line: whether a budget sends it behind all others, its head's place in the order, the cluster queue's name."""
+_Turn = tuple[bool, bool, OrderKey, str]
+"""Of a line: whether nobody was preempted for its head, whether a budget sends it behind all others, its head's place
+among all, the cluster queue's name."""
 
 
 def decide(snapshot: Snapshot, *, limit: int) -> Plan:
@@ -67,8 +70,8 @@ class _Decision:
         self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items()]
         heapify(self._turns)
         while self._turns:
-            name = self._turns[0][2]
-            if self._is_over(self._lines[name][1][0][2]):
+            name = self._turns[0][3]
+            if self._is_over(self._lines[name][1][0][3]):
                 return self._plan(is_complete=False)
             heappop(self._turns)
             self._take(name)
@@ -77,8 +80,8 @@ class _Decision:
     def _head(self, run: Sequence[Workload], index: int) -> _Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
         workload = run[index]
-        order = workload.order
-        return (FRONT, *order[1:]) if workload.uid in self._snapshot.preemptors else order, index, workload.kind
+        is_first = workload.uid in self._snapshot.preemptors
+        return not is_first, workload.order, index, workload.kind
 
     def _is_over(self, kind: WorkloadClass) -> bool:
         """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
@@ -125,10 +128,11 @@ class _Decision:
     def _take(self, name: str) -> None:
         """Let the head of a line be admitted, or wait with all of its class."""
         queue, heads = self._lines[name]
-        _, index, kind = heappop(heads)
+        _, _, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
         strict = queue.strategy is QueueingStrategy.STRICT_FIFO
-        known = None if strict or kind.size > 1 else self._blocked(kind)
+        # who may preempt is told in full what is short: somebody may go for it
+        known = None if strict or kind.size > 1 or queue.preemption.is_any else self._blocked(kind)
         found = self._find(queue, kind, only_freed=known is not None)
         goes_on = not isinstance(found, Wait)
         if isinstance(found, Wait):
@@ -144,9 +148,10 @@ class _Decision:
             heappush(self._turns, self._turn(name, heads))
 
     def _turn(self, name: str, heads: list[_Head]) -> _Turn:
-        order = heads[0][0]
-        # what is left of a gang goes first all the same: the others hold quota and wait for it
-        return order[0] != FRONT and self._snapshot.budgets.is_behind(self._snapshot.tree, name), order, name
+        is_not_first, order, _, _ = heads[0]
+        # what is left of a gang goes on all the same: the others hold quota and wait for it
+        is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, name)
+        return is_not_first, is_behind, among_all(order), name
 
     def _wait(self, workload: Workload, queue: ClusterQueue, known: Wait | None, found: Wait) -> bool:
         """Note why a class waits, unless just what was known is so still; say whether its next one may be looked at."""
@@ -179,7 +184,7 @@ class _Decision:
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""
-        for _, _, kind in heads:
+        for *_, kind in heads:
             if kind.hold is None:
                 self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
             else:

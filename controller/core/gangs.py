@@ -18,12 +18,10 @@ from controller.core.owners import Job
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
 from controller.core.wording import first_few
-from controller.core.workloads import Hold, OrderKey, PodSet, Workload, WorkloadClass
+from controller.core.workloads import Hold, OrderKey, PodSet, Workload, WorkloadClass, ahead
 
 PATIENCE_SECONDS = 300.0
 """An incomplete group that no member has joined for so long is told that its members may never all come."""
-FRONT = -(2**40)
-"""Before every priority: what is left of a gang that has begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def assemble(group: Group, *, now: float) -> Assembly:
     """Make workloads of a group's waiting pods.
 
     Not begun: the first as many as it needs are one workload, held until they exist, and those too many wait behind
-    it. Begun, that is, some are admitted already: those that it still lacks go before everything else, each as it
+    it. Begun, that is, some are admitted already: those that it still lacks go before all of their queue, each as it
     comes, since the others hold quota and wait for them; those too many stand in line like any pod.
     """
     waiting = sorted(group.waiting, key=lambda one: one.order)
@@ -75,7 +73,7 @@ def assemble(group: Group, *, now: float) -> Assembly:
     done = len(group.admitted) + _ended(group)
     if done or not size:
         lacking = max(0, size - done)
-        first = [single(replace(one, order=(FRONT, *one.order[1:]))) for one in waiting[:lacking]]
+        first = [single(replace(one, order=ahead(one.order))) for one in waiting[:lacking]]
         return Assembly((*first, *map(single, waiting[lacking:])))
     if len(waiting) < size:
         return _incomplete(group, waiting, size, now)

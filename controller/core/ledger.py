@@ -37,11 +37,11 @@ class Ledger:
     @contextmanager
     def trying(self) -> Iterator[None]:
         """While room may also grow, nothing that is found is remembered. What is spent meanwhile must be given back."""
-        self._is_trying = True
+        was_trying, self._is_trying = self._is_trying, True
         try:
             yield
         finally:
-            self._is_trying = False
+            self._is_trying = was_trying
 
     def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, requests: Requests) -> Blocker | None:
         """Return the first resource (by name) whose quota does not allow these too, else None.
@@ -91,11 +91,14 @@ class Ledger:
         """Return how far up the tree these would have to borrow: 0, they stay within the queue's own quota."""
         if not queue.parent:
             return 0
-        return max(
-            self.usage.borrowing_level(queue.name, (flavor, resource), need)
-            for resource, need in requests
-            if self._snapshot.tree.cell(queue.name, (flavor, resource)) is not None
+        columns = (((flavor, resource), need) for resource, need in requests)
+        levels = (
+            self.usage.borrowing_level(queue.name, column, need)
+            for column, need in columns
+            if self._snapshot.tree.cell(queue.name, column) is not None
         )
+        # a pod that asks for nothing but its place, where no quota counts pods, borrows nothing
+        return max(levels, default=0)
 
     def sum_blocker(self, flavor: Flavor, requests: Requests) -> Blocker | None:
         """Return the first resource (by name) of which a flavor's sums have too little left, over all queues.

@@ -84,16 +84,17 @@ def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: W
     """Place one set after the other beside those before it; what is spent for that is given back."""
     placed: list[tuple[PodSet, Placement]] = []
     wait: Wait | None = None
-    for pod_set in kind.pod_sets:
-        found = _choose(snapshot, ledger, queue, pod_set, kind.waited, only_freed=False)
-        if isinstance(found, Wait):
-            wait = found
-            break
-        for one in found:
-            ledger.spend(queue.name, one.flavor, pod_set.shape.requests, one.node)
-            placed.append((pod_set, one))
-    for pod_set, one in placed:
-        ledger.give_back(queue.name, one.flavor, pod_set.shape.requests, one.node)
+    with ledger.trying():
+        for pod_set in kind.pod_sets:
+            found = _choose(snapshot, ledger, queue, pod_set, kind.waited, only_freed=False)
+            if isinstance(found, Wait):
+                wait = found
+                break
+            for one in found:
+                ledger.spend(queue.name, one.flavor, pod_set.shape.requests, one.node)
+                placed.append((pod_set, one))
+        for pod_set, one in placed:
+            ledger.give_back(queue.name, one.flavor, pod_set.shape.requests, one.node)
     return wait or tuple(one for _, one in placed)
 
 

@@ -7,7 +7,8 @@ nobody behind it gets what they leave.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from controller.core.decisions import Evict, EvictionCause, Wait
 from controller.core.ledger import Ledger
@@ -33,22 +34,25 @@ class Preempting:
         self._ledger = ledger
         self._returns = Returns(snapshot)
         self._candidates = Candidates(snapshot, self._returns)
-        self._taken: set[str] = set()
+        self._victims: dict[str, Candidate] = {}
         self.evicts: list[Evict] = []
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
 
-        The flavors are tried in the queue's order.
+        The flavors are tried in the queue's order. Nobody goes for a user who is at a limit of their own, nor for a
+        workload whose release was refused before and may be again.
         """
-        if not queue.preemption.is_any:
+        if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
+            return None
+        if any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
         claim, kind = self._candidates.claim(queue, workload), workload.kind
         for flavor in _contested(queue, wait):
             columns = [(flavor, resource) for resource, _ in kind.requests]
             for candidates, may_borrow in self._attempts(claim, columns):
-                victims = self._search(claim, kind, candidates, columns, may_borrow=may_borrow)
-                if victims:
+                victims = self._search_gently(claim, kind, candidates, columns, may_borrow=may_borrow)
+                if victims is not None:
                     return self._take(claim, kind, victims, flavor)
         return None
 
@@ -56,7 +60,7 @@ class Preempting:
         """Mirrors the attempts of Kueue's `GetTargets`."""
 
         def free(found: Candidate) -> bool:
-            return found.key not in self._taken and uses(found, columns)
+            return found.key not in self._victims and uses(found, columns)
 
         own = list(filter(free, self._candidates.own(claim)))
         others = list(filter(free, self._candidates.of_others(claim)))
@@ -84,6 +88,28 @@ class Preempting:
                 return False
         return True
 
+    def _search_gently(
+        self,
+        claim: Claim,
+        kind: WorkloadClass,
+        candidates: list[Candidate],
+        columns: Sequence[Column],
+        *,
+        may_borrow: bool,
+    ) -> list[Candidate] | None:
+        """Search; where several have to go, without those whose eviction was refused before.
+
+        Else some would go for nothing each time that the others are refused.
+        """
+        found = self._search(claim, kind, candidates, columns, may_borrow=may_borrow)
+        if found is not None and sum(len(one.to_evict) for one in found) > 1 and any(one.was_refused for one in found):
+            rest = [one for one in candidates if not one.was_refused]
+            found = self._search(claim, kind, rest, columns, may_borrow=may_borrow)
+        if found is None:
+            return None
+        pods = [(pod, one.queue) for one in found for pod in one.to_evict]
+        return found if self._returns.may_all_go(pods) else None
+
     def _search(
         self,
         claim: Claim,
@@ -92,15 +118,16 @@ class Preempting:
         columns: Sequence[Column],
         *,
         may_borrow: bool,
-    ) -> list[Candidate]:
-        """Take candidates away until the workload fits, and give back whom it does not need; empty: it never fits.
+    ) -> list[Candidate] | None:
+        """Take candidates away until the workload fits, and give back whom it does not need; None: it never fits.
 
-        The ledger is as it was afterwards.
+        Those that go for others are away already, and what those others need is spent. The ledger is as it was
+        afterwards.
         """
         removed: list[Candidate] = []
-        fits = False
-        with self._ledger.trying():
-            for one in candidates:
+        with self._without(self._victims.values()):
+            fits = self._fits(claim.queue, kind, may_borrow=may_borrow) is not None if self._victims else False
+            for one in candidates if not fits else ():
                 if one.queue != claim.queue.name and not self._is_over(one.queue, claim.queue, columns):
                     continue
                 self._remove(one)
@@ -117,7 +144,19 @@ class Preempting:
                     self._remove(one)
             for one in needed:
                 self._put_back(one)
-        return needed if fits else []
+        return needed if fits else None
+
+    @contextmanager
+    def _without(self, gone: Iterable[Candidate]) -> Iterator[None]:
+        """Try what would be if these were gone."""
+        with self._ledger.trying():
+            for one in gone:
+                self._remove(one)
+            try:
+                yield
+            finally:
+                for one in gone:
+                    self._put_back(one)
 
     def _is_over(self, name: str, preemptor: ClusterQueue, columns: Sequence[Column]) -> bool:
         """Whether a queue, and all those above it that the preemptor is not below, use more than their own quota."""
@@ -157,23 +196,21 @@ class Preempting:
 
     def _take(self, claim: Claim, kind: WorkloadClass, victims: list[Candidate], flavor: str) -> Wait:
         """Preempt these: evict those that do not go yet, and hold what the workload needs."""
-        with self._ledger.trying():
-            for one in victims:
-                self._remove(one)
+        with self._without([*self._victims.values(), *victims]):
             found = self._fits(claim.queue, kind, may_borrow=True) or ()
-            for one in victims:
-                self._put_back(one)
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
             self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node)
         for one in victims:
-            self._taken.add(one.key)
+            self._victims[one.key] = one
             for pod in one.to_evict:
                 self._returns.take(pod)
                 self.evicts.append(Evict(pod, EvictionCause.PREEMPTED, _told(claim, one)))
         count = sum(len(one.pods) for one in victims)
         where = f"flavor {flavor}: " if flavor else ""
-        return Wait(Reason.PREEMPTING, f"{where}waits for {count} preempted pod{'s' * (count > 1)} to go")
+        # what those that go for others leave may be enough for it too
+        who = f"{count} preempted pod{'s' * (count > 1)}" if count else "preempted pods"
+        return Wait(Reason.PREEMPTING, f"{where}waits for {who} to go")
 
 
 def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
@@ -190,4 +227,4 @@ def _told(claim: Claim, one: Candidate) -> str:
         return (
             f"for a workload of priority {claim.priority} in its ClusterQueue {one.queue}; this one has {one.priority}"
         )
-    return f"ClusterQueue {claim.queue.name} takes back what {one.queue} borrowed"
+    return f"for a workload of ClusterQueue {claim.queue.name}, from what {one.queue} borrowed"

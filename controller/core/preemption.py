@@ -5,7 +5,7 @@ Mirrors the policies of Kueue's classical preemption. A gang is a candidate as a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.core.owners import Job
@@ -31,7 +31,7 @@ class Claim:
 class Candidate:
     """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
 
-    `priority` is the highest among them, `since` and `admitted` the latest.
+    `priority` is the highest among them, `since` and `admitted` the latest. `was_refused`: an eviction of one was.
     """
 
     key: str
@@ -41,6 +41,7 @@ class Candidate:
     priority: int
     since: float
     admitted: float
+    was_refused: bool = False
 
     @property
     def is_going(self) -> bool:
@@ -91,29 +92,44 @@ class Candidates:
 
     def _found(self, queue: str) -> Iterator[Candidate]:
         units: dict[str, list[Pod]] = {}
+        incomplete: set[str] = set()
         for uid in self._snapshot.admitted.get(queue, ()):
             pod = self._snapshot.pods[uid]
-            # what is on its way to be admitted cannot be taken back before it is
-            if pod.is_admitted and pod.cluster_queue == queue and pod.flavor in self._snapshot.flavors:
-                gang = pod.group.key if pod.group is not None else None
-                units.setdefault(uid if gang is None else f"{gang.namespace}/{gang.name}", []).append(pod)
+            key = f"{pod.group.key.namespace}/{pod.group.key.name}" if pod.group is not None else uid
+            units.setdefault(key, []).append(pod)
+            # what is on its way to be admitted cannot be taken back before it is; nor can half a gang
+            if not pod.is_admitted or pod.cluster_queue != queue or pod.flavor not in self._snapshot.flavors:
+                incomplete.add(key)
+        spared = self._spared(queue)
         for key, pods in units.items():
             staying = tuple(pod for pod in pods if not self._is_going(pod))
-            if all(self._may_go(pod, queue) for pod in staying):
-                priority = max(map(self._priority, pods))
-                since = max(_since(pod, self._snapshot.jobs) for pod in pods)
-                yield Candidate(key, queue, tuple(pods), staying, priority, since, max(pod.admitted_at for pod in pods))
+            has_run = self._snapshot.now - min(pod.started or pod.admitted_at for pod in pods) >= spared
+            may_go = (has_run or not spared) and all(self._may_go(pod, queue) for pod in staying)
+            if key not in incomplete and may_go and not any(pod.uid in self._snapshot.stuck for pod in pods):
+                yield self._candidate(key, queue, pods, staying)
+
+    def _candidate(self, key: str, queue: str, pods: Sequence[Pod], staying: tuple[Pod, ...]) -> Candidate:
+        return Candidate(
+            key,
+            queue,
+            tuple(pods),
+            staying,
+            max(map(self._priority, pods)),
+            max(_since(pod, self._snapshot.jobs) for pod in pods),
+            max(pod.admitted_at for pod in pods),
+            was_refused=any(pod.uid in self._snapshot.ever_refused for pod in pods),
+        )
+
+    def _spared(self, queue: str) -> int:
+        found = self._snapshot.cluster_queues.get(queue)
+        return found.preemption.minimum_runtime if found is not None else 0
 
     def _is_going(self, pod: Pod) -> bool:
         return pod.is_terminating or (pod.uid in self._snapshot.evicting and pod.uid not in self._snapshot.refused)
 
     def _may_go(self, pod: Pod, queue: str) -> bool:
-        """Whether the pod may be returned, was not refused just now, and has run as long as its queue grants it."""
-        if pod.uid in self._snapshot.refused or not self._returns.verdict(pod, queue).may_return:
-            return False
-        found = self._snapshot.cluster_queues.get(queue)
-        spared = found.preemption.minimum_runtime if found is not None else 0
-        return not spared or self._snapshot.now >= (pod.started or pod.admitted_at) + spared
+        """Whether the pod may be returned, and was not refused just now."""
+        return pod.uid not in self._snapshot.refused and self._returns.verdict(pod, queue).may_return
 
     def _priority(self, pod: Pod) -> int:
         if pod.priority_class is None:

@@ -7,7 +7,7 @@ a pod that nobody makes again, or a Job that comes nearer to failing. Every evic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.core.owners import Job, Owner
@@ -48,6 +48,18 @@ class Returns:
         """Note that this pod is evicted too."""
         if pod.owner is not None:
             self._taken[pod.owner.uid] += 1
+
+    def may_all_go(self, pods: Sequence[tuple[Pod, str]]) -> bool:
+        """Say whether all of these may be returned together; each pod with the queue that it is charged to."""
+        taken = Counter(self._taken)
+        try:
+            for pod, queue in pods:
+                if not self.verdict(pod, queue).may_return:
+                    return False
+                self.take(pod)
+            return True
+        finally:
+            self._taken = taken
 
     def _going(self, queue: str) -> Counter[str]:
         """Count by owner the queue's pods that are being evicted or deleted."""

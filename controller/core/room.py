@@ -179,9 +179,14 @@ class RoomLeft:
         """Move the nodes that something was taken from since, once for all that was taken."""
         for node, former in self._moving.items():
             now = self._free[node]
-            for resource, shelf in self._shelves.get(self._room.nodes.flavor_of.get(node, ""), {}).items():
+            for resource, shelf in self._shelves.get(self._shelved_in(node), {}).items():
                 _move(shelf, node, former.get(resource), now.get(resource))
         self._moving.clear()
+
+    def _shelved_in(self, node: str) -> str:
+        """Return the flavor on whose shelves a node stands; one that is not usable is on none, though pods leave it."""
+        index = self._room.nodes
+        return index.flavor_of.get(node, "") if index.nodes[node].is_usable else ""
 
     def _shelf(self, flavor: str, resource: str) -> _Shelf:
         shelves = self._shelves.setdefault(flavor, {})
@@ -189,7 +194,7 @@ class RoomLeft:
             self._put_in_place()
             shelf = shelves[resource] = self._room.shelf(flavor, resource).copy()
             for node, now in self._free.items():
-                if self._room.nodes.flavor_of.get(node) == flavor:
+                if self._shelved_in(node) == flavor:
                     _move(shelf, node, self._room.free(node).get(resource), now.get(resource))
         return shelves[resource]
 

@@ -31,8 +31,9 @@ class Snapshot:
     now. `preemptors` are workloads for which others were preempted. `pods` and `jobs` are by uid; `admitted` has the
     uids of the pods that each cluster queue is charged with. `overdue` are those that are on no node for too long;
     `dry` are flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `evicting` are pods
-    whose eviction is under way or was refused a moment ago, `refused` the latter alone, `evictions_left` how many more
-    may be sent. `priority_classes` has the values of the WorkloadPriorityClasses.
+    whose eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused` those of any
+    time, `evictions_left` how many more may be sent. `stuck` are pods that are being deleted for long, `rejected`
+    queued ones whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -61,5 +62,8 @@ class Snapshot:
     unprovided: Mapping[str, Collection[str]] = field(default_factory=dict)
     evicting: Collection[str] = frozenset()
     refused: Collection[str] = frozenset()
+    ever_refused: Collection[str] = frozenset()
+    stuck: Collection[str] = frozenset()
+    rejected: Collection[str] = frozenset()
     evictions_left: int = 0
     priority_classes: Mapping[str, int] = field(default_factory=dict)

@@ -18,6 +18,9 @@ OrderKey = tuple[int, float, int, float, str, str, tuple[()] | _Rank]
 ascending is first come, and total. Last, of who stands `behind` another whose place the rest is: its own.
 """
 
+_AHEAD = -(2**40)
+"""Added to a priority's place, it is before every priority."""
+
 QueueKey = tuple[str, str]
 """(namespace, name) of a local queue."""
 
@@ -106,6 +109,21 @@ def order_key(*, priority: int, created: float, name: str, uid: str, since: floa
     decide what is left.
     """
     return (-priority, since, index, created, name, uid, ())
+
+
+def ahead(order: OrderKey) -> OrderKey:
+    """Return a place before all of its own queue; among all queues it is the same as before (`among_all`)."""
+    return (_AHEAD + order[0], *order[1:])
+
+
+def is_ahead(order: OrderKey) -> bool:
+    """Say whether a place is before all of its queue."""
+    return order[0] < _AHEAD // 2
+
+
+def among_all(order: OrderKey) -> OrderKey:
+    """Return a place as it is compared with those of other queues."""
+    return (order[0] - _AHEAD, *order[1:]) if is_ahead(order) else order
 
 
 def behind(front: OrderKey, own: OrderKey) -> OrderKey:

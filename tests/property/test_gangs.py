@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
@@ -84,6 +84,7 @@ def decide_once(cache: ClusterCache, limit: int) -> bool:
     return bool(plan.admits)
 
 
+@settings(deadline=None)
 @given(events=st.lists(EVENTS, max_size=60))
 def test_a_gang_is_admitted_whole_or_not_at_all_and_nothing_that_fits_is_left(events: list[tuple[str, object]]) -> None:
     cache = a_cache(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
@@ -97,6 +97,7 @@ class World:
         return self.cache.usage.in_tree.sums.get((queue, "spot", "cpu"), 0)
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> None:
     world = World([data.draw(queues(name)) for name in QUEUES])
@@ -116,6 +117,7 @@ def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> No
     assert (plan.admits, plan.evicts) == ((), ())
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_within_a_queue_only_lower_priorities_go(data: st.DataObject) -> None:
     policy = Preemption(data.draw(st.sampled_from((Within.LOWER_PRIORITY, Within.NEVER))))

@@ -11,10 +11,10 @@ from controller.core.budget_periods import Period
 from controller.core.budgets import AtEnd, Budget, hours_of, money, read_price
 from controller.core.decide import decide
 from controller.core.durations import format_duration, parse_duration
-from controller.core.gangs import FRONT
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
 from controller.core.used_up import UsedUp, UsedUpBudgets
+from controller.core.workloads import ahead
 from tests.support.budgets import a_budget, a_calendar, a_sliding
 from tests.support.builders import UNLIMITED, a_cluster_queue, a_local_queue, a_pod, a_shape, a_snapshot
 from tests.support.zones import as_utc, utc
@@ -167,7 +167,7 @@ def test_what_is_left_of_a_gang_that_has_begun_goes_first_all_the_same() -> None
         budgets=UsedUpBudgets({"team-a": [used_up(AtEnd.LOWER_PRIORITY)]}),
     )
     runs = {
-        kind: [replace(one, order=(FRONT, *one.order[1:])) if one.uid == "a" else one for one in run]
+        kind: [replace(one, order=ahead(one.order)) if one.uid == "a" else one for one in run]
         for kind, run in snapshot.runs.items()
     }
     plan = decide(replace(snapshot, runs=runs), limit=UNLIMITED)

@@ -81,7 +81,10 @@ async def test_a_queue_takes_back_what_another_borrowed_and_a_disruption_budget_
         return [one for one in await marked(team, "web") if one["status"] == "False"]
 
     told = await eventually(refused, seconds=40, message="the refused eviction is not told")
-    assert f"ClusterQueue {team.full('mine')} takes back what {team.full('theirs')} borrowed" in told[0]["message"]
+    assert (
+        f"for a workload of ClusterQueue {team.full('mine')}, from what {team.full('theirs')} borrowed"
+        in told[0]["message"]
+    )
     assert is_gated(await team.get("first"))
     await team.client.delete(f"{budgets}/web")
     await team.until_bound("first", seconds=60)

@@ -1,0 +1,201 @@
+"""Preemption where it could go wrong: nodes on no shelf, several at once, refusals, limits of users, last retries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from controller.cache.cluster import ClusterCache
+from controller.core.groups import GroupKey, Membership
+from controller.core.owners import Job, Owner
+from controller.core.pods import Pod
+from controller.core.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queues import ClusterQueue, WhenCanBorrow
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    admitted,
+    decided,
+    waiting,
+)
+
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
+JOB = Owner("batch/v1", "Job", "train", "train")
+LOWER = Preemption(Within.LOWER_PRIORITY)
+
+
+def a_queue(cpu: str, **fields: Any) -> ClusterQueue:
+    return a_cluster_queue("team-a", a_quota(cpu=cpu), **{"preemption": LOWER, **fields})
+
+
+def a_victim(name: str, cpu: str = "1", **fields: Any) -> Pod:
+    return a_released_pod(name, a_shape(cpu=cpu), **{"owner": WEB, "node": "node-1", "admitted_at": 1.0, **fields})
+
+
+def urgent(name: str = "urgent", cpu: str = "1", **fields: Any) -> Pod:
+    return a_pod(name, a_shape(cpu=cpu), **{"priority": 5, "created": 50.0, **fields})
+
+
+def evicted(cache: ClusterCache) -> list[str]:
+    """Decide once, let what is evicted be on its way, and name it."""
+    evicts = decided(cache).evicts
+    for evict in evicts:
+        cache.evictions.begin(evict)
+    return sorted(evict.pod.uid for evict in evicts)
+
+
+def test_a_victim_on_a_cordoned_node_leaves_the_other_nodes_where_they_are() -> None:
+    for bad, good in (("node-1", "node-2"), ("node-2", "node-1")):
+        nodes = [a_node(bad, is_usable=False, cpu="16"), a_node(good, cpu="4")]
+        cache = a_cache(a_victim("v", "4", node=bad), urgent(cpu="2"), queues=[a_queue("4")], nodes=nodes)
+        assert evicted(cache) == ["v"]
+        cache.drop_pod("v")
+        assert admitted(decided(cache)) == {"urgent": ("spot", good)}
+
+
+def test_of_several_preemptors_each_takes_no_more_than_it_needs() -> None:
+    nodes = [a_node(cpu="10", pods=99)]
+    victims = [a_victim(f"v{number}") for number in range(10)]
+    cache = a_cache(*victims, *(urgent(f"u{number}") for number in range(3)), queues=[a_queue("10")], nodes=nodes)
+    assert len(evicted(cache)) == 3
+    assert evicted(cache) == []
+
+
+def test_what_a_large_victim_leaves_is_enough_for_several() -> None:
+    nodes = [a_node(cpu="4", pods=99)]
+    cache = a_cache(a_victim("v", "4"), urgent("u1"), urgent("u2"), queues=[a_queue("4")], nodes=nodes)
+    assert evicted(cache) == ["v"]
+    cache.drop_pod("v")
+    assert sorted(admitted(decided(cache))) == ["u1", "u2"]
+
+
+def test_nobody_goes_for_a_user_who_is_at_a_limit() -> None:
+    queue = a_queue("4", user_limits={"cpu": 1000})
+    cache = a_cache(a_victim("a", user="ann"), a_victim("b", user="bob"), urgent(user="ann"), queues=[queue])
+    assert evicted(cache) == []
+    assert list(waiting(decided(cache)).values()) in ([], ["UserLimit"])
+
+
+def test_a_gang_that_does_not_fit_leaves_no_trace_for_the_pods_behind_it() -> None:
+    group = Membership(GroupKey("default", "g"), 2)
+    members = [a_pod(name, a_shape(cpu=cpu), group=group, created=1.0) for name, cpu in (("a", "4"), ("b", "3"))]
+    cache = a_cache(*members, a_pod("single", a_shape(cpu="3"), created=5.0))
+    assert admitted(decided(cache)) == {"single": ("spot", "node-1")}
+
+
+def test_a_pod_that_asks_for_nothing_is_placed_where_flavors_are_compared_by_borrowing() -> None:
+    root = a_cluster_queue("root", a_quota(cpu="8"))
+    queue = a_queue("8", parent="root", when_can_borrow=WhenCanBorrow.TRY_NEXT_FLAVOR)
+    shape = replace(a_shape(), requests=(("pods", 1),))
+    assert admitted(decided(a_cache(a_pod("idle", shape), queues=[root, queue]))) == {"idle": ("spot", "node-1")}
+
+
+def test_a_preempted_gang_comes_back_whole_and_behind_its_preemptor() -> None:
+    group = Membership(GroupKey("default", "train", is_job=True))
+    members = [a_victim(f"v{n}", "2", owner=JOB, group=group, created=10.0) for n in range(2)]
+    cache = a_cache(*members, queues=[a_queue("4")])
+    job = Job(uid="train", namespace="default", name="train", created=5.0, parallelism=2, ignores_disruption=True)
+    cache.set_job("train", job)
+    cache.put_pod(urgent(cpu="4"))
+    assert evicted(cache) == ["v0", "v1"]
+    for one in members:
+        cache.put_pod(replace(one, is_terminating=True, resource_version="3"))
+    cache.drop_pod("v0")
+    cache.put_pod(a_pod("v0b", a_shape(cpu="2"), owner=JOB, group=group, created=60.0))
+    assert (evicted(cache), admitted(decided(cache))) == ([], {})
+    cache.drop_pod("v1")
+    assert list(admitted(decided(cache))) == ["urgent"]
+
+
+def test_where_one_of_several_was_refused_before_the_others_do_not_go_for_nothing() -> None:
+    cache = a_cache(a_victim("v0", "2"), a_victim("v1", "2"), urgent(cpu="4"), queues=[a_queue("4")])
+    assert evicted(cache) == ["v0", "v1"]
+    cache.evictions.refuse("v1", "a budget")
+    cache.drop_pod("v0")
+    cache.put_pod(a_pod("v0b", a_shape(cpu="2"), owner=WEB, created=60.0))
+    decided(cache)
+    cache.evictions.retry("v1")
+    cache.reopen_all()
+    assert evicted(cache) == []
+
+
+def test_a_single_victim_that_was_refused_is_asked_again() -> None:
+    cache = a_cache(a_victim("v", "4"), urgent(cpu="4"), queues=[a_queue("4")])
+    assert evicted(cache) == ["v"]
+    cache.evictions.refuse("v", "a budget")
+    assert evicted(cache) == []
+    cache.evictions.retry("v")
+    cache.reopen_all()
+    assert evicted(cache) == ["v"]
+
+
+def test_nobody_goes_again_for_whose_release_was_refused() -> None:
+    cache = a_cache(a_victim("v", "4"), urgent(cpu="4"), queues=[a_queue("4")])
+    assert evicted(cache) == ["v"]
+    cache.drop_pod("v")
+    assert list(admitted(decided(cache))) == ["urgent"]
+    cache.reject("urgent", "no")
+    cache.put_pod(a_victim("w", "4"))
+    cache.retry("urgent")
+    assert evicted(cache) == []
+
+
+def test_a_job_keeps_its_last_retry() -> None:
+    victims = [a_victim(f"v{n}", owner=JOB) for n in range(4)]
+    cache = a_cache(*victims, urgent(cpu="4"), queues=[a_queue("4", allow_job_retries=True)])
+    cache.set_job("train", Job(uid="train", namespace="default", name="train", backoff_limit=1))
+    assert evicted(cache) == []
+    cache.set_job("train", Job(uid="train", namespace="default", name="train", backoff_limit=4))
+    cache.reopen_all()
+    assert len(evicted(cache)) == 4
+
+
+def test_nobody_waits_for_a_pod_that_does_not_go() -> None:
+    going = a_victim("going", "2", is_terminating=True)
+    cache = a_cache(going, a_victim("other", "2"), urgent(cpu="2"), queues=[a_queue("4")])
+    cache.pass_to(1000.0)
+    assert evicted(cache) == []
+    cache.pass_to(1301.0)
+    cache.reopen_all()
+    assert evicted(cache) == ["other"]
+
+
+def test_a_gang_of_which_somebody_is_just_being_admitted_stays() -> None:
+    group = Membership(GroupKey("default", "g"), 2)
+    waiting_ones = [a_pod(f"m{n}", a_shape(cpu="2"), group=group, owner=WEB) for n in range(2)]
+    cache = a_cache(*waiting_ones, queues=[a_queue("4")])
+    first = decided(cache).admits[0]
+    shown = replace(waiting_ones[0], gates=(), cluster_queue="team-a", flavor="spot", node="node-1")
+    cache.put_pod(replace(shown, resource_version="2"))
+    cache.settle(first.uid)
+    cache.put_pod(urgent(cpu="2"))
+    assert evicted(cache) == []
+
+
+def test_what_a_gang_that_grows_lacks_passes_nobody_of_other_queues() -> None:
+    group = Membership(GroupKey("default", "train", is_job=True))
+    job = Job(uid="train", namespace="default", name="train", created=5.0, parallelism=3)
+    running = a_victim("t0", owner=JOB, group=group)
+    grown = [a_pod(f"t{n}", a_shape(cpu="1"), owner=JOB, group=group, created=60.0) for n in (1, 2)]
+    org = a_cluster_queue("org", a_quota(cpu="2"))
+    queues = [org, *(a_cluster_queue(n, a_quota(cpu="0"), parent="org") for n in ("team-a", "team-b"))]
+    cache = a_cache(running, queues=queues, locals_=[a_local_queue("main", "team-a"), a_local_queue("side", "team-b")])
+    cache.set_job("train", job)
+    for pod in (*grown, urgent(queue="side", priority=1_000)):
+        cache.put_pod(pod)
+    assert list(admitted(decided(cache))) == ["urgent"]
+
+
+def test_reclaiming_needs_no_room_beyond_the_queues_own() -> None:
+    org = a_cluster_queue("org", a_quota(cpu="0"))
+    mine = a_cluster_queue("team-a", a_quota(cpu="2"), parent="org", preemption=Preemption(reclaim=Reclaim.ANY))
+    theirs = a_cluster_queue("team-b", a_quota(cpu="2"), parent="org")
+    victims = [a_victim(f"v{n}", "2", cluster_queue="team-b") for n in range(2)]
+    cache = a_cache(*victims, urgent(cpu="2", priority=0), queues=[org, mine, theirs])
+    assert len(evicted(cache)) == 1
