@@ -138,7 +138,7 @@ async def test_what_a_pod_gave_back_it_does_not_get_again(team: Team, adversary:
 
 async def test_a_pod_that_ends_is_charged_until_it_is_gone(team: Team, adversary: Adversary) -> None:
     await team.ready({"spot": {"cpu": 4}})
-    kept = {**QUEUED_LABELS, "finalizers": ["example.com/kept"]}
+    kept = {**QUEUED_LABELS, "finalizers": ["example.com/kept"], "annotations": {"ignores-sigterm": "true"}}
     assert (await adversary.create("first", kept, asking({"cpu": "4"}))).code == 201
     await team.until_bound("first")
     assert (await adversary.delete("first", 1_000_000_000)).code == 200
@@ -150,6 +150,7 @@ async def test_a_pod_that_ends_is_charged_until_it_is_gone(team: Team, adversary
     assert await charged(team) == "4"
 
     assert (await adversary.change("first", {"metadata": {"finalizers": None}})).code == 200
+    await team.end("first")
     await team.until_bound("second")
 
 
