@@ -139,7 +139,7 @@ class RoomLeft:
         return room
 
     def _in_order(self, search: Search) -> _Shelf:
-        """Nodes that have enough of the scarcest resource, fullest first; more than the allowed, where those are many."""
+        """Nodes with enough of the scarcest resource, fullest first; where many are allowed, others among them."""
         self._put_in_place()
         start, shelf, scarce, need = self._scarcest(search)
         count = len(shelf) - start
@@ -151,7 +151,7 @@ class RoomLeft:
         return shelf[start:]
 
     def _scarcest(self, search: Search) -> tuple[int, _Shelf, str, int]:
-        """Return where those with enough begin on the shelf of the resource of which the fewest have; it, and the need."""
+        """Of the resource of which fewest nodes have enough: where those begin, on which shelf, its name, the need."""
         fewest: tuple[int, int, _Shelf, str, int] = (0, 0, [], "", 0)
         for index, (shelf, resource, need) in enumerate(search.asked):
             start = bisect_left(shelf, need)
