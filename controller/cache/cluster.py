@@ -60,6 +60,7 @@ class ClusterCache:
         self.usage = Usage()
         self.policies = PolicyBook()
         self.evictions = Evictions()
+        self._preempting: set[str] = set()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked
@@ -304,10 +305,11 @@ class ClusterCache:
         return self.tree.below(self.tree.path(cluster_queue)[-1])
 
     def _open_preemptors(self, moved: set[str]) -> None:
-        for name in {one for queue in moved for one in self._relatives(queue)}:  # who borrows, and so may go, changed
-            queue = self.cluster_queues.get(name)
-            if queue is not None and queue.preemption.is_any:
-                self._blocked.open(kind for key in self.queues_of(name) for kind in self.backlog.classes(key))
+        if not self._preempting:
+            return  # every release asks, and most clusters preempt nobody
+        relatives = {one for queue in moved for one in self._relatives(queue)}
+        for name in self._preempting & relatives:  # who borrows, and so may go, changed
+            self._blocked.open(kind for key in self.queues_of(name) for kind in self.backlog.classes(key))
 
     def _reopen(self, cluster_queue: str) -> None:
         for name in self._relatives(cluster_queue):
@@ -346,6 +348,7 @@ class ClusterCache:
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
+        (self._preempting.add if queue is not None and queue.preemption.is_any else self._preempting.discard)(name)
         self.places.moved.update(self.queues_of(name))
         _set(self.faulty_queues, name, fault)
         self._tree = None
