@@ -65,11 +65,10 @@ def arrives(name: str, at: str, cpu: int, *, priority: int = 0, created: float =
 
 def world(queues: list[ClusterQueue], *pods: Pod, flavors: tuple[str, ...] = ("spot",)) -> ClusterCache:
     """All of it, with a LocalQueue of the same name for each queue."""
-    sums = {"cpu": ROOM, "pods": ROOM}
     cache = a_cache(
         *pods,
         nodes=[],
-        flavors=[a_static_flavor(name, **sums) for name in flavors],
+        flavors=[a_static_flavor(name, cpu=ROOM, pods=ROOM) for name in flavors],
         queues=queues,
         locals_=[a_local_queue(one.name, one.name) for one in queues],
     )

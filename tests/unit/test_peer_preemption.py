@@ -11,7 +11,8 @@ import pytest
 
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue
-from tests.support.cohorts import admitted_to, arrives, cohort, decided, preempted, queue, runs, world
+from tests.support.builders import decided
+from tests.support.cohorts import admitted_to, arrives, cohort, preempted, queue, runs, world
 
 LOWER = Preemption(Within.LOWER_PRIORITY)
 EQUAL = Preemption(Within.LOWER_OR_NEWER_EQUAL_PRIORITY)

@@ -6,8 +6,8 @@ Where Penstock departs on purpose a test says so. In whole cpus.
 from __future__ import annotations
 
 from controller.core.queues import FlavorQuota, QueueingStrategy, WhenCanBorrow
-from tests.support.builders import a_cluster_queue, a_tree_quota
-from tests.support.cohorts import CPU, admitted_to, arrives, cohort, decided, queue, runs, world
+from tests.support.builders import a_cluster_queue, a_tree_quota, decided
+from tests.support.cohorts import CPU, admitted_to, arrives, cohort, queue, runs, world
 
 STRICT = QueueingStrategy.STRICT_FIFO
 

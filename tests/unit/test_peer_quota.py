@@ -10,7 +10,8 @@ import pytest
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.tree_usage import TreeUsage
-from tests.support.cohorts import CPU, arrives, cohort, decided, queue, runs, world
+from tests.support.builders import decided
+from tests.support.cohorts import CPU, arrives, cohort, queue, runs, world
 
 COLUMN = ("spot", "cpu")
 
