@@ -16,6 +16,7 @@ from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.mixes import Mixes
 from controller.cache.places import hands_of
 from controller.cache.policy_book import PolicyBook
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
@@ -29,7 +30,7 @@ from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import QueueKey
+from controller.core.workloads import QueueKey, WorkloadClass
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -60,6 +61,7 @@ class ClusterCache:
         self.usage = Usage()
         self.policies = PolicyBook()
         self.evictions = Evictions()
+        self._mixes = Mixes()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked
@@ -123,9 +125,11 @@ class ClusterCache:
             for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
                 self._refresh(uid)
         self._waiting.settle(self.now)
+        queues, tree = self.cluster_queues, self.tree
+        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self._classes)
         return Snapshot(
-            cluster_queues=self.cluster_queues,
-            tree=self.tree,
+            cluster_queues=queues,
+            tree=tree,
             local_queues=self.local_queues,
             flavors=self.flavors,
             namespaces=self.namespaces,
@@ -169,6 +173,7 @@ class ClusterCache:
             self._blocked.freed.clear()
         for admit in plan.admits:
             self._assumed[admit.uid] = admit
+            self._mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
         self._waiting.settle(self.now)
         self._waiting.learn(plan)
@@ -289,30 +294,27 @@ class ClusterCache:
             return
         if back.cluster_queue:
             self._open_preemptors({back.cluster_queue})
-            for name in self._relatives(back.cluster_queue):
-                for key in self.queues_of(name):
-                    kinds = self.backlog.classes(key)
-                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage)
+            for name in self.tree.relatives(back.cluster_queue):
+                self._blocked.open_for_quota(self._classes(name), name, back.flavor, self.tree, self.usage)
         flavor = self.flavors.get(back.flavor)
         if flavor is not None and flavor.is_summed:
             for queue in self.cluster_queues.values():
                 if any(quota.flavor == flavor.name for quota in queue.flavors):
                     self._reopen(queue.name)
 
-    def _relatives(self, cluster_queue: str) -> list[str]:
-        """All queues of its tree: what one gives back another may borrow."""
-        return self.tree.below(self.tree.path(cluster_queue)[-1])
+    def _classes(self, cluster_queue: str) -> Iterable[WorkloadClass]:
+        return (kind for key in self.queues_of(cluster_queue) for kind in self.backlog.classes(key))
 
     def _open_preemptors(self, moved: set[str]) -> None:
-        for name in {one for queue in moved for one in self._relatives(queue)}:  # who borrows, and so may go, changed
+        # who borrows, and so may go, changed
+        for name in {one for queue in moved for one in self.tree.relatives(queue)}:
             queue = self.cluster_queues.get(name)
             if queue is not None and queue.preemption.is_any:
-                self._blocked.open(kind for key in self.queues_of(name) for kind in self.backlog.classes(key))
+                self._blocked.open(self._classes(name))
 
     def _reopen(self, cluster_queue: str) -> None:
-        for name in self._relatives(cluster_queue):
-            for key in self.queues_of(name):
-                self._blocked.open(self.backlog.classes(key))
+        for name in self.tree.relatives(cluster_queue):
+            self._blocked.open(self._classes(name))
 
     # -- everything else -------------------------------------------------------------------------------------------
 

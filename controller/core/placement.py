@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
 from controller.core.ledger import Ledger
+from controller.core.mixing import mix_blocker
 from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
@@ -20,6 +21,7 @@ _MILDEST_FIRST = (
     Reason.FLAVOR_DRY,
     Reason.QUOTA_EXCEEDED,
     Reason.PARENT_QUEUE_LIMIT,
+    Reason.MIX_LIMIT,
     Reason.NEVER_FITS,
 )
 """Of several flavors' findings the one that got furthest names the wait: it is what will let the workload in."""
@@ -138,8 +140,10 @@ def _try(
     if isinstance(held, Conflict):
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
+    if queue.mix is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
+        blocker = mix_blocker(snapshot.flavors, ledger.usage, queue, flavor, pod_set.count) or blocker
     spell = snapshot.dry.get(flavor.name)
-    if spell is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
+    if spell is not None and (blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT)):
         detail = f"{spell.text}; tried again from {utc_text(int(spell.until))} on"
         return Blocker(flavor.name, Reason.FLAVOR_DRY, detail=detail)
     return blocker or _find_room(snapshot, ledger, flavor, pod_set, only_freed=only_freed)
@@ -168,4 +172,4 @@ def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:
         flavor = snapshot.flavors[found.flavor]
         unfit = None if flavor.is_summed else unfit_nodes(snapshot, flavor, shape)
         return unfit is not None and unfit.reason is Reason.NEVER_FITS
-    return found.reason in (Reason.NEVER_FITS, Reason.FLAVOR_DRY)
+    return found.reason in (Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.MIX_LIMIT)

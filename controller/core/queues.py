@@ -9,6 +9,7 @@ from enum import StrEnum
 from controller.core.ageing import Ageing
 from controller.core.budgets import Budget
 from controller.core.labels import LabelSelector, Requirement
+from controller.core.mix import Mix
 from controller.core.preemption_policy import NO_PREEMPTION, Preemption
 from controller.core.taints import Toleration
 
@@ -71,6 +72,7 @@ class Flavor:
     mode: CapacityMode = CapacityMode.NODES
     sums: Mapping[str, int] = field(default_factory=dict)
     price: Mapping[str, int] = field(default_factory=dict)
+    is_spot: bool = False
     provision_timeout: int = 0
     cool_down: int = 0
 
@@ -133,6 +135,7 @@ class ClusterQueue:
     on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
     budgets: tuple[Budget, ...] = ()
     preemption: Preemption = NO_PREEMPTION
+    mix: Mix | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from controller.core.decide import decide
 from controller.core.decisions import Admit
 from controller.core.effective import FIXED, Override, Variation, WrittenQuota
 from controller.core.keys import GATE
+from controller.core.mix import Mix
 from controller.core.nodes import Node
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, StopPolicy
@@ -69,7 +70,9 @@ def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
     timeout = draw(st.sampled_from((None, 300)))
     of_each = draw(st.sampled_from(({}, {}, {"cpu": 2000}, {"cpu": 3000, "pods": 2})))
     parent = draw(st.sampled_from(("", "org")))
-    return a_cluster_queue(name, first, *quotas[1:], parent=parent, user_limits=of_each, reservation_timeout=timeout)
+    mix = draw(st.sampled_from((None, None, Mix(1, 100), Mix(0, 50), Mix(1, 70))))
+    fields: dict[str, Any] = {"user_limits": of_each, "reservation_timeout": timeout, "mix": mix}
+    return a_cluster_queue(name, first, *quotas[1:], parent=parent, **fields)
 
 
 HALF, ALL = Share(5000), Share(10_000)
