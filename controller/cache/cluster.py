@@ -62,6 +62,7 @@ class ClusterCache:
         self.policies = PolicyBook()
         self.evictions = Evictions()
         self._mixes = Mixes()
+        self._preempting: set[str] = set()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked
@@ -191,10 +192,7 @@ class ClusterCache:
 
     def reject(self, uid: str, text: str) -> int:
         """End the assumption and keep the workload from being tried again until `retry`; say how often so far."""
-        if uid not in self.pods:
-            self.settle(uid)
-            return 1
-        times = self._waiting.rejections.add(uid, text)
+        times = self._waiting.rejections.add(uid, text) if uid in self.pods else 1
         self.settle(uid)
         return times
 
@@ -306,11 +304,11 @@ class ClusterCache:
         return (kind for key in self.queues_of(cluster_queue) for kind in self.backlog.classes(key))
 
     def _open_preemptors(self, moved: set[str]) -> None:
+        if not self._preempting:
+            return  # every release asks, and most clusters preempt nobody
         # who borrows, and so may go, changed
-        for name in {one for queue in moved for one in self.tree.relatives(queue)}:
-            queue = self.cluster_queues.get(name)
-            if queue is not None and queue.preemption.is_any:
-                self._blocked.open(self._classes(name))
+        for name in self._preempting & {one for queue in moved for one in self.tree.relatives(queue)}:
+            self._blocked.open(self._classes(name))
 
     def _reopen(self, cluster_queue: str) -> None:
         for name in self.tree.relatives(cluster_queue):
@@ -348,6 +346,7 @@ class ClusterCache:
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
+        (self._preempting.add if queue is not None and queue.preemption.is_any else self._preempting.discard)(name)
         self.places.moved.update(self.queues_of(name))
         _set(self.faulty_queues, name, fault)
         self._tree = None

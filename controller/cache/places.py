@@ -13,7 +13,7 @@ from controller.cache.fronts import Fronts
 from controller.cache.timers import Timers
 from controller.core.hands import held, is_on_top
 from controller.core.owners import Job
-from controller.core.pods import Pod, foreign_gates
+from controller.core.pods import Pod, foreign_gates, job_of, queue_priority
 from controller.core.queues import ClusterQueue, LocalQueue
 from controller.core.reasons import Reason
 from controller.core.workloads import Hold, OrderKey, QueueKey, order_key
@@ -53,7 +53,8 @@ class Places:
     def take(self, pod: Pod) -> tuple[OrderKey, Hold | None]:
         """Return a waiting pod's place, and what keeps it from having one; remember on what that rests."""
         self._rest(pod.uid, tuple(_sources(pod)))
-        job, queue, priority = self._job(pod), (pod.namespace, pod.queue or ""), self.priority(pod)
+        job, queue = job_of(pod, self._jobs), (pod.namespace, pod.queue or "")
+        priority = queue_priority(pod, self.classes)
         key = order_key(
             priority=priority + self._grown(pod, queue),
             since=pod.created if job is None else job.created,
@@ -81,12 +82,6 @@ class Places:
         self.moved.clear()
         return moved
 
-    def priority(self, pod: Pod) -> int:
-        """Return the pod's priority in its queue, ageing aside: its WorkloadPriorityClass's, else its own."""
-        if pod.priority_class is None:
-            return pod.priority
-        return self.classes.get(pod.priority_class, pod.priority)
-
     def set_class(self, name: str, value: int | None) -> Sequence[str]:
         """Take in the value of a WorkloadPriorityClass, or forget it; return the waiting pods that this moves."""
         if self.classes.get(name) == value:
@@ -113,11 +108,6 @@ class Places:
         now = self.timers.now
         self.timers.set(pod.uid, None if ageing is None else ageing.next_step(pod.created, now))
         return 0 if ageing is None else ageing.grown(now - pod.created)
-
-    def _job(self, pod: Pod) -> Job | None:
-        """Return the pod's Job, if it is known. No pod is of a Job of another namespace, whatever it says."""
-        job = self._jobs.get(pod.owner.uid) if pod.owner is not None else None
-        return job if job is not None and job.namespace == pod.namespace else None
 
     def _fault(self, pod: Pod) -> Hold | None:
         if pod.priority_class is None or pod.priority_class in self.classes:

@@ -57,7 +57,6 @@ class _Decision:
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
         self._preempting = Preempting(snapshot, self._ledger)
-        self._makes_room: set[WorkloadClass] = set()
         self._preemptors: set[str] = set()
 
     def run(self) -> Plan:
@@ -160,12 +159,16 @@ class _Decision:
             found = brought_up_to_date(known, found)
         preempting = self._preempting.make_room(queue, workload, found)
         if preempting is not None:
-            self._makes_room.add(kind)
             self._preemptors.add(workload.uid)
             self._waits[kind] = preempting
-        elif found is not known and kind not in self._makes_room:
+        elif found is not known and not self._makes_room(kind):
             self._waits[kind] = found
         return preempting is not None
+
+    def _makes_room(self, kind: WorkloadClass) -> bool:
+        """Whether others go for one of the class already; its later ones may find nobody, and must not hide that."""
+        wait = self._waits.get(kind)
+        return wait is not None and wait.reason is Reason.PREEMPTING
 
     def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placements | Wait:
         if kind.hold is not None:

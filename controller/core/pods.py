@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from controller.core.groups import Membership
 from controller.core.keys import GATE
-from controller.core.owners import Owner
+from controller.core.owners import Job, Owner
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 from controller.core.workloads import Hold
@@ -112,6 +113,19 @@ class Pod:
         if self.queue is None or self.gates:
             return Phase.OTHER
         return Phase.RESERVED if self.node is None else Phase.RUNNING
+
+
+def job_of(pod: Pod, jobs: Mapping[str, Job]) -> Job | None:
+    """Return the pod's Job, if it is among these, by uid. No pod is of a Job of another namespace, whatever it says."""
+    job = jobs.get(pod.owner.uid) if pod.owner is not None else None
+    return job if job is not None and job.namespace == pod.namespace else None
+
+
+def queue_priority(pod: Pod, classes: Mapping[str, int]) -> int:
+    """Return the pod's priority in its queue, ageing aside: that of its WorkloadPriorityClass, else its own."""
+    if pod.priority_class is None:
+        return pod.priority
+    return classes.get(pod.priority_class, pod.priority)
 
 
 def foreign_gates(pod: Pod) -> Hold | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.core.owners import Job
-from controller.core.pods import Pod
+from controller.core.pods import Pod, job_of, queue_priority
 from controller.core.preemption_policy import Reclaim, Within
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import Column
@@ -132,9 +132,7 @@ class Candidates:
         return pod.uid not in self._snapshot.refused and self._returns.verdict(pod, queue).may_return
 
     def _priority(self, pod: Pod) -> int:
-        if pod.priority_class is None:
-            return pod.priority
-        return self._snapshot.priority_classes.get(pod.priority_class, pod.priority)
+        return queue_priority(pod, self._snapshot.priority_classes)
 
 
 def in_order(candidates: Iterable[Candidate], own: str) -> list[Candidate]:
@@ -149,5 +147,5 @@ def uses(candidate: Candidate, columns: Iterable[Column]) -> bool:
 
 
 def _since(pod: Pod, jobs: Mapping[str, Job]) -> float:
-    job = jobs.get(pod.owner.uid) if pod.owner is not None else None
-    return job.created if job is not None and job.namespace == pod.namespace else pod.created
+    job = job_of(pod, jobs)
+    return pod.created if job is None else job.created
