@@ -26,7 +26,31 @@ _MIXES_SOMETHING = tuple(
     )
     for field in ("onDemandBase", "spotPercent")
 )
-OF_FLAVORS: Final = (_FALLS_BACK_TO_SOMETHING, *_MIXES_SOMETHING)
+_ANY_OF_SOME = "Any goes only with two flavors or more"
+_NOT_WITH_ANY = "does not go with flavorMode Any: kube-scheduler chooses the flavor"
+_IS_ORDERED = "!has(self.flavorMode) || self.flavorMode != 'Any'"
+_ANY_RULES = (
+    Rule(
+        f"{_IS_ORDERED} || (has(self.flavors) && size(self.flavors) > 1)",
+        _ANY_OF_SOME,
+        field_path=".flavorMode",
+    ),
+    Rule(
+        f"{_IS_ORDERED} || !has(self.flavors) || self.flavors.all(f, !has(f.fallbackAfter))",
+        f"fallbackAfter {_NOT_WITH_ANY}",
+        field_path=".flavors",
+    ),
+    *(
+        Rule(f"{_IS_ORDERED} || !has(self.{field})", f"{field} {_NOT_WITH_ANY}", field_path=f".{field}")
+        for field in ("onDemandBase", "spotPercent")
+    ),
+    Rule(
+        f"{_IS_ORDERED} || !has(self.flavorFungibility) || self.flavorFungibility.whenCanBorrow == 'MayStopSearch'",
+        f"whenCanBorrow {_NOT_WITH_ANY}",
+        field_path=".flavorFungibility",
+    ),
+)
+OF_FLAVORS: Final = (_FALLS_BACK_TO_SOMETHING, *_MIXES_SOMETHING, *_ANY_RULES)
 """Rules on the whole spec that are about its flavors."""
 
 
@@ -106,6 +130,15 @@ class QueueFlavors(Model):
     flavor_fungibility: Annotated[
         FlavorFungibility, Field(description="When a workload takes a later flavor than it could have.")
     ] = FlavorFungibility()
+    flavor_mode: Annotated[
+        Literal["Ordered", "Any"],
+        Field(
+            description="Ordered (default): a pod gets the first flavor with quota and room. Any: all flavors with "
+            "quota and room are open to it, the earlier are preferred, and kube-scheduler chooses. It holds quota of "
+            "all of them until it is on a node, then of that node's flavor alone. They must differ in the value of "
+            "one of their nodeLabels."
+        ),
+    ] = "Ordered"
     on_demand_base: Annotated[
         StrictInt | None,
         Field(
@@ -141,4 +174,20 @@ class QueueFlavors(Model):
         mix = {"onDemandBase": self.on_demand_base, "spotPercent": self.spot_percent}
         if len(self.flavors) < 2:
             refuse([Fault((field,), one, _NOTHING_TO_MIX) for field, one in mix.items() if one is not None])
+        return self
+
+    @model_validator(mode="after")
+    def _leaves_the_choice_to_the_scheduler(self) -> Self:
+        if self.flavor_mode != "Any":
+            return self
+        if len(self.flavors) < 2:
+            refuse([Fault(("flavorMode",), self.flavor_mode, _ANY_OF_SOME)])
+        borrow = self.flavor_fungibility.when_can_borrow
+        given: list[tuple[tuple[str | int, ...], object]] = [
+            *((("flavors", at, "fallbackAfter"), one.fallback_after) for at, one in enumerate(self.flavors)),
+            (("onDemandBase",), self.on_demand_base),
+            (("spotPercent",), self.spot_percent),
+            (("flavorFungibility", "whenCanBorrow"), None if borrow == "MayStopSearch" else borrow),
+        ]
+        refuse([Fault(where, value, _NOT_WITH_ANY) for where, value in given if value is not None])
         return self

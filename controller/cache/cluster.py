@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from controller.cache.budget_book import BudgetBook, World
-from controller.cache.charging import charge, is_unstamped, likely_payer
+from controller.cache.charging import charge, likely_payer, rests_on_nodes
 from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.landing import landed
 from controller.cache.mixes import Mixes
 from controller.cache.places import hands_of
 from controller.cache.policy_book import PolicyBook
@@ -122,7 +123,7 @@ class ClusterCache:
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         if self._unstamped_moved:
-            self._unstamped_moved = False
+            self._unstamped_moved, self._index = False, self.index
             for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
                 self._refresh(uid)
         self._waiting.settle(self.now)
@@ -252,7 +253,7 @@ class ClusterCache:
 
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
-        pod = self.pods.get(uid)
+        pod = landed(self.pods, uid, self.flavors, self._index)
         moved = self._waiting.see(uid, pod)
         self.evictions.see(uid, pod)
         self.clocks.see(uid, pod)
@@ -275,7 +276,7 @@ class ClusterCache:
     # -- charges ---------------------------------------------------------------------------------------------------
 
     def _charge(self, pod: Pod) -> Charge | None:
-        if is_unstamped(pod):
+        if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
         is_overdue = pod.uid in self.clocks.reservations.overdue
         return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue)
@@ -293,12 +294,11 @@ class ClusterCache:
         if back.cluster_queue:
             self._open_preemptors({back.cluster_queue})
             for name in self.tree.relatives(back.cluster_queue):
-                self._blocked.open_for_quota(self._classes(name), name, back.flavor, self.tree, self.usage)
-        flavor = self.flavors.get(back.flavor)
-        if flavor is not None and flavor.is_summed:
-            for queue in self.cluster_queues.values():
-                if any(quota.flavor == flavor.name for quota in queue.flavors):
-                    self._reopen(queue.name)
+                self._blocked.open_for_quota(self._classes(name), name, back.flavors, self.tree, self.usage)
+        summed = {one for one in back.flavors if one in self.flavors and self.flavors[one].is_summed}
+        for queue in self.cluster_queues.values() if summed else ():
+            if any(quota.flavor in summed for quota in queue.flavors):
+                self._reopen(queue.name)
 
     def _classes(self, cluster_queue: str) -> Iterable[WorkloadClass]:
         return (kind for key in self.queues_of(cluster_queue) for kind in self.backlog.classes(key))

@@ -33,6 +33,7 @@ from controller.core.queues import (
     CapacityMode,
     ClusterQueue,
     Flavor,
+    FlavorMode,
     FlavorQuota,
     LocalQueue,
     OnReservationTimeout,
@@ -88,6 +89,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
             limit.name: supply_amount(limit.name, limit.per_user) for limit in spec.limits if limit.per_user is not None
         },
         mix=_mix(spec),
+        flavor_mode=FlavorMode(spec.flavor_mode),
         when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),

@@ -181,9 +181,10 @@ class _Decision:
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
         for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
-            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node)
+            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
-            self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node))
+            among = tuple(flavor.name for flavor in one.among)
+            self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node, among))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""

@@ -5,7 +5,7 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from controller.core.amounts import PODS, Requests
@@ -164,16 +164,25 @@ class Ledger:
         """How many nodes were compared with a shape: what finding room cost."""
         return self._room.looked_at
 
-    def spend(self, queue: str, flavor: Flavor, requests: Requests, node: str | None) -> None:
-        """Take these from the queue's quota and from the room they were promised."""
+    def spend(
+        self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Iterable[Flavor] = ()
+    ) -> None:
+        """Take these from the queue's quota and from the room they were promised; `also` holds them for as long."""
         if node is not None:
             self._room.take(node, requests)
+        self._charge(queue, flavor, requests, is_only_held=False)
+        for one in also:
+            self._charge(queue, one, requests, is_only_held=True)
+
+    def _charge(self, queue: str, flavor: Flavor, requests: Requests, *, is_only_held: bool) -> None:
         for resource, need in requests:
-            self.usage.add(queue, flavor.name, resource, need)
+            self.usage.add(queue, flavor.name, resource, need, is_only_held=is_only_held)
             if flavor.is_summed:
                 total = (flavor.name, resource)
                 self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
 
-    def give_back(self, queue: str, flavor: Flavor, requests: Requests, node: str | None) -> None:
+    def give_back(
+        self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Iterable[Flavor] = ()
+    ) -> None:
         """Undo a `spend` that was only tried; nothing that was found in between may be kept."""
-        self.spend(queue, flavor, tuple((resource, -need) for resource, need in requests), node)
+        self.spend(queue, flavor, tuple((resource, -need) for resource, need in requests), node, also)

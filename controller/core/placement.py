@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
+from controller.core.flavor_sets import payer
 from controller.core.ledger import Ledger
 from controller.core.mixing import mix_blocker
 from controller.core.narrowing import Conflict, narrow
-from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
+from controller.core.queues import ClusterQueue, Flavor, FlavorMode, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.shortages import no_node, too_few_nodes, unfit_nodes
@@ -29,10 +30,19 @@ _MILDEST_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """For one pod: a flavor with quota and room, and the node where room was found (None for a sum)."""
+    """For one pod: a flavor with quota and room, and the node where room was found (None for a sum).
+
+    `among` are the flavors that are open to it, in order, where there are several; then `flavor` is the one that pays.
+    """
 
     flavor: Flavor
     node: str | None
+    among: tuple[Flavor, ...] = ()
+
+    @property
+    def also(self) -> tuple[Flavor, ...]:
+        """The flavors that hold quota for it beside the one that pays."""
+        return tuple(one for one in self.among if one is not self.flavor)
 
 
 Placements = tuple[Placement, ...]
@@ -93,10 +103,10 @@ def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: W
                 wait = found
                 break
             for one in found:
-                ledger.spend(queue.name, one.flavor, pod_set.shape.requests, one.node)
+                ledger.spend(queue.name, one.flavor, pod_set.shape.requests, one.node, one.also)
                 placed.append((pod_set, one))
         for pod_set, one in placed:
-            ledger.give_back(queue.name, one.flavor, pod_set.shape.requests, one.node)
+            ledger.give_back(queue.name, one.flavor, pod_set.shape.requests, one.node, one.also)
     return wait or tuple(one for _, one in placed)
 
 
@@ -104,6 +114,8 @@ def _choose(
     snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
 ) -> Placements | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""
+    if queue.flavor_mode is FlavorMode.ANY:
+        return _open_all(snapshot, ledger, queue, pod_set, only_freed=only_freed)
     blockers: list[Blocker] = []
     best: tuple[int, Placements] | None = None
     must_wait = 0
@@ -129,6 +141,22 @@ def _choose(
     if best is not None:
         return best[1]
     return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=later)
+
+
+def _open_all(
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, *, only_freed: bool
+) -> Placements | Wait:
+    """Try all flavors; those with quota and room are open to the pods, and room is planned in the first of them."""
+    tried = [_try(snapshot, ledger, queue, quota, pod_set, only_freed=only_freed) for quota in queue.flavors]
+    found = [one for one in tried if not isinstance(one, Blocker)]
+    if not found:
+        blockers = tuple(one for one in tried if isinstance(one, Blocker))
+        return Wait(_primary(blockers), blockers=blockers)
+    if len(found) == 1:
+        return found[0]
+    among = tuple(one[0].flavor for one in found)
+    pays = payer([one.name for one in among], snapshot.flavors, pod_set.shape.requests, None)
+    return tuple(Placement(snapshot.flavors[pays], one.node, among) for one in found[0])
 
 
 def _try(

@@ -39,6 +39,15 @@ class WhenCanBorrow(StrEnum):
     """It takes a later flavor rather, where it borrows less."""
 
 
+class FlavorMode(StrEnum):
+    """How a workload comes to one of the queue's flavors."""
+
+    ORDERED = "Ordered"
+    """The first with quota and room."""
+    ANY = "Any"
+    """All with quota and room are open to it, and kube-scheduler chooses."""
+
+
 class StopPolicy(StrEnum):
     """Whether a queue admits, and what becomes of what it has admitted."""
 
@@ -136,6 +145,7 @@ class ClusterQueue:
     budgets: tuple[Budget, ...] = ()
     preemption: Preemption = NO_PREEMPTION
     mix: Mix | None = None
+    flavor_mode: FlavorMode = FlavorMode.ORDERED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

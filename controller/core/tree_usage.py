@@ -34,16 +34,17 @@ class TreeUsage:
         """Return what is used there; flavor empty: the total of a resource that the queue limits."""
         return self._used((queue, flavor, resource))
 
-    def add(self, queue: str, flavor: str, resource: str, amount: int) -> None:
+    def add(self, queue: str, flavor: str, resource: str, amount: int, *, is_only_held: bool = False) -> None:
         """Charge an amount to a queue and those above it, or, where it is negative, take it back.
 
-        Pods of a queue that has no quota for `pods` are not those above it's either.
+        Pods of a queue that has no quota for `pods` are not those above it's either. `is_only_held`: what is charged
+        to another flavor already, so that limits on all flavors do not count it twice.
         """
         chain = self._tree.chain(queue, (flavor, resource))
         is_counted = resource != PODS or chain[0].cell is not None
         part = amount
         for link in chain:
-            if link.total is not None:
+            if link.total is not None and not is_only_held:
                 self._shift(link.total, amount)
             if not part:
                 continue

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from controller.core.keys import FLAVORS
+from tests.support.eventually import eventually
 from tests.support.team import TEAM_LABEL, Team, flavor_of
 
 pytestmark = pytest.mark.integration
@@ -24,3 +26,31 @@ async def test_of_a_mixed_queue_the_first_pods_run_on_demand_and_of_the_rest_hal
     assert f"needs 1 more pod of ClusterQueue {team.full('cq')} on-demand first: 2 of its 5 are on spot" in said
     await team.pod("sure", spec={"nodeSelector": {TEAM_LABEL: team.id, "shape": "steady"}})
     await team.until_bound("sure", "cheap")
+
+
+async def test_a_pod_to_which_all_flavors_are_open_is_counted_where_the_scheduler_puts_it(team: Team) -> None:
+    for shape in ("spot", "steady"):
+        await team.nodes(shape, cpu="4")
+        await team.flavor(shape)
+    await team.cluster_queue({"spot": {"cpu": 4}, "steady": {"cpu": 4}}, flavorMode="Any")
+    await team.local_queue()
+    pods = await team.until_bound(*await team.pods(2, "2"))
+    names = f"{team.full('spot')},{team.full('steady')}"
+    assert {pod["metadata"]["annotations"][FLAVORS] for pod in pods.values()} == {names}
+    assert {flavor_of(pod) for pod in pods.values()} == {None}
+    affinity = pods["pod-0"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "shape", "operator": "In", "values": ["spot", "steady"]}]
+    await eventually(lambda: _used(team, {"spot": "4", "steady": "0"}), message="usage is not where the pods are")
+
+    # the scheduler has its own mind: what is open to the next pod, it may put elsewhere than we planned
+    await team.pod("third", "1")
+    await team.until_bound("third")
+    await eventually(lambda: _used(team, {"spot": "4", "steady": "1"}), message="usage is not where the pods are")
+
+
+async def _used(team: Team, expected: dict[str, str]) -> bool:
+    status = await team.status("clusterqueues", team.full("cq"))
+    found = {flavor["name"]: flavor["resources"][0]["total"] for flavor in status.get("flavorsUsage", ())}
+    assert found == {team.full(name): amount for name, amount in expected.items()}
+    return True
