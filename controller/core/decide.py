@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
+from controller.core.amounts import times
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
-from controller.core.queues import ClusterQueue, QueueingStrategy
+from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
 from controller.core.user_limits import UserUsage
@@ -66,7 +67,7 @@ class _Decision:
                 self._lines.setdefault(queue.name, (queue, []))[1].append(self._head(run, 0))
         for _, heads in self._lines.values():
             heapify(heads)
-        self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items()]
+        self._turns = [self._turn(name, heads[0]) for name, (_, heads) in self._lines.items()]
         heapify(self._turns)
         while self._turns:
             name = self._turns[0][3]
@@ -139,15 +140,49 @@ class _Decision:
             if strict:
                 self._close(queue, heads)
                 return
+            index += 1
         else:
             self._admit(run[index], queue, found)
-        if goes_on and index + 1 < len(run):
-            heappush(heads, self._head(run, index + 1))
+            index = self._admit_stretch(queue, run, index + 1, found[0].flavor, only_freed=known is not None)
+        if goes_on and index < len(run):
+            heappush(heads, self._head(run, index))
         if heads:
-            heappush(self._turns, self._turn(name, heads))
+            heappush(self._turns, self._turn(name, heads[0]))
 
-    def _turn(self, name: str, heads: list[_Head]) -> _Turn:
-        is_not_first, order, _, _ = heads[0]
+    def _admit_stretch(
+        self, queue: ClusterQueue, run: Sequence[Workload], index: int, flavor: Flavor, *, only_freed: bool
+    ) -> int:
+        """Admit those too that are next in the order anyway, where the one before them went; return who is next then.
+
+        Jobs make many pods at once. The flavors before this one had nothing for the last one, so they have nothing for
+        these. All else is left to the next turn.
+        """
+        kind = run[0].kind
+        if kind.size > 1 or not queue.takes_first_flavor or index == len(run):
+            return index
+        if not self._is_next(queue.name, run, index) or self._users.is_limiting(queue.name):
+            return index
+        shape = kind.pod_sets[0].shape
+        most = min(self._limit - len(self._admits), self._ledger.lasts_for(queue, flavor, shape.requests))
+        end = index
+        while end < min(len(run), index + most) and self._is_next(queue.name, run, end):
+            end += 1
+        nodes: Sequence[str | None] = (None,) * (end - index)
+        if not flavor.is_summed:
+            nodes = self._ledger.find_nodes(flavor, shape, end - index, only_freed=only_freed) if end > index else ()
+        for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
+            self._ledger.occupy(node, shape.requests)
+            self._admits.append(Admit(workload.uid, workload, queue.name, flavor.name, node))
+        self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
+        return index + len(nodes)
+
+    def _is_next(self, name: str, run: Sequence[Workload], index: int) -> bool:
+        """Whether a workload of the line that is looked at comes before all heads, its own line's and the others'."""
+        head, heads = self._head(run, index), self._lines[name][1]
+        return not (heads and heads[0] < head) and not (self._turns and self._turns[0] < self._turn(name, head))
+
+    def _turn(self, name: str, head: _Head) -> _Turn:
+        is_not_first, order, _, _ = head
         # what is left of a gang goes on all the same: the others hold quota and wait for it
         is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, name)
         return is_not_first, is_behind, among_all(order), name

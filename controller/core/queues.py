@@ -147,6 +147,12 @@ class ClusterQueue:
     mix: Mix | None = None
     flavor_mode: FlavorMode = FlavorMode.ORDERED
 
+    @property
+    def takes_first_flavor(self) -> bool:
+        """Whether a pod gets the first flavor with quota and room, whatever others of the queue have got."""
+        is_ordered = self.flavor_mode is FlavorMode.ORDERED and self.mix is None
+        return is_ordered and self.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalQueue:
