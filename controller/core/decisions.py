@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
+from controller.core.topology import Domain
 from controller.core.workloads import Workload, WorkloadClass
 
 
@@ -55,6 +56,8 @@ class Admit:
     """Release this pod onto this flavor; `node` is where room was found (None: a sum, not a node).
 
     `flavors` are those that are open to it, in order, where there are several; then `flavor` is the one that pays.
+    `domain` is where its gang stays together.
+
 
     The pods of a gang stand one after the other in a plan, all or none of them.
     """
@@ -65,6 +68,7 @@ class Admit:
     flavor: str
     node: str | None
     flavors: tuple[str, ...] = ()
+    domain: Domain | None = None
 
     @property
     def also(self) -> tuple[str, ...]:

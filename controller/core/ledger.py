@@ -178,6 +178,10 @@ class Ledger:
             self._freed_room[shape.requests] = known
         return known
 
+    def fits_on(self, node: str, requests: Requests) -> int:
+        """Say how many of these a node has room for now."""
+        return self._room.count(node, requests)
+
     @property
     def nodes_looked_at(self) -> int:
         """How many nodes were compared with a shape: what finding room cost."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
+from controller.core.domains import domains, no_domain
 from controller.core.flavor_sets import payer
 from controller.core.ledger import Ledger
 from controller.core.mixing import mix_blocker
@@ -15,6 +16,7 @@ from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.shortages import no_node, too_few_nodes, unfit_nodes
 from controller.core.snapshot import Snapshot
+from controller.core.topology import Domain, Topology, held_to
 from controller.core.workloads import PodSet, WorkloadClass
 
 _MILDEST_FIRST = (
@@ -33,11 +35,13 @@ class Placement:
     """For one pod: a flavor with quota and room, and the node where room was found (None for a sum).
 
     `among` are the flavors that are open to it, in order, where there are several; then `flavor` is the one that pays.
+    `domain` is what a gang that stays together shares.
     """
 
     flavor: Flavor
     node: str | None
     among: tuple[Flavor, ...] = ()
+    domain: Domain | None = None
 
     @property
     def also(self) -> tuple[Flavor, ...]:
@@ -59,12 +63,40 @@ def place(
     returns carries no arithmetic of room, since the earlier one stands (`brought_up_to_date`). It is for workloads of
     one pod.
     """
+    if kind.topology is not None:
+        return _place_together(snapshot, ledger, queue, kind, kind.topology, only_freed=only_freed)
     limit = ledger.limit_blocker(queue, kind.requests)
     if limit is not None:
         return Wait(limit.reason, blockers=(limit,))
     if len(kind.pod_sets) == 1:
         return _choose(snapshot, ledger, queue, kind.pod_sets[0], kind.waited, only_freed=only_freed)
     return _place_sets(snapshot, ledger, queue, kind)
+
+
+def _place_together(
+    snapshot: Snapshot,
+    ledger: Ledger,
+    queue: ClusterQueue,
+    kind: WorkloadClass,
+    topology: Topology,
+    *,
+    only_freed: bool,
+) -> Placements | Wait:
+    """Find the domain that takes all pods of one workload; what is short in all of them is told first."""
+    found = place(snapshot, ledger, queue, replace(kind, topology=None), only_freed=only_freed)
+    if isinstance(found, Wait):
+        return found
+    inside: Placements | Wait | None = None
+    for domain in domains(snapshot, ledger, queue, kind, topology):
+        sets = tuple(PodSet(held_to(one.shape, domain), one.count) for one in kind.pod_sets)
+        held = replace(kind, pod_sets=sets, topology=None)
+        inside = place(snapshot, ledger, queue, held, only_freed=only_freed)
+        if not isinstance(inside, Wait):
+            return tuple(replace(one, domain=domain) for one in inside)
+    if not topology.is_required:
+        return found
+    # of the members that are lacking, what is short where the others are
+    return inside if topology.value and inside is not None else no_domain(snapshot, ledger, queue, kind, topology)
 
 
 def brought_up_to_date(known: Wait, found: Wait) -> Wait:

@@ -7,7 +7,7 @@ apiserver refuse the patch (422) when the pod is another one or was edited after
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.core.directives import PREFERRED, REQUIRED
@@ -20,12 +20,16 @@ from controller.core.node_terms import named
 from controller.core.pods import Pod
 from controller.core.pointers import escape
 from controller.core.queues import Flavor
+from controller.core.topology import Domain
 
 Operations = list[dict[str, Any]]
 
 _NODE_AFFINITY = "/spec/affinity/nodeAffinity"
 PIN_WEIGHT = 100
 """By this weight, and its one field, the soft pin is known again when the pod is read."""
+
+
+_DOMAIN_WEIGHT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +41,27 @@ class Admission:
     by: str
 
 
-def release_patch(pod: Pod, flavors: Sequence[Flavor], admission: Admission, *, node: str | None) -> Operations:
+def release_patch(
+    pod: Pod, flavors: Sequence[Flavor], admission: Admission, *, node: str | None, domain: Domain | None = None
+) -> Operations:
     """Build the operations that release `pod` onto one of `flavors`, softly pinned to `node` where one was planned.
 
-    Of several flavors, which must go together (`core.flavor_sets`), the earlier are preferred.
+    Of several flavors, which must go together (`core.flavor_sets`), the earlier are preferred. A `domain` is added to
+    what the flavors require, or preferred.
 
     The pod must carry our gate as its only one, and must not contradict the flavor: the decision has checked both.
     Raises ValueError where it does.
     """
     flavor = flavors[0] if len(flavors) == 1 else merged(flavors)
+    if domain is not None and domain.is_required:
+        flavor = replace(flavor, requirements=(*flavor.requirements, domain.requirement))
     held = narrow(pod.shape.constraints, flavor)
     if isinstance(held, Conflict):
         raise ValueError(f"pod {pod.key}, flavor {flavor.name}: {held.text}")
     return [
         *_guards(pod),
         *_node_selector(pod, held),
-        *_affinity(pod, held, _preferred(flavors, node)),
+        *_affinity(pod, held, _preferred(flavors, domain, node)),
         *_tolerations(pod, held),
         *_stamps(pod, [one.name for one in flavors], admission),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
@@ -87,9 +96,11 @@ def _node_selector(pod: Pod, held: Narrowing) -> Operations:
     ]
 
 
-def _preferred(flavors: Sequence[Flavor], node: str | None) -> list[dict[str, Any]]:
+def _preferred(flavors: Sequence[Flavor], domain: Domain | None, node: str | None) -> list[dict[str, Any]]:
     before_others = preferences(flavors) if len(flavors) > 1 else ()
     terms = [_weighted(weight, term) for weight, term in before_others]
+    if domain is not None and not domain.is_required:
+        terms.append(_weighted(_DOMAIN_WEIGHT, Term((domain.requirement,))))
     return terms if node is None else [*terms, _weighted(PIN_WEIGHT, Term(fields=(named(node),)))]
 
 

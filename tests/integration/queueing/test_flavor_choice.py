@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from controller.core.keys import FLAVORS
+from controller.core.keys import FLAVORS, POD_GROUP, POD_GROUP_SIZE, REQUIRED_TOPOLOGY
 from tests.support.eventually import eventually
 from tests.support.team import TEAM_LABEL, Team, flavor_of
 
@@ -54,3 +56,26 @@ async def _used(team: Team, expected: dict[str, str]) -> bool:
     found = {flavor["name"]: flavor["resources"][0]["total"] for flavor in status.get("flavorsUsage", ())}
     assert found == {team.full(name): amount for name, amount in expected.items()}
     return True
+
+
+async def test_a_gang_stays_in_the_zone_that_has_room_for_all_of_it_and_so_do_those_made_again(team: Team) -> None:
+    for zone, count in (("a", 3), ("b", 2)):
+        await team.nodes(zone, count=count, cpu="2", labels={"zone": zone, "pool": "all"})
+    await team.flavor("all", nodeLabels={TEAM_LABEL: team.id, "pool": "all"})
+    await team.cluster_queue({"all": {"cpu": 64}})
+    await team.local_queue()
+    gang: dict[str, Any] = {
+        "labels": {POD_GROUP: "train"},
+        "annotations": {POD_GROUP_SIZE: "4", REQUIRED_TOPOLOGY: "zone"},
+    }
+    pods = await team.until_bound(*await team.pods(4, "1", **gang))
+    nodes = {pod["spec"]["nodeName"] for pod in pods.values()}
+    assert nodes == {f"{team.full('b')}-{number}" for number in range(2)}, nodes
+
+    await team.delete("pod-0")
+    await team.pod("again", "1", **gang)
+    found = await team.until_bound("again")
+    assert found["again"]["spec"]["nodeName"] in nodes
+    affinity = found["again"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "zone", "operator": "In", "values": ["b"]}]
