@@ -97,7 +97,7 @@ def a_queue(**spec: Any) -> Json:
         (kueue_object("Topology", "t", {}), "Topology t: kind: is left out: a gang names the label of nodes itself"),
         (
             kueue_flavor("f", nodeLabels={"a": "b"}, topologyName="rack"),
-            "ResourceFlavor f: spec.topologyName: is left out: a gang names the label of nodes itself, by the annotation",
+            "ResourceFlavor f: spec.topologyName: is left out: a gang names the label of nodes itself, by",
         ),
     ],
 )
