@@ -119,11 +119,7 @@ class ClusterCache:
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        if self._unstamped_moved:
-            self._unstamped_moved = False
-            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
-                self._refresh(uid)
-        self._waiting.settle(self.now)
+        self._catch_up()
         return Snapshot(
             cluster_queues=self.cluster_queues,
             tree=self.tree,
@@ -132,13 +128,13 @@ class ClusterCache:
             namespaces=self.namespaces,
             nodes=self.index,
             runs=self.backlog.runs,
-            usage=self.usage.in_tree.sums,
+            usage=self.usage.in_tree,
             flavor_usage=self.usage.by_flavor,
             node_used=self.usage.by_node,
             room=self.room,
             faulty_queues=self.faulty_queues,
             now=self.now,
-            blocked=self._blocked.waits,
+            settled=self._blocked,
             freed=frozenset(self._blocked.freed),
             preemptors=self._waiting.preemptors,
             budgets=self.budgets.used_up,
@@ -157,6 +153,14 @@ class ClusterCache:
             evictions_left=self.evictions.left,
             priority_classes=self.places.classes,
         )
+
+    def _catch_up(self) -> None:
+        """Do what was put off until somebody looks."""
+        if self._unstamped_moved:
+            self._unstamped_moved = False
+            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
+                self._refresh(uid)
+        self._waiting.settle(self.now, self.budgets.used_up)
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
@@ -187,10 +191,7 @@ class ClusterCache:
 
     def reject(self, uid: str, text: str) -> int:
         """End the assumption and keep the workload from being tried again until `retry`; say how often so far."""
-        if uid not in self.pods:
-            self.settle(uid)
-            return 1
-        times = self._waiting.rejections.add(uid, text)
+        times = self._waiting.rejections.add(uid, text) if uid in self.pods else 1
         self.settle(uid)
         return times
 
@@ -202,8 +203,7 @@ class ClusterCache:
 
     def reopen_all(self) -> None:
         """Let the next decision look at every class anew."""
-        self._blocked.waits.clear()
-        self.reasons.forget([kind for kind in self.reasons.known() if kind not in self.backlog.runs])
+        self._waiting.open_all()
         self._on_change()
 
     # -- pods ------------------------------------------------------------------------------------------------------
@@ -275,8 +275,8 @@ class ClusterCache:
     def _charge(self, pod: Pod) -> Charge | None:
         if is_unstamped(pod):
             self._unstamped.add(pod.uid)
-        is_overdue = pod.uid in self.clocks.reservations.overdue
-        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue)
+        overdue = self.clocks.reservations.overdue
+        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=pod.uid in overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))
@@ -296,9 +296,8 @@ class ClusterCache:
                     self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage)
         flavor = self.flavors.get(back.flavor)
         if flavor is not None and flavor.is_summed:
-            for queue in self.cluster_queues.values():
-                if any(quota.flavor == flavor.name for quota in queue.flavors):
-                    self._reopen(queue.name)
+            for name in self.queues.giving(flavor.name):
+                self._reopen(name)
 
     def _relatives(self, cluster_queue: str) -> list[str]:
         """All queues of its tree: what one gives back another may borrow."""
@@ -307,8 +306,8 @@ class ClusterCache:
     def _open_preemptors(self, moved: set[str]) -> None:
         if not self._preempting:
             return  # every release asks, and most clusters preempt nobody
-        relatives = {one for queue in moved for one in self._relatives(queue)}
-        for name in self._preempting & relatives:  # who borrows, and so may go, changed
+        for name in self._preempting & {one for queue in moved for one in self._relatives(queue)}:
+            # who borrows, and so may go, changed
             self._blocked.open(kind for key in self.queues_of(name) for kind in self.backlog.classes(key))
 
     def _reopen(self, cluster_queue: str) -> None:
