@@ -11,6 +11,7 @@ from controller.api.base import AGE, Column, Conditions, Count, Definition, Mode
 from controller.api.budget import Budget, BudgetStatus
 from controller.api.nodes import LabelSelector
 from controller.api.preemption import Preemption
+from controller.api.queue_flavors import OF_FLAVORS, QueueFlavors
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
 from controller.api.schedule import (
     BY_NAME,
@@ -22,7 +23,7 @@ from controller.api.schedule import (
     faults_of_schedule,
     faults_without_parent,
 )
-from controller.api.values import ObjectName, Quantity, QuotaAmount, ReportedQuantity, ResourceName
+from controller.api.values import ObjectName, Quantity, ReportedQuantity, ResourceName
 
 FLAVORS_REPORTED: Final = 64
 """In the status of a queue: one with queues below it reports their flavors too."""
@@ -43,12 +44,6 @@ _NEEDS_PARENT = tuple(
     )
     for field in ("borrowingLimit", "lendingLimit")
 )
-_NOTHING_BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
-_FALLS_BACK_TO_SOMETHING = Rule(
-    "!has(self.flavors) || size(self.flavors) == 0 || !has(self.flavors[size(self.flavors) - 1].fallbackAfter)",
-    f"fallbackAfter {_NOTHING_BEHIND}",
-    field_path=".flavors",
-)
 _NO_TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
 _TIMES_OUT = Rule(
     "!has(self.onReservationTimeout) || self.onReservationTimeout == 'Keep' || has(self.reservationTimeout)",
@@ -67,54 +62,6 @@ _SCHEDULED_FLAVORS = Rule(
     f"the name of a window's flavor {NO_SUCH_FLAVOR}",
     field_path=".schedule",
 )
-
-
-class ResourceQuota(Model):
-    """How much of one resource the queue may use in one flavor."""
-
-    name: Annotated[ResourceName, Field(description="The resource, such as cpu, memory, pods or nvidia.com/gpu.")]
-    nominal_quota: Annotated[
-        QuotaAmount,
-        Field(
-            description="What the queue owns: the most that admitted pods may ask for together without borrowing. "
-            'Zero: only what can be borrowed from the tree. A percentage, such as "40%", is of what the flavor has: of '
-            "its nodes in mode Nodes, of its sums in mode Static, rounded down."
-        ),
-    ]
-    borrowing_limit: Annotated[
-        QuotaAmount | None,
-        Field(
-            description="The most beyond nominalQuota that may be borrowed through the parent; a percentage as there. "
-            "Left out: no limit. Only with a parent."
-        ),
-    ] = None
-    lending_limit: Annotated[
-        QuotaAmount | None,
-        Field(
-            description="The most of nominalQuota, and of what queues below lend, that others may borrow while it is "
-            "free; a percentage as there. Left out: all of it. Only with a parent."
-        ),
-    ] = None
-
-
-class FlavorQuotas(Model):
-    """What the queue may use of one flavor. A resource that is not listed is not given at all."""
-
-    name: Annotated[ObjectName, Field(description="The name of a ResourceFlavor.")]
-    resources: Annotated[
-        tuple[ResourceQuota, ...],
-        Field(description="The quota of each resource; at least one.", min_length=1, max_length=64),
-        unique_names("resource"),
-        BY_NAME,
-    ]
-    fallback_after: Annotated[
-        DurationText | None,
-        Field(
-            description="For how long, from its creation, a workload waits for quota and room in this flavor and those "
-            "before it until the flavors behind are tried too: such as 10m or 1h30m, at most 744h. One that can never "
-            "run in this flavor does not wait. Left out: it does not wait. Not for the last flavor."
-        ),
-    ] = None
 
 
 class Limit(Model):
@@ -137,25 +84,11 @@ class Limit(Model):
     ] = None
 
 
-class FlavorFungibility(Model):
-    """What a workload does that one flavor could take at a cost and a later one perhaps without."""
-
-    when_can_borrow: Annotated[
-        Literal["MayStopSearch", "TryNextFlavor"],
-        Field(
-            description="MayStopSearch (default): it borrows, since the order of flavors comes first. TryNextFlavor: "
-            "it takes the first flavor of those for which it borrows least."
-        ),
-    ] = "MayStopSearch"
-
-
-class ClusterQueueSpec(Model):
+class ClusterQueueSpec(QueueFlavors):
     """Who may use how much."""
 
     model_config = ConfigDict(
-        json_schema_extra=rules(
-            *_NEEDS_PARENT, _FALLS_BACK_TO_SOMETHING, _TIMES_OUT, _RECLAIMS_FROM_SOMEBODY, _SCHEDULED_FLAVORS
-        )
+        json_schema_extra=rules(*_NEEDS_PARENT, *OF_FLAVORS, _TIMES_OUT, _RECLAIMS_FROM_SOMEBODY, _SCHEDULED_FLAVORS)
     )
 
     parent: Annotated[
@@ -180,16 +113,6 @@ class ClusterQueueSpec(Model):
             "holds up those behind it, by priority and then by age."
         ),
     ] = "BestEffortFIFO"
-    flavors: Annotated[
-        tuple[FlavorQuotas, ...],
-        Field(
-            description="The flavors that the queue may use, in order of preference: the first with quota and room "
-            "is taken. Of a parent: what it owns beside the queues below it. A queue that takes pods has at least one.",
-            max_length=16,
-        ),
-        unique_names("flavor"),
-        BY_NAME,
-    ] = ()
     limits: Annotated[
         tuple[Limit, ...],
         Field(
@@ -206,9 +129,6 @@ class ClusterQueueSpec(Model):
         ),
         SchemaKeys(**rules(BOUNDED)),
     ] = None
-    flavor_fungibility: Annotated[
-        FlavorFungibility, Field(description="When a workload takes a later flavor than it could have.")
-    ] = FlavorFungibility()
     preemption: Annotated[
         Preemption,
         Field(
@@ -291,14 +211,6 @@ class ClusterQueueSpec(Model):
         if self.preemption.reclaim_within_cohort != "Never" and self.parent is None:
             at = ("preemption", "reclaimWithinCohort")
             refuse([Fault(at, self.preemption.reclaim_within_cohort, _NOBODY_TO_RECLAIM_FROM)])
-        return self
-
-    @model_validator(mode="after")
-    def _falls_back_to_something(self) -> Self:
-        last = len(self.flavors) - 1
-        after = self.flavors[last].fallback_after if self.flavors else None
-        if after is not None:
-            refuse([Fault(("flavors", last, "fallbackAfter"), after, _NOTHING_BEHIND)])
         return self
 
     @model_validator(mode="after")

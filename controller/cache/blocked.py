@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from controller.cache.usage import Usage
 from controller.core.decisions import Blocker, Wait
@@ -40,16 +40,16 @@ class Blocked(Settled):
         self.open([kind for kind, wait in self.waits.items() if wait.later is not None])
 
     def open_for_quota(
-        self, kinds: Iterable[WorkloadClass], queue: str, flavor: str, tree: QuotaTree, usage: Usage
+        self, kinds: Iterable[WorkloadClass], queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage
     ) -> None:
         """Let those of a queue's classes be looked at again whose need there is quota for now, since some came free."""
         for kind in kinds:
             wait = self.waits.get(kind)
-            if wait is not None and any(_is_gone(one, queue, flavor, tree, usage) for one in wait.blockers):
+            if wait is not None and any(_is_gone(one, queue, flavors, tree, usage) for one in wait.blockers):
                 self.open([kind])
 
 
-def _is_gone(blocker: Blocker, queue: str, flavor: str, tree: QuotaTree, usage: Usage) -> bool:
+def _is_gone(blocker: Blocker, queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage) -> bool:
     if blocker.reason not in QUOTA_REASONS or blocker.resource is None:
         return False
     if blocker.reason is Reason.USER_LIMIT:
@@ -58,6 +58,6 @@ def _is_gone(blocker: Blocker, queue: str, flavor: str, tree: QuotaTree, usage: 
     if not blocker.flavor:
         most = tree.limits(blocker.at).get(blocker.resource, 0)
         return blocker.need <= most - usage.in_tree.used(blocker.at, "", blocker.resource)
-    if blocker.flavor != flavor:
+    if blocker.flavor not in flavors:
         return False
-    return blocker.need <= usage.in_tree.available(queue, (flavor, blocker.resource)).amount
+    return blocker.need <= usage.in_tree.available(queue, (blocker.flavor, blocker.resource)).amount

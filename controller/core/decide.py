@@ -19,7 +19,7 @@ from controller.core.evictions import evictions
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
-from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy, WhenCanBorrow
+from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.settled import flavors_without_room
 from controller.core.snapshot import Snapshot
@@ -165,7 +165,7 @@ class _Decision:
         these. All else is left to the next turn.
         """
         kind = run[0].kind
-        if kind.size > 1 or queue.when_can_borrow is not WhenCanBorrow.MAY_STOP_SEARCH or index == len(run):
+        if kind.size > 1 or kind.topology is not None or not queue.takes_first_flavor or index == len(run):
             return index
         if not self._is_next(queue.name, run, index) or self._users.is_limiting(queue.name):
             return index
@@ -228,9 +228,10 @@ class _Decision:
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
         for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
-            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node)
+            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
-            self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node))
+            among = tuple(flavor.name for flavor in one.among)
+            self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domain))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""

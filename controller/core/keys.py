@@ -22,6 +22,12 @@ POD_GROUP_SIZE: Final = "penstock.dev/pod-group-size"
 GANG: Final = "penstock.dev/gang"
 """Pod annotation, written by the user: "true" makes the pods that a Job keeps alive at a time a gang."""
 
+REQUIRED_TOPOLOGY: Final = "penstock.dev/required-topology"
+"""Pod annotation, written by the user: the node label of which all members of the gang must share one value."""
+
+PREFERRED_TOPOLOGY: Final = "penstock.dev/preferred-topology"
+"""Pod annotation, written by the user: the same as a wish, where there is room."""
+
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
 

@@ -15,7 +15,7 @@ from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
 from controller.core.pods import Pod
 from controller.core.preemption import Candidate, Candidates, Claim, in_order, uses
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, Flavor
 from controller.core.quota_tree import Column
 from controller.core.reasons import Reason
 from controller.core.returns import Returns
@@ -191,21 +191,25 @@ class Preempting:
         if isinstance(found, Wait):
             return None
         if not may_borrow:
-            flavors = {one.flavor.name for one in found}
+            flavors = {flavor.name for one in found for flavor in (one.flavor, *one.also)}
             if any(self._ledger.borrowing_level(queue, flavor, kind.requests) for flavor in flavors):
                 return None
         return found
 
     def _remove(self, one: Candidate) -> None:
         for pod in one.pods:
-            self._ledger.give_back(
-                one.queue, self._snapshot.flavors[pod.flavor or ""], pod.shape.requests, self._node(pod)
-            )
+            flavor, also = self._held(pod)
+            self._ledger.give_back(one.queue, flavor, pod.shape.requests, self._node(pod), also)
 
     def _put_back(self, one: Candidate) -> None:
         for pod in one.pods:
-            flavor = self._snapshot.flavors[pod.flavor or ""]
-            self._ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod))
+            flavor, also = self._held(pod)
+            self._ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod), also)
+
+    def _held(self, pod: Pod) -> tuple[Flavor, list[Flavor]]:
+        """The flavor that pays for a pod, and those that hold quota for it too."""
+        flavors = self._snapshot.flavors
+        return flavors[pod.flavor or ""], [flavors[name] for name in pod.also if name in flavors]
 
     def _node(self, pod: Pod) -> str | None:
         node = None if pod.uid in self._snapshot.overdue else pod.node or pod.pinned
@@ -217,7 +221,7 @@ class Preempting:
             found = self._fits(claim.queue, kind, may_borrow=True) or ()
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
-            self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node)
+            self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
         for one in victims:
             self._victims[one.key] = one
             for pod in one.to_evict:

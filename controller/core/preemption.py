@@ -148,7 +148,8 @@ def in_order(candidates: Iterable[Candidate], own: str, first: Collection[str] =
 
 def uses(candidate: Candidate, columns: Iterable[Column]) -> bool:
     """Say whether a candidate has anything of these flavors and resources."""
-    held = {(pod.flavor, resource) for pod in candidate.pods for resource, _ in pod.shape.requests}
+    pods = candidate.pods
+    held = {(name, resource) for pod in pods for name in (pod.flavor, *pod.also) for resource, _ in pod.shape.requests}
     return any(column in held for column in columns)
 
 

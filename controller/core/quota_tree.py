@@ -190,3 +190,7 @@ class QuotaTree:
         for one in found:
             found += self.children(one)
         return found
+
+    def relatives(self, name: str) -> list[str]:
+        """Return all queues of its tree: what one gives back another may borrow."""
+        return self.below(self.path(name)[-1])

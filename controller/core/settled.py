@@ -64,5 +64,5 @@ class Settled:
 
 
 def flavors_without_room(wait: Wait) -> set[str]:
-    """Return the flavors in which it was not quota that was short; empty for a limit on all of them."""
-    return {blocker.flavor for blocker in wait.blockers if blocker.reason not in QUOTA_REASONS}
+    """Return the flavors in which something else than quota was short."""
+    return {one.flavor for one in wait.blockers if one.flavor and one.reason not in QUOTA_REASONS}

@@ -57,16 +57,17 @@ class TreeUsage:
             return row.used
         return 0 if self._base is None else self._base.used(queue, flavor, resource)
 
-    def add(self, queue: str, flavor: str, resource: str, amount: int) -> None:
+    def add(self, queue: str, flavor: str, resource: str, amount: int, *, is_only_held: bool = False) -> None:
         """Charge an amount to a queue and those above it, or, where it is negative, take it back.
 
-        Pods of a queue that has no quota for `pods` are not those above it's either.
+        Pods of a queue that has no quota for `pods` are not those above it's either. `is_only_held`: what is charged
+        to another flavor already, so that limits on all flavors do not count it twice.
         """
         path = self._path(queue, (flavor, resource))
         is_counted = resource != PODS or path[0].is_quota
         part = amount
         for row in path:
-            if row.total is not None:
+            if row.total is not None and not is_only_held:
                 row.total.used += amount
             if not part:
                 continue
