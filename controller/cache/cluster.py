@@ -122,11 +122,7 @@ class ClusterCache:
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        if self._unstamped_moved:
-            self._unstamped_moved, self._index = False, self.index
-            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
-                self._refresh(uid)
-        self._waiting.settle(self.now)
+        self._catch_up()
         queues, tree = self.cluster_queues, self.tree
         self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self._classes)
         return Snapshot(
@@ -137,13 +133,13 @@ class ClusterCache:
             namespaces=self.namespaces,
             nodes=self.index,
             runs=self.backlog.runs,
-            usage=self.usage.in_tree.sums,
+            usage=self.usage.in_tree,
             flavor_usage=self.usage.by_flavor,
             node_used=self.usage.by_node,
             room=self.room,
             faulty_queues=self.faulty_queues,
             now=self.now,
-            blocked=self._blocked.waits,
+            settled=self._blocked,
             freed=frozenset(self._blocked.freed),
             preemptors=self._waiting.preemptors,
             budgets=self.budgets.used_up,
@@ -162,6 +158,14 @@ class ClusterCache:
             evictions_left=self.evictions.left,
             priority_classes=self.places.classes,
         )
+
+    def _catch_up(self) -> None:
+        """Do what was put off until somebody looks."""
+        if self._unstamped_moved:
+            self._unstamped_moved, self._index = False, self.index
+            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
+                self._refresh(uid)
+        self._waiting.settle(self.now, self.budgets.used_up)
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
@@ -205,8 +209,7 @@ class ClusterCache:
 
     def reopen_all(self) -> None:
         """Let the next decision look at every class anew."""
-        self._blocked.waits.clear()
-        self.reasons.forget([kind for kind in self.reasons.known() if kind not in self.backlog.runs])
+        self._waiting.open_all()
         self._on_change()
 
     # -- pods ------------------------------------------------------------------------------------------------------
@@ -278,8 +281,8 @@ class ClusterCache:
     def _charge(self, pod: Pod) -> Charge | None:
         if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
-        is_overdue = pod.uid in self.clocks.reservations.overdue
-        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue)
+        overdue = self.clocks.reservations.overdue
+        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=pod.uid in overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))
@@ -295,10 +298,9 @@ class ClusterCache:
             self._open_preemptors({back.cluster_queue})
             for name in self.tree.relatives(back.cluster_queue):
                 self._blocked.open_for_quota(self._classes(name), name, back.flavors, self.tree, self.usage)
-        summed = {one for one in back.flavors if one in self.flavors and self.flavors[one].is_summed}
-        for queue in self.cluster_queues.values() if summed else ():
-            if any(quota.flavor in summed for quota in queue.flavors):
-                self._reopen(queue.name)
+        for flavor in back.flavors:
+            for name in self.queues.giving(flavor) if flavor in self.flavors and self.flavors[flavor].is_summed else ():
+                self._reopen(name)
 
     def _classes(self, cluster_queue: str) -> Iterable[WorkloadClass]:
         return (kind for key in self.queues_of(cluster_queue) for kind in self.backlog.classes(key))

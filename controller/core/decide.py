@@ -9,7 +9,7 @@ fail only once, whatever its length. Cost follows classes and admissions, not wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from controller.core.amounts import times
@@ -20,7 +20,8 @@ from controller.core.ledger import Ledger
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
-from controller.core.reasons import QUOTA_REASONS, Reason
+from controller.core.reasons import Reason
+from controller.core.settled import flavors_without_room
 from controller.core.snapshot import Snapshot
 from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass, among_all, is_ahead
@@ -61,10 +62,11 @@ class _Decision:
         self._preemptors: set[str] = set()
 
     def run(self) -> Plan:
-        for kind, run in self._snapshot.runs.items():
+        for kind in self._candidates():
             queue = self._enter(kind)
             if queue is not None:
-                self._lines.setdefault(queue.name, (queue, []))[1].append(self._head(run, 0))
+                head = self._head(self._snapshot.runs[kind], 0)
+                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
         for _, heads in self._lines.values():
             heapify(heads)
         self._turns = [self._turn(name, heads[0]) for name, (_, heads) in self._lines.items()]
@@ -76,6 +78,21 @@ class _Decision:
             heappop(self._turns)
             self._take(name)
         return self._plan(is_complete=True)
+
+    def _candidates(self) -> Iterable[WorkloadClass]:
+        """The classes to look at: all that is not settled, and those for which a freed node may have room."""
+        settled, nodes = self._snapshot.settled, self._snapshot.nodes
+        if settled is None:
+            return self._snapshot.runs
+        found = dict(settled.pending)
+        if self._snapshot.freed:
+            found.update(settled.of_any_room)
+        for name in {nodes.flavor_of.get(node, "") for node in self._snapshot.freed} - {""}:
+            flavor = self._snapshot.flavors[name]
+            for shape, kinds in settled.short_of_room(name).items():
+                if self._ledger.has_freed_room(flavor, shape):
+                    found.update(dict.fromkeys(kinds))
+        return found
 
     def _head(self, run: Sequence[Workload], index: int) -> _Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
@@ -103,21 +120,11 @@ class _Decision:
         if isinstance(entrance, Wait):
             self._waits[kind] = entrance
             return None
-        blocked = self._blocked(kind)
-        if is_strict or blocked is None or (_waits_for_room(blocked) and self._may_have_room(entrance, kind)):
-            return entrance
-        return None
-
-    def _may_have_room(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
-        """Whether what was freed may be enough for one pod of the class; who may preempt needs less."""
-        if not self._snapshot.freed:
-            return False
-        return queue.preemption.is_any or any(self._ledger.has_freed_room(one.shape) for one in kind.pod_sets)
+        return entrance
 
     def _blocked(self, kind: WorkloadClass) -> Wait | None:
-        """Return the arithmetic that blocked the class earlier; a class that was never placed has none."""
-        wait = self._snapshot.blocked.get(kind)
-        return wait if wait is not None and wait.blockers else None
+        """Return the arithmetic that blocked the class earlier, if that was not opened since."""
+        return None if self._snapshot.settled is None else self._snapshot.settled.waits.get(kind)
 
     def _door(self, key: QueueKey) -> ClusterQueue | Wait:
         found = self._doors.get(key)
@@ -133,7 +140,7 @@ class _Decision:
         strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         # who may preempt is told in full what is short: somebody may go for it
         known = None if strict or kind.size > 1 or queue.preemption.is_any else self._blocked(kind)
-        found = self._find(queue, kind, only_freed=known is not None)
+        found = self._find(queue, kind, known)
         goes_on = not isinstance(found, Wait)
         if isinstance(found, Wait):
             goes_on = self._wait(run[index], queue, known, found)
@@ -205,13 +212,18 @@ class _Decision:
         wait = self._waits.get(kind)
         return wait is not None and wait.reason is Reason.PREEMPTING
 
-    def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placements | Wait:
+    def _find(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
         if kind.hold is not None:
             return _held(kind.hold)
+        if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
+            return known  # others took it
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
-        return place(self._snapshot, self._ledger, queue, kind, only_freed=only_freed)
+        return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+
+    def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
+        return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
@@ -233,7 +245,3 @@ class _Decision:
 
 def _held(hold: Hold) -> Wait:
     return Wait(hold.reason, hold.text)
-
-
-def _waits_for_room(wait: Wait) -> bool:
-    return any(blocker.reason not in QUOTA_REASONS for blocker in wait.blockers)

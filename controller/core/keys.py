@@ -48,6 +48,19 @@ REQUIRED: Final = "Required"
 DEFAULT_RUNTIME_CLASS: Final = "penstock.dev/default-runtime-class"
 """Namespace label: the RuntimeClass of pods that name none; it goes before the cluster's default."""
 
+KUEUE_LABELS: Final = "penstock.dev/kueue-labels"
+"""Namespace label: with the value ACCEPTED the labels of Kueue below are taken for ours when pods are created."""
+
+ACCEPTED: Final = "Accepted"
+
+KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
+KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
+"""Labels of Kueue, written by the user: on pods, the first two on Jobs and other owners too."""
+
+KUEUE_GROUP_SIZE: Final = "kueue.x-k8s.io/pod-group-total-count"
+"""Pod annotation of Kueue, written by the user."""
+
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
 FLAVOR: Final = "penstock.dev/flavor"
 FLAVORS: Final = "penstock.dev/flavors"

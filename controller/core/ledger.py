@@ -33,7 +33,6 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
-        self._freed_room: dict[Requests, bool] = {}
 
     @contextmanager
     def trying(self) -> Iterator[None]:
@@ -164,19 +163,15 @@ class Ledger:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
         return self._room.most(flavor.name, resource, self._snapshot.nodes.allowed(flavor, shape.constraints))
 
-    def has_freed_room(self, shape: Shape) -> bool:
-        """Say whether a freed node may have room for one pod of this shape; of many nodes it is taken for granted.
+    def has_freed_room(self, flavor: Flavor, shape: Shape) -> bool:
+        """Say whether a freed node of a flavor may have room for a pod of this shape; of many it is taken for granted.
 
         A node that frees little opens nothing for most shapes, and there are far fewer of them than of classes.
         """
-        if len(self._snapshot.freed) > _FREED_COMPARED:
+        freed, allowed = self._snapshot.freed, self._snapshot.nodes.allowed(flavor, shape.constraints)
+        if len(freed) > _FREED_COMPARED:
             return True
-        known = self._freed_room.get(shape.requests)
-        if known is None:
-            nodes = (node for node in self._snapshot.freed if node in self._snapshot.nodes.nodes)
-            known = any(self._room.fits(node, shape.requests) for node in nodes)
-            self._freed_room[shape.requests] = known
-        return known
+        return any(node in allowed and self._room.fits(node, shape.requests) for node in freed)
 
     def fits_on(self, node: str, requests: Requests) -> int:
         """Say how many of these a node has room for now."""

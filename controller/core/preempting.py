@@ -50,13 +50,13 @@ class Preempting:
         claim, kind = self._candidates.claim(queue, workload), workload.kind
         for flavor in _contested(queue, wait):
             columns = [(flavor, resource) for resource, _ in kind.requests]
-            for candidates, may_borrow in self._attempts(claim, columns):
+            for candidates, may_borrow in self._attempts(claim, kind, columns):
                 victims = self._search_gently(claim, kind, candidates, columns, may_borrow=may_borrow)
                 if victims is not None:
                     return self._take(claim, kind, victims, flavor)
         return None
 
-    def _attempts(self, claim: Claim, columns: Sequence[Column]) -> list[_Attempt]:
+    def _attempts(self, claim: Claim, kind: WorkloadClass, columns: Sequence[Column]) -> list[_Attempt]:
         """Mirrors the attempts of Kueue's `GetTargets`."""
 
         def free(found: Candidate) -> bool:
@@ -68,14 +68,31 @@ class Preempting:
         if not others:
             return [(in_order(own, name), True)]
         attempts: list[_Attempt] = []
-        is_under = self._is_under_nominal(claim.queue, columns)
-        if policy.borrows:
-            low = [one for one in others if self._may_borrow_from(claim, one)]
-            attempts.append((in_order([*own, *low], name), True))
-        if is_under:
+        first = self._advantage(claim.queue, kind, columns[0][0], others)
+        if first or policy.borrows:
+            theirs = [
+                one for one in others if one.key in first or (policy.borrows and self._may_borrow_from(claim, one))
+            ]
+            attempts.append((in_order([*own, *theirs], name, first), True))
+        if self._is_under_nominal(claim.queue, columns):
             attempts.append((in_order([*own, *others], name), False))
         attempts.append((in_order(own, name), True))
         return attempts
+
+    def _advantage(
+        self, queue: ClusterQueue, kind: WorkloadClass, flavor: str, others: Iterable[Candidate]
+    ) -> set[str]:
+        """Return the keys of those outside a subtree that holds the workload within what it owns.
+
+        The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
+        own again, whatever `borrowWithinCohort` says.
+        """
+        level = self._ledger.borrowing_level(queue, flavor, kind.requests)
+        tree, above = self._snapshot.tree, set(self._snapshot.tree.path(queue.name))
+        if not level:
+            return set()  # then it is within its own quota, and all others are outside
+        meets = {name: next(one for one in tree.path(name) if one in above) for name in {one.queue for one in others}}
+        return {one.key for one in others if tree.height(meets[one.queue]) > level}
 
     def _may_borrow_from(self, claim: Claim, one: Candidate) -> bool:
         threshold = claim.queue.preemption.threshold

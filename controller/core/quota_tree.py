@@ -34,14 +34,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One column of one queue on the way up: where its usage is kept, its numbers, how high it is in the tree.
+    """One column of one queue on the way up: where its usage is kept, and its numbers.
 
     `total` is where the usage of the resource in all flavors is kept, None where the queue has no limit on it.
     """
 
     key: UsageKey
     cell: Cell | None
-    height: int
     total: UsageKey | None
 
 
@@ -151,7 +150,6 @@ class QuotaTree:
                 Link(
                     (one, *column),
                     self.cell(one, column),
-                    self.height(one),
                     (one, "", column[1]) if column[1] in self.limits(one) else None,
                 )
                 for one in self.path(name)

@@ -65,18 +65,16 @@ class WorkloadClass:
     hold: Hold | None = None
     waited: int = 0
     topology: Topology | None = None
+    size: int = field(init=False, repr=False, compare=False)
+    """How many pods each workload has."""
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "size", sum(one.count for one in self.pod_sets))
         object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold, self.waited, self.topology)))
 
     def __hash__(self) -> int:
         return self._hash
-
-    @property
-    def size(self) -> int:
-        """How many pods each workload has."""
-        return sum(one.count for one in self.pod_sets)
 
     @property
     def requests(self) -> Requests:

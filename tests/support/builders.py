@@ -206,7 +206,7 @@ def a_snapshot(
     return Snapshot(
         cluster_queues=by_queue,
         tree=tree,
-        usage=used.sums,
+        usage=used,
         local_queues={(door.namespace, door.name): door for door in doors},
         flavors=by_name,
         nodes=NodeIndex(known, by_name),
