@@ -58,7 +58,7 @@ def test_without_the_pin_the_planned_node_is_noted_and_nothing_prefers_it() -> N
     assert "affinity" not in after["spec"]
     assert after["metadata"]["annotations"][PLANNED_NODE] == "node-1"
     assert decoded(after).pinned == "node-1"
-    nowhere = patched(document, release_patch(decoded(document), flavors, ADMISSION, node=None, is_pinned=False))
+    nowhere = patched(document, release_patch(decoded(document), [NOTHING], ADMISSION, node=None, is_pinned=False))
     assert PLANNED_NODE not in nowhere["metadata"]["annotations"]
 
 
