@@ -51,7 +51,9 @@ def test_who_borrows_is_named_with_how_much_the_largest_first() -> None:
     doors = [a_local_queue(leaf.name, leaf.name) for leaf in leaves]
     takes = [a_pod("b", a_shape(cpu="3"), queue="team-b"), a_pod("c", a_shape(cpu="2500m"), queue="team-c")]
     owner = a_pod("a", a_shape(cpu="2"), queue="team-a", created=9)
-    cache = a_cache(*takes, owner, nodes=[HUGE], queues=[a_cluster_queue("org", a_quota(cpu="0")), *leaves], locals_=doors)
+    cache = a_cache(
+        *takes, owner, nodes=[HUGE], queues=[a_cluster_queue("org", a_quota(cpu="0")), *leaves], locals_=doors
+    )
     decided(cache)
     found = figures(cache, "a")
     assert found is not None
