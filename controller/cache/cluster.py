@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge, likely_payer, rests_on_nodes
@@ -16,6 +15,7 @@ from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed
 from controller.cache.mixes import Mixes
 from controller.cache.places import hands_of
@@ -24,6 +24,7 @@ from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
+from controller.core.groups import GroupKey, PodGroup
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod, is_older
@@ -32,9 +33,6 @@ from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import QueueKey, WorkloadClass
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 
 
 class ClusterCache:
@@ -59,6 +57,7 @@ class ClusterCache:
         self.backlog = self._waiting.backlog
         self.reasons = self._waiting.reasons
         self.places = self._waiting.places
+        self.gangs = self._waiting.gangs
         self.usage = Usage()
         self.policies = PolicyBook()
         self.evictions = Evictions()
@@ -338,7 +337,7 @@ class ClusterCache:
 
     def set_flavor(self, name: str, flavor: Flavor | None) -> None:
         """Take in a flavor, or forget it."""
-        _set(self.flavors, name, flavor)
+        put_or_drop(self.flavors, name, flavor)
         self.budgets.rules_changed()
         self._reindex()
         self.reopen_all()
@@ -350,7 +349,7 @@ class ClusterCache:
         self.queues.put(name, queue, variation)
         (self._preempting.add if queue is not None and queue.preemption.is_any else self._preempting.discard)(name)
         self.places.moved.update(self.queues_of(name))
-        _set(self.faulty_queues, name, fault)
+        put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
         if self._waiting.owned.limits(name, users=queue is not None and bool(queue.user_limits)):
             self._unstamped.update(self.pods)  # each is in another class now
@@ -367,18 +366,23 @@ class ClusterCache:
         """Take in a namespace's labels, or forget it."""
         if self.namespaces.get(name) == labels:
             return
-        _set(self.namespaces, name, labels)
+        put_or_drop(self.namespaces, name, labels)
         self._rules_changed()
 
     def set_job(self, uid: str, job: Job | None) -> None:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
-        _set(self.jobs, uid, job)
+        put_or_drop(self.jobs, uid, job)
         if hands_of(former) != hands_of(job):
             self.move(self.places.of_job(uid))
         elif job is not None and former is not None and former.width != job.width:
-            self._waiting.gangs.job_changed(job.namespace, uid)
+            self.gangs.job_changed(job.namespace, uid)
             self._on_change()
+
+    def set_pod_group(self, key: GroupKey, pod_group: PodGroup | None) -> None:
+        """Take in a PodGroup of Kubernetes, or forget it."""
+        self.gangs.set_pod_group(key, pod_group)
+        self._on_change()
 
     def _reindex(self) -> None:
         self._index = None
@@ -391,10 +395,3 @@ class ClusterCache:
     def _rules_changed(self) -> None:
         self._unstamped_moved = True
         self.reopen_all()
-
-
-def _set(known: dict[_K, _V], key: _K, value: _V | None) -> None:
-    if value is None:
-        known.pop(key, None)
-    else:
-        known[key] = value

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from math import inf
 
-from controller.core.groups import GroupKey
+from controller.core.groups import GroupKey, PodGroup
 from controller.core.pods import Pod
 
 
@@ -22,7 +22,8 @@ class Gangs:
         self._group_of: dict[str, GroupKey] = {}
         self._waiting_as: dict[GroupKey, set[str]] = {}
         self._changed: dict[GroupKey, None] = {}
-        self._due: list[tuple[float, str, str, bool]] = []
+        self._due: list[tuple[float, str, str, bool, bool]] = []
+        self._pod_groups: dict[GroupKey, PodGroup] = {}
 
     def take_in(self, uid: str, pod: Pod | None) -> GroupKey | None:
         """Note where a pod belongs now, mark the groups that this concerns, and return its group."""
@@ -52,11 +53,27 @@ class Gangs:
         if key in self._members:
             self._changed[key] = None
 
+    def pod_group(self, key: GroupKey) -> PodGroup | None:
+        """Return the PodGroup that the pods of a group name."""
+        return self._pod_groups.get(key)
+
+    def native(self) -> list[GroupKey]:
+        """All PodGroups that are known."""
+        return list(self._pod_groups)
+
+    def set_pod_group(self, key: GroupKey, pod_group: PodGroup | None) -> None:
+        """Take in a PodGroup, or forget it, and mark the group of its pods."""
+        if pod_group is None:
+            self._pod_groups.pop(key, None)
+        else:
+            self._pod_groups[key] = pod_group
+        if key in self._members:
+            self._changed[key] = None
+
     def pass_to(self, now: float) -> None:
         """Mark the groups that time alone has made others."""
         while self._due and self._due[0][0] <= now:
-            _, namespace, name, is_job = heappop(self._due)
-            key = GroupKey(namespace, name, is_job)
+            key = GroupKey(*heappop(self._due)[1:])
             if key in self._members:
                 self._changed[key] = None
 
@@ -77,7 +94,7 @@ class Gangs:
         if uids:
             self._waiting_as[key] = uids
         if again_at < inf:
-            heappush(self._due, (again_at, key.namespace, key.name, key.is_job))
+            heappush(self._due, (again_at, key.namespace, key.name, key.is_job, key.is_native))
         return former - uids
 
     def waits_as(self, key: GroupKey, uid: str) -> bool:

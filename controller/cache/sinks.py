@@ -15,6 +15,7 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_dry_spell, to_flavor, to_local_queue, to_variation
 from controller.cache.pod_policies import to_policy
 from controller.cache.written import Entry, Key, Read, Written
+from controller.core.groups import GroupKey, PodGroup
 from controller.core.nodes import Node
 from controller.core.owners import Job
 from controller.core.pod_policies import Mode
@@ -99,6 +100,33 @@ class JobSink:
     def remove(self, item: Job) -> None:
         """One Job is gone."""
         self._cache.set_job(item.uid, None)
+
+
+class PodGroupSink:
+    """PodGroups of Kubernetes into the cache."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+
+    def replace(self, items: Iterable[PodGroup]) -> None:
+        """All PodGroups there are."""
+        listed = {_key_of(one): one for one in items}
+        for key in [key for key in self._cache.gangs.native() if key not in listed]:
+            self._cache.set_pod_group(key, None)
+        for one in listed.values():
+            self.upsert(one)
+
+    def upsert(self, item: PodGroup) -> None:
+        """One PodGroup is new or changed."""
+        self._cache.set_pod_group(_key_of(item), item)
+
+    def remove(self, item: PodGroup) -> None:
+        """One PodGroup is gone."""
+        self._cache.set_pod_group(_key_of(item), None)
+
+
+def _key_of(one: PodGroup) -> GroupKey:
+    return GroupKey(one.namespace, one.name, is_native=True)
 
 
 class ObjectSink:

@@ -88,7 +88,8 @@ class Waiting:
             # those that go are replaced by others, and a gang of which all go begins anew
             admitted = [pod for pod in pods if (pod.is_admitted and not pod.is_terminating) or pod.uid in self._sent]
             succeeded = [pod for pod in pods if pod.has_succeeded]
-            group = Group(key, waiting, admitted, succeeded, self._jobs.get(key.name) if key.is_job else None)
+            job = self._jobs.get(key.name) if key.is_job else None
+            group = Group(key, waiting, admitted, succeeded, job, self.gangs.pod_group(key))
             self._put_group(key, assemble(group, now=now))
 
     def _waits(self, pod: Pod) -> bool:

@@ -1,8 +1,9 @@
 """Pod groups: pods that are admitted all together or not at all (gang scheduling).
 
-A group is named by a label, with its size in an annotation (as Kueue's plain pods are), or is what one Job keeps alive
-at a time. What waits of a group becomes one workload; which members are still to come, and which came too many, is
-found out here from what exists. Nothing about groups is kept anywhere else, so a restart changes nothing.
+A group is named by a label, with its size in an annotation (as Kueue's plain pods are), is what one Job keeps alive at
+a time, or is a PodGroup of Kubernetes, whose minCount is the size: more may come, and stand in line by themselves. What
+waits of a group becomes one workload; which members are still to come, and which came too many, is found out here from
+what exists. Nothing about groups is kept anywhere else, so a restart changes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from controller.core.amounts import CPU
-from controller.core.groups import GroupKey
+from controller.core.groups import GroupKey, PodGroup
 from controller.core.keys import GANG, POD_GROUP_SIZE, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 from controller.core.owners import Job
 from controller.core.pods import Pod
@@ -37,13 +38,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group as it is now: who waits, who is admitted (though some do not show it yet), who succeeded, whose it is."""
+    """A group as it is now: who waits, who is admitted (though some do not show it yet), who succeeded, whose it is.
+
+    `pod_group`: the PodGroup that its pods name, where it is known.
+    """
 
     key: GroupKey
     waiting: Sequence[Candidate]
     admitted: Sequence[Pod] = ()
     succeeded: Sequence[Pod] = ()
     job: Job | None = None
+    pod_group: PodGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +72,10 @@ def assemble(group: Group, *, now: float) -> Assembly:
     key, fault = group.key, _fault(group)
     if fault is not None:
         return Assembly((_together(key, waiting, Hold(Reason.GANG_INVALID, fault)),))
-    if key.is_job and group.job is None:
-        unknown = Hold(Reason.GANG_INCOMPLETE, "the Job of its pods is not known yet")
-        return Assembly((_together(key, waiting, unknown),))
-    size = group.job.width if group.job is not None else _size_of(waiting[0].pod)
+    unknown = _unknown(group)
+    if unknown is not None:
+        return Assembly((_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, unknown)),))
+    size = _needed(group, waiting[0].pod)
     done = len(group.admitted) + _ended(group)
     if done or not size:
         lacking = max(0, size - done)
@@ -82,6 +87,22 @@ def assemble(group: Group, *, now: float) -> Assembly:
     behind = Hold(Reason.PRIORITY, f"behind the {size} members of {_named(key)} that are admitted together")
     extra = [single(replace(one, hold=one.hold or behind)) for one in waiting[size:]]
     return Assembly((_together(key, waiting[:size], _first_hold(waiting[:size])), *extra))
+
+
+def _unknown(group: Group) -> str | None:
+    """Say what has to be seen before the size is known."""
+    if group.key.is_job and group.job is None:
+        return "the Job of its pods is not known yet"
+    if group.key.is_native and group.pod_group is None:
+        return f"PodGroup {group.key.name}, which its pods name in spec.schedulingGroup, does not exist; create it"
+    return None
+
+
+def _needed(group: Group, pod: Pod) -> int:
+    """How many are admitted together; 0: each alone."""
+    if group.pod_group is not None:
+        return group.pod_group.min_count
+    return group.job.width if group.job is not None else _size_of(pod)
 
 
 def _fault(group: Group) -> str | None:
@@ -147,7 +168,7 @@ def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) ->
     waited = min(one.waited for one in members)
     kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, waited, topology)
     uids = tuple(one.pod.uid for _, of_it in sets for one in of_it)
-    uid = f"{'job' if key.is_job else 'group'}/{key.namespace}/{key.name}"
+    uid = f"{'job' if key.is_job else 'podgroup' if key.is_native else 'group'}/{key.namespace}/{key.name}"
     name = first.owner.name if key.is_job and first.owner is not None else key.name
     since = max(one.pod.created for one in members)
     return Workload(uid, f"{key.namespace}/{name}", kind, members[-1].order, since, uids)
@@ -174,4 +195,6 @@ def _first_hold(members: Sequence[Candidate]) -> Hold | None:
 
 
 def _named(key: GroupKey) -> str:
-    return f"their Job, as {GANG} says" if key.is_job else f"pod group {key.name}"
+    if key.is_job:
+        return f"their Job, as {GANG} says"
+    return f"PodGroup {key.name}" if key.is_native else f"pod group {key.name}"

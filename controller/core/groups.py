@@ -1,4 +1,8 @@
-"""To which pod group a pod belongs, as it says itself: by a label with the size in an annotation, or as its Job's."""
+"""To which pod group a pod belongs, as it says itself.
+
+By a label with the size in an annotation, as its Job's, or by Kubernetes' own `spec.schedulingGroup` (KEP-4671). What
+it says in our words comes first: who writes both has written ours for us.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +19,26 @@ _NONE: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """One group: its name in the namespace, or the uid of the Job whose pods it is."""
+    """One group: its name in the namespace, or the uid of the Job whose pods it is. Native: the name of a PodGroup."""
 
     namespace: str
     name: str
     is_job: bool = False
+    is_native: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """A PodGroup of scheduling.k8s.io. `min_count`: how many pods are admitted together; 0: each stands alone."""
+
+    namespace: str
+    name: str
+    min_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A pod's group, how many pods it has as this pod states it (0: as many as its Job keeps alive), their domain."""
+    """A pod's group, how many pods it has as this pod states it (0: as its Job or PodGroup says), their domain."""
 
     key: GroupKey
     size: int = 0
@@ -36,13 +50,22 @@ class GroupFault(ValueError):
 
 
 def membership(
-    namespace: str, labels: Mapping[str, str], annotations: Mapping[str, str] | None, owner: Owner | None
+    namespace: str,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str] | None,
+    owner: Owner | None,
+    pod_group: str | None = None,
 ) -> Membership | None:
-    """Return the group of a pod, None where it stands alone; raise GroupFault where what it says cannot be used."""
+    """Return the group of a pod, None where it stands alone; raise GroupFault where what it says cannot be used.
+
+    `pod_group`: what its `spec.schedulingGroup` names.
+    """
     name, notes = labels.get(POD_GROUP), annotations or _NONE
     if name is not None:
         return Membership(GroupKey(namespace, name), _size(notes.get(POD_GROUP_SIZE)), _topology(notes))
     said = notes.get(GANG)
+    if said is None and pod_group:
+        return Membership(GroupKey(namespace, pod_group, is_native=True), topology=_topology(notes))
     if said is None or said == "false":
         return None
     if said != "true":

@@ -88,7 +88,7 @@ class PodDecoder:
         meta, spec, status = pod.metadata, pod.spec, pod.status
         labels, notes = meta.labels or {}, meta.annotations or _NO_NOTES
         shape, outline, pinned, hold = self._made(pod)
-        owner, group, unclear = self._kin.of(meta)
+        owner, group, unclear = self._kin.of(meta, spec.scheduling_group)
         return Pod(
             uid=meta.uid,
             namespace=meta.namespace,

@@ -1,4 +1,4 @@
-"""Owners of pods from the apiserver's bytes: ownerReferences and Jobs."""
+"""With whom pods belong, from the apiserver's bytes: ownerReferences, Jobs and PodGroups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from controller.core.groups import GroupFault, Membership, membership
+from controller.core.groups import GroupFault, Membership, PodGroup, membership
 from controller.core.keys import HELD, ON_TOP
 from controller.core.owners import Job, Owner
 from controller.core.reasons import Reason
@@ -18,6 +18,7 @@ from controller.kube.clock import epoch
 from controller.kube.errors import UnreadableObject
 
 _job = Decoder(wire.JobObject)
+_pod_group = Decoder(wire.PodGroupObject)
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _DEFAULT_BACKOFF = 6
 _LONGEST_INDEX = 10
@@ -50,6 +51,16 @@ def decode_job(raw: bytes | Raw) -> Job:
         raise UnreadableObject(f"job: {error}") from error
 
 
+def decode_pod_group(raw: bytes | Raw) -> PodGroup:
+    """Return the PodGroup; raise UnreadableObject when the bytes are none."""
+    try:
+        found = _pod_group.decode(raw)
+    except DecodeError as error:
+        raise UnreadableObject(f"podgroup: {error}") from error
+    gang = found.spec.scheduling_policy.gang
+    return PodGroup(found.metadata.namespace, found.metadata.name, 0 if gang is None else gang.min_count)
+
+
 class Kin:
     """Whose a pod is, and with whom it belongs; one object for all pods that have it in common."""
 
@@ -57,12 +68,15 @@ class Kin:
         self._owners: dict[Owner, Owner] = {}
         self._groups: dict[Membership, Membership] = {}
 
-    def of(self, meta: wire.PodMeta) -> tuple[Owner | None, Membership | None, Hold | None]:
+    def of(
+        self, meta: wire.PodMeta, native: wire.SchedulingGroup | None = None
+    ) -> tuple[Owner | None, Membership | None, Hold | None]:
         """Return the controlling owner, the group, and what is wrong with how the pod names its group."""
         owner = controlling_owner(meta.owner_references)
         owner = None if owner is None else _same(self._owners, owner)
         try:
-            group = membership(meta.namespace, meta.labels or {}, meta.annotations, owner)
+            named = native.pod_group_name if native is not None else None
+            group = membership(meta.namespace, meta.labels or {}, meta.annotations, owner, named)
         except GroupFault as fault:
             return owner, None, Hold(Reason.GANG_INVALID, str(fault))
         return owner, None if group is None else _same(self._groups, group), None

@@ -67,6 +67,13 @@ class PodSpec(Struct, rename="camel"):
     scheduling_gates: list[Gate] | None = None
     resource_claims: Raw = Raw()
     priority: int | None = None
+    scheduling_group: SchedulingGroup | None = None
+
+
+class SchedulingGroup(Struct, rename="camel"):
+    """core/v1 PodSchedulingGroup, from Kubernetes 1.36 on."""
+
+    pod_group_name: str = ""
 
 
 class GatesSpec(Struct, rename="camel"):
@@ -183,6 +190,31 @@ class JobStatus(Struct, rename="camel"):
     succeeded: int = 0
     failed: int = 0
     uncounted_terminated_pods: UncountedPods | None = None
+
+
+class GangPolicy(Struct, rename="camel"):
+    """scheduling.k8s.io GangSchedulingPolicy."""
+
+    min_count: int
+
+
+class GroupPolicy(Struct):
+    """scheduling.k8s.io PodGroupSchedulingPolicy; without `gang` its pods are scheduled one by one."""
+
+    gang: GangPolicy | None = None
+
+
+class PodGroupSpec(Struct, rename="camel"):
+    """scheduling.k8s.io PodGroupSpec."""
+
+    scheduling_policy: GroupPolicy = field(default_factory=GroupPolicy)
+
+
+class PodGroupObject(Struct):
+    """scheduling.k8s.io PodGroup, the same in v1alpha2 (1.36), v1alpha3 and v1beta1 (1.37)."""
+
+    metadata: Owned
+    spec: PodGroupSpec
 
 
 class JobObject(Struct):

@@ -25,7 +25,8 @@ from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node
-from controller.kube.decode_owners import decode_job
+from controller.kube.decode_owners import decode_job, decode_pod_group
+from controller.kube.served import InformerIfServed
 from controller.kube.watch import Informer, Trouble
 from controller.runtime import gauges
 from controller.runtime.eviction_lane import EvictionLane
@@ -41,6 +42,9 @@ _log = logs.get("controller")
 _DRAIN_SECONDS = 15.0
 _SETTLE_SECONDS = 3.0
 _STALLED_SECONDS = 60.0
+_SCHEDULING = "scheduling.k8s.io"
+_READABLE = ("v1", "v1beta1", "v1alpha3", "v1alpha2")
+"""Versions of PodGroup that say the size of a gang alike: `spec.schedulingPolicy.gang.minCount`."""
 _OURS = f"/apis/{GROUP}/{VERSION}"
 
 _Source = tuple[str, Any, Any]
@@ -76,7 +80,10 @@ class Controller:
         self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
         deciding, reported = _deciding(self._cache, written, decode), _reported(self._cache, written)
-        self._informers = [self._informer(*source) for source in deciding]
+        self._informers: list[Informer[Any] | InformerIfServed] = [
+            *(self._informer(*source) for source in deciding),
+            self._pod_groups(),
+        ]
         # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
         self._side_informers = [self._informer(*source) for source in reported]
 
@@ -84,12 +91,18 @@ class Controller:
         rewind = self._cache.forget_versions
         return Informer(self._client, path, decode=decode, sink=sink, report=self._report, on_rewind=rewind)
 
+    def _pod_groups(self) -> InformerIfServed:
+        def make(path: str) -> Informer[Any]:
+            return self._informer(path, decode_pod_group, sinks.PodGroupSink(self._cache))
+
+        return InformerIfServed(self._client, _SCHEDULING, _READABLE, "podgroups", make=make, report=self._report)
+
     def _wake(self) -> None:
         self._loop.wake()
 
     def _report(self, trouble: Trouble) -> None:
         self._metrics.watch_troubles.labels(trouble.resource, trouble.cause).inc()
-        is_ours = trouble.resource not in ("jobs", "namespaces", "nodes", "pods")
+        is_ours = trouble.resource not in ("jobs", "namespaces", "nodes", "podgroups", "pods")
         hint = {"hint": "are the CRDs of config/crd applied?"} if is_ours and trouble.cause == "NotFound" else {}
         _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text, **hint)
 

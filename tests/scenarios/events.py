@@ -144,6 +144,12 @@ class Stage:
             document["metadata"]["creationTimestamp"] = rfc3339(_moment(form["created"]))
             self.cluster.put_job(key, document)
 
+    def _pod_groups(self, value: dict[str, int | None]) -> None:
+        """PodGroups of Kubernetes by their minCount; 0 is the basic policy."""
+        for given, count in value.items():
+            key = given if "/" in given else f"default/{given}"
+            self.cluster.put_pod_group(key, None if count is None else forms.pod_group_document(key, count))
+
     # -- pods ------------------------------------------------------------------------------------------------------
 
     def _create(self, value: dict[str, Form]) -> None:

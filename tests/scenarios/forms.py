@@ -197,6 +197,14 @@ def job_document(name: str, form: Form) -> Json:
     return {"metadata": metadata, "spec": spec, "status": form.get("status") or {}}
 
 
+def pod_group_document(name: str, count: int) -> Json:
+    """Return a PodGroup, named `namespace/name`, of this minCount; 0: of the basic policy."""
+    namespace, _, short = name.rpartition("/")
+    policy = {"gang": {"minCount": count}} if count else {"basic": {}}
+    metadata = {"name": short, "namespace": namespace, "uid": f"PodGroup/{name}"}
+    return {"metadata": metadata, "spec": {"schedulingPolicy": policy}}
+
+
 def _owner(pod: str, namespace: str, text: str) -> Json:
     """Read the controlling owner: `Job/train`, `ReplicaSet/web`."""
     kind, slash, name = text.partition("/")

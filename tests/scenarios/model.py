@@ -39,6 +39,7 @@ class Objects(Struct, forbid_unknown_fields=True, rename="camel"):
     local_queues: dict[str, str | Form | None] | UnsetType = UNSET
     nodes: Forms | UnsetType = UNSET
     jobs: Forms | UnsetType = UNSET
+    pod_groups: dict[str, int | None] | UnsetType = UNSET
     foreign: dict[str, Form] | UnsetType = UNSET
 
 

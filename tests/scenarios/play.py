@@ -21,6 +21,7 @@ _WORLD = (
     "localQueues",
     "nodes",
     "jobs",
+    "podGroups",
     "foreign",
 )
 

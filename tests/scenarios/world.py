@@ -31,7 +31,7 @@ from controller.core.release_patch import Admission, release_patch
 from controller.core.wording import describe
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
-from controller.kube.decode_owners import decode_job
+from controller.kube.decode_owners import decode_job, decode_pod_group
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import flavor_status
 from tests.scenarios.model import Json
@@ -106,6 +106,7 @@ class Cluster:
         self.namespaces: dict[str, dict[str, str]] = {}
         self.nodes: dict[str, Json] = {}
         self.jobs: dict[str, Json] = {}
+        self.pod_groups: dict[str, Json] = {}
         self.pods: dict[str, Json] = {}
         self.evicted: dict[str, str] = {}
         self.refused: dict[str, str] = {}
@@ -165,6 +166,15 @@ class Cluster:
         else:
             self.jobs[key] = document
             sinks.JobSink(self.cache).upsert(decode_job(orjson.dumps(document)))
+
+    def put_pod_group(self, key: str, document: Json | None) -> None:
+        """Create, make anew or (None) delete a PodGroup of Kubernetes."""
+        sink = sinks.PodGroupSink(self.cache)
+        if document is None:
+            sink.remove(decode_pod_group(orjson.dumps(self.pod_groups.pop(key))))
+        else:
+            self.pod_groups[key] = document
+            sink.upsert(decode_pod_group(orjson.dumps(document)))
 
     def put_pod(self, document: Json) -> None:
         """Create or change a pod."""
@@ -299,6 +309,9 @@ class Cluster:
             mind.read(kind, document)
         for job in self.jobs.values():
             sinks.JobSink(mind.cache).upsert(decode_job(orjson.dumps(job)))
+        sinks.PodGroupSink(mind.cache).replace(
+            [decode_pod_group(orjson.dumps(one)) for one in self.pod_groups.values()]
+        )
         for pod in self.pods.values():
             mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
         return mind

@@ -1,0 +1,88 @@
+"""A kind that not every apiserver serves: watched where it is, looked for from time to time where it is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import DecodeError, Struct, field
+from msgspec.json import Decoder
+
+from controller.kube.client import Client
+from controller.kube.errors import KubeError, NotFound
+from controller.kube.watch import Informer, Trouble
+
+_AGAIN_SECONDS = 60.0
+_FAILED_SECONDS = 1.0
+
+
+class _Resource(Struct):
+    name: str
+
+
+class _Resources(Struct):
+    """meta/v1 APIResourceList."""
+
+    resources: list[_Resource] = field(default_factory=list)
+
+
+_resources = Decoder(_Resources)
+
+
+async def served_path(client: Client, group: str, versions: Sequence[str], resource: str) -> str | None:
+    """Return the path of a collection in the first of these versions that is served; None without one.
+
+    Raises KubeError, and DecodeError when the apiserver's answer is no list of resources.
+    """
+    for version in versions:
+        path = f"/apis/{group}/{version}"
+        try:
+            found = _resources.decode(await client.get(path))
+        except NotFound:
+            continue
+        if any(one.name == resource for one in found.resources):
+            return f"{path}/{resource}"
+    return None
+
+
+class InformerIfServed:
+    """An informer of `resource` once the apiserver serves it. `synced` too says that it does not, so that none wait."""
+
+    def __init__(
+        self,
+        client: Client,
+        group: str,
+        versions: Sequence[str],
+        resource: str,
+        *,
+        make: Callable[[str], Informer[Any]],
+        report: Callable[[Trouble], None],
+    ) -> None:
+        """`versions` are those that can be read, the best first; `make` makes the informer of a path."""
+        self._client = client
+        self._group = group
+        self._versions = versions
+        self.resource = resource
+        self._make = make
+        self._report = report
+        self.synced = asyncio.Event()
+
+    async def run(self) -> None:
+        """Look, and watch, until cancelled."""
+        while (path := await self._find()) is None:
+            self.synced.set()
+            await asyncio.sleep(_AGAIN_SECONDS)
+        informer = self._make(path)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(informer.run(), name=f"watch-{self.resource}-served")
+            await informer.synced.wait()
+            self.synced.set()
+
+    async def _find(self) -> str | None:
+        while True:
+            try:
+                return await served_path(self._client, self._group, self._versions, self.resource)
+            except (KubeError, DecodeError) as error:
+                self._report(Trouble(self.resource, type(error).__name__, str(error)))
+                await asyncio.sleep(_FAILED_SECONDS)

@@ -1,0 +1,39 @@
+"""Penstock on a control plane that serves PodGroups: Kubernetes' own gangs, an alpha feature of 1.36."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from controller.sandbox import Sandbox
+from controller.sandbox.installation import installed
+from tests.support.team import Team
+
+VERSION = "scheduling.k8s.io/v1alpha2"
+
+
+@pytest.fixture(scope="session")
+def grouping() -> Iterator[Sandbox]:
+    """The session's cluster with the feature on, and Penstock in it."""
+    with asyncio.Runner() as runner:
+        gates = {"GenericWorkload": True, "GangScheduling": True}
+        sandbox = runner.run(Sandbox.launch(feature_gates=gates, runtime_config={VERSION: True}))
+        context = installed(sandbox)
+        try:
+            runner.run(context.__aenter__())
+            yield sandbox
+            runner.run(context.__aexit__(None, None, None))
+        finally:
+            runner.run(sandbox.stop())
+
+
+@pytest.fixture
+async def team(grouping: Sandbox) -> AsyncIterator[Team]:
+    """A team with a namespace of its own and nothing else yet."""
+    async with grouping.client() as client:
+        made = Team(client, grouping)
+        await made.open()
+        yield made
+        await made.close()

@@ -1,0 +1,48 @@
+"""Kubernetes' own PodGroups on a real control plane: Penstock and kube-scheduler agree on what a gang is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.integration.native_groups.conftest import VERSION
+from tests.support.team import Team, is_gated
+
+pytestmark = pytest.mark.integration
+
+MEMBER = {"schedulingGroup": {"podGroupName": "train"}}
+
+
+async def pod_group(team: Team, policy: dict[str, Any]) -> None:
+    path = f"/apis/{VERSION}/namespaces/{team.namespace}/podgroups"
+    await team.client.post(path, {"metadata": {"name": "train"}, "spec": {"schedulingPolicy": policy}})
+
+
+async def test_the_members_of_a_pod_group_are_released_together_and_bound(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 4}})
+    await team.pod("one", spec=MEMBER)
+    message = await team.until_waiting("one", "GangIncomplete")
+    assert message == "PodGroup train, which its pods name in spec.schedulingGroup, does not exist; create it"
+    await pod_group(team, {"gang": {"minCount": 2}})
+    await team.pod("alone")
+    await team.until_bound("alone")
+    assert is_gated(await team.get("one"))
+    await team.pod("two", spec=MEMBER)
+    pods = await team.until_bound("one", "two")
+    assert not any(map(is_gated, pods.values()))
+
+
+async def test_more_than_the_least_may_come_and_each_goes_by_itself(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 4}})
+    await pod_group(team, {"gang": {"minCount": 2}})
+    for name in ("one", "two", "three"):
+        await team.pod(name, spec=MEMBER)
+    await team.until_bound("one", "two", "three")
+
+
+async def test_pods_of_a_group_of_the_basic_policy_stand_alone(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 4}})
+    await pod_group(team, {"basic": {}})
+    await team.pod("one", spec=MEMBER)
+    await team.until_bound("one")
