@@ -127,14 +127,14 @@ class Books:
             self._charged[team] += cpu
             name = team
             while name and cpu > 0:
-                used, most = self._used(name), self._allowed(name)
+                used, most = self._used(name), self.allowed(name)
                 self.most[name] = max(self.most[name], used)
                 if most is not None and used > most:
                     yield f"{pod} of {team}: {name} uses {used} of {most}"
                 name = SHARES[name].parent
 
-    def _allowed(self, name: str) -> int | None:
-        """None: as much as the parent has."""
+    def allowed(self, name: str) -> int | None:
+        """The most that a queue may use; None: as much as its parent has."""
         share = SHARES[name]
         if not share.parent:
             return self.owned[name]

@@ -53,7 +53,10 @@ async def stop(controller: Program) -> None:
 
 
 async def restart(cluster: Cluster, log: Log, count: int) -> None:
-    """End the controller at three moments, as a crash does and as an upgrade does, and start it again."""
+    """End the controller at three moments, as a crash does and as an upgrade does, and start it again.
+
+    That it has come back is seen by the pods that it releases.
+    """
     ways: tuple[tuple[float, Callable[[Program], Awaitable[None]]], ...] = ((0.2, crash), (0.45, stop), (0.7, crash))
     for part, end in ways:
 
@@ -65,7 +68,6 @@ async def restart(cluster: Cluster, log: Log, count: int) -> None:
         await eventually(has_come_so_far, seconds=60 + SECONDS_PER_POD * count, message="pods are not released")
         await end(cluster.programs.controller)
         cluster.programs.controller.start()
-        await cluster.programs.controller.wait_ready()
 
 
 async def takes_pods(client: Client) -> bool:
@@ -114,5 +116,6 @@ async def test_no_quota_is_passed_and_every_pod_is_released_once(cluster: Cluste
     assert list(books.excesses(log.changes(sizes))) == []
     # what was there to be passed was reached
     borrowers = [name for name in TEAMS if books.most[name] > SHARES[name].owns]
+    at_their_limit = [name for name in borrowers if books.most[name] == books.allowed(name)]
     assert len(borrowers) >= 5, books.most
-    assert books.most[ROOT] > 0.8 * books.owned[ROOT], books.most[ROOT]
+    assert at_their_limit, books.most
