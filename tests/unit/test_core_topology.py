@@ -105,8 +105,8 @@ def test_a_gang_gets_the_smallest_zone_that_holds_it_or_none_at_all(
 
 
 def test_members_that_come_late_go_where_the_others_are_though_there_is_more_room_elsewhere() -> None:
-    group = Membership(GroupKey("default", "train"), 3, ZONE)
-    others = [a_released_pod(f"run-{number}", a_shape(IN_A), group=group, node="a") for number in range(2)]
-    nodes = [a_zoned_node("a", "a", 3), a_zoned_node("b", "b", 1)]
-    cache = a_cache(*others, a_member("late", 3), nodes=nodes)
-    assert admitted(decided(cache)) == {"late": ("spot", "a")}
+    group = Membership(GroupKey("default", "train"), 4, ZONE)
+    others = [a_released_pod(f"run-{number}", a_shape(IN_A), group=group, node="z") for number in range(2)]
+    nodes = [a_zoned_node("z", "a", 4), a_zoned_node("b", "b", 1)]
+    cache = a_cache(*others, a_member("late", 4), a_member("last", 4), nodes=nodes)
+    assert admitted(decided(cache)) == {"late": ("spot", "z"), "last": ("spot", "z")}

@@ -8,7 +8,9 @@ import pytest
 from controller.cache.cluster import ClusterCache
 from controller.core.decisions import Admit
 from controller.core.keys import ADMITTED_AT, ADMITTED_BY
+from controller.core.queues import FlavorMode
 from controller.core.reasons import Reason
+from controller.core.release_patch import release_patch
 from controller.kube.client import JSON_PATCH
 from controller.kube.decode import PodDecoder
 from controller.kube.errors import (
@@ -23,11 +25,11 @@ from controller.kube.errors import (
 )
 from controller.runtime.executor import ANSWER_SECONDS, Executor, Released
 from controller.telemetry.metrics import ControllerMetrics
-from tests.support.builders import a_cache, a_flavor, a_pod, a_shape, decided
+from tests.support.builders import a_cache, a_cluster_queue, a_flavor, a_node, a_pod, a_quota, a_shape, decided
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import FakeTime, turns
 from tests.support.json_patch import patched
-from tests.support.pod_documents import a_pod_document, a_released_document, decoded, raw
+from tests.support.pod_documents import ADMISSION, a_pod_document, a_released_document, decoded, raw
 
 pytestmark = pytest.mark.usefixtures("time")
 
@@ -40,9 +42,9 @@ REFUSED = Invalid(422, "Invalid", "the server rejected our request")
 class Rig:
     """A cache in which pod a was just admitted, and an executor over a fake client."""
 
-    def __init__(self, client: FakeClient, document: dict[str, Any] = GATED) -> None:
+    def __init__(self, client: FakeClient, document: dict[str, Any] = GATED, **world: Any) -> None:
         self.client = client
-        self.cache: ClusterCache = a_cache(decoded(document))
+        self.cache: ClusterCache = a_cache(decoded(document), **world)
         self.released: list[Released] = []
         self.woken = 0
         self.metrics = ControllerMetrics()
@@ -230,6 +232,19 @@ async def test_an_unanswered_release_that_took_effect_counts_once(error: KubeErr
     rig = await Rig(patch_answered(error).will("GET", raw(RELEASED))).carry_out()
     assert (rig.state, rig.charged, len(rig.released)) == ("released", 1000, 1)
     assert rig.results == {"unknown": 1, "released": 1}
+
+
+@pytest.mark.parametrize("stamped", [("spot", "steady"), ("steady", "spot"), ("spot",)])
+async def test_an_unanswered_release_onto_several_flavors_is_known_by_all_of_them(stamped: tuple[str, ...]) -> None:
+    flavors = {name: a_flavor(name) for name in ("spot", "steady")}
+    queue = a_cluster_queue("team-a", *map(a_quota, flavors), flavor_mode=FlavorMode.ANY)
+    nodes = [a_node(name, labels={"pool": name}) for name in flavors]
+    patch = release_patch(decoded(GATED), [flavors[name] for name in stamped], ADMISSION, node=None)
+    client = patch_answered(Unreachable("reset")).will("GET", raw(patched(GATED, patch)))
+    rig = await Rig(client, flavors=flavors.values(), queues=[queue], nodes=nodes).carry_out()
+    assert (rig.state, rig.charged) == ("released", 1000)
+    is_ours = stamped == ("spot", "steady")
+    assert [one.admit.onto for one in rig.released] == (["one of the flavors spot, steady"] if is_ours else [])
 
 
 @pytest.mark.parametrize("error", UNANSWERED)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.core.keys import FLAVORS, POD_GROUP, POD_GROUP_SIZE, REQUIRED_TOPOLOGY
+from controller.core.keys import FLAVORS, PLANNED_NODE, POD_GROUP, POD_GROUP_SIZE, REQUIRED_TOPOLOGY
 from tests.support.eventually import eventually
 from tests.support.team import TEAM_LABEL, Team, flavor_of
 
@@ -79,3 +79,24 @@ async def test_a_gang_stays_in_the_zone_that_has_room_for_all_of_it_and_so_do_th
     affinity = found["again"]["spec"]["affinity"]["nodeAffinity"]
     (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [{"key": "zone", "operator": "In", "values": ["b"]}]
+
+
+async def test_without_pin_a_pod_is_only_noted_its_node_and_packing_says_which(team: Team) -> None:
+    for name, cpu in (("small", "4"), ("large", "8")):
+        await team.nodes(name, cpu=cpu, labels={"pool": "all"})
+    labels = {TEAM_LABEL: team.id, "pool": "all"}
+    await team.flavor("all", nodeLabels=labels, capacity={"packing": "MostFree"})
+    await team.cluster_queue({"all": {"cpu": 64}}, pin="None")
+    await team.local_queue()
+    await team.pod("first", "1")
+    pod = (await team.until_bound("first"))["first"]
+    assert pod["metadata"]["annotations"][PLANNED_NODE] == f"{team.full('large')}-0"
+    assert "affinity" not in pod["spec"]
+
+    await team.change("resourceflavors", team.full("all"), {"capacity": {"packing": "LeastFree"}})
+    await team.change("clusterqueues", team.full("cq"), {"pin": "Prefer"})
+    await team.looked_at()
+    await team.pod("second", "1")
+    pod = (await team.until_bound("second"))["second"]
+    assert pod["spec"]["nodeName"] == f"{team.full('small')}-0"
+    assert PLANNED_NODE not in pod["metadata"]["annotations"]
