@@ -139,6 +139,14 @@ class QueueFlavors(Model):
             "one of their nodeLabels."
         ),
     ] = "Ordered"
+    pin: Annotated[
+        Literal["Prefer", "None"],
+        Field(
+            description="Whether a released pod prefers the node on which room was planned for it. Prefer (default): "
+            "by a weight of 100, so that gangs find the room that was counted. None: kube-scheduler chooses by its own "
+            "scores; the room stays kept until it has."
+        ),
+    ] = "Prefer"
     on_demand_base: Annotated[
         StrictInt | None,
         Field(
