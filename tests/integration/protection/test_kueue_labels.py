@@ -125,6 +125,7 @@ async def test_a_deployment_and_a_cron_job_lead_their_pods_to_the_queue(moving: 
     assert (inner["annotations"][GANG], inner["annotations"][USER]) == ("true", "alice")
 
 
+@pytest.mark.timeout(240)  # several commands, each a process of its own
 async def test_pods_that_kueue_let_run_are_adopted_by_the_break_glass_group_and_charged(
     protected: Protected, team: Team, client: Client
 ) -> None:
@@ -153,7 +154,6 @@ async def test_pods_that_kueue_let_run_are_adopted_by_the_break_glass_group_and_
     assert "1 of its quota is free" in await team.until_waiting("next", "QuotaExceeded")
     with pytest.raises(Forbidden, match="keys-are-ours"):
         await team.patch("runs", [{"op": "remove", "path": "/metadata/labels/penstock.dev~1queue-name"}])
-    assert (await penstock(protected.sandbox, *where)).output == "Adopted 0 pods.\n"
     await team.end("runs")
     await team.until_bound("next")
 
