@@ -59,7 +59,9 @@ KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 """Labels of Kueue, written by the user: on pods, the first two on Jobs and other owners too."""
 
 KUEUE_GROUP_SIZE: Final = "kueue.x-k8s.io/pod-group-total-count"
-"""Pod annotation of Kueue, written by the user."""
+KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
+KUEUE_PREFERRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-preferred-topology"
+"""Pod annotations of Kueue, written by the user; templates bring them."""
 
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
 FLAVOR: Final = "penstock.dev/flavor"

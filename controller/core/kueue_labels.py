@@ -15,15 +15,24 @@ from controller.core.keys import (
     KUEUE_GROUP,
     KUEUE_GROUP_SIZE,
     KUEUE_LABELS,
+    KUEUE_PREFERRED_TOPOLOGY,
     KUEUE_PRIORITY_CLASS,
     KUEUE_QUEUE,
+    KUEUE_REQUIRED_TOPOLOGY,
     POD_GROUP,
     POD_GROUP_SIZE,
+    PREFERRED_TOPOLOGY,
     PRIORITY_CLASS,
     QUEUE_NAME,
+    REQUIRED_TOPOLOGY,
 )
 
 _LABELS: Final = ((KUEUE_QUEUE, QUEUE_NAME), (KUEUE_PRIORITY_CLASS, PRIORITY_CLASS), (KUEUE_GROUP, POD_GROUP))
+_NOTES: Final = (
+    (KUEUE_GROUP_SIZE, POD_GROUP_SIZE),
+    (KUEUE_REQUIRED_TOPOLOGY, REQUIRED_TOPOLOGY),
+    (KUEUE_PREFERRED_TOPOLOGY, PREFERRED_TOPOLOGY),
+)
 _OF_OWNERS: Final = _LABELS[:2]
 """What Kueue reads of a Job, not of its template."""
 
@@ -41,9 +50,8 @@ def labels_of_pod(labels: Labels) -> dict[str, str]:
 
 
 def annotations_of_pod(annotations: Labels) -> dict[str, str]:
-    """Return the same of annotations: the size of a group."""
-    size = annotations.get(KUEUE_GROUP_SIZE)
-    return {POD_GROUP_SIZE: size} if size is not None and POD_GROUP_SIZE not in annotations else {}
+    """Return the same of annotations: the size of a group, and where it wants to stand."""
+    return {ours: annotations[theirs] for theirs, ours in _NOTES if theirs in annotations and ours not in annotations}
 
 
 def labels_of_template(owner: Labels, template: Labels) -> dict[str, str]:

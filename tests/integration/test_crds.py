@@ -93,7 +93,11 @@ async def test_what_is_left_out_is_filled_with_the_defaults(served: Client) -> N
     queue = await create(served, cluster_queue())
     door = await create(served, local_queue())
 
-    assert flavor["spec"] == {"capacity": {"mode": "Nodes"}, "tolerations": [{"key": "spot", "operator": "Equal"}]}
+    assert flavor["spec"] == {
+        "capacity": {"mode": "Nodes"},
+        "capacityType": "OnDemand",
+        "tolerations": [{"key": "spot", "operator": "Equal"}],
+    }
     assert (queue["spec"]["queueingStrategy"], queue["spec"]["stopPolicy"]) == ("BestEffortFIFO", "None")
     assert door["spec"] == {"clusterQueue": "team-a", "stopPolicy": "None"}
 

@@ -14,12 +14,16 @@ from controller.core.keys import (
     KUEUE_GROUP,
     KUEUE_GROUP_SIZE,
     KUEUE_LABELS,
+    KUEUE_PREFERRED_TOPOLOGY,
     KUEUE_PRIORITY_CLASS,
     KUEUE_QUEUE,
+    KUEUE_REQUIRED_TOPOLOGY,
     POD_GROUP,
     POD_GROUP_SIZE,
+    PREFERRED_TOPOLOGY,
     PRIORITY_CLASS,
     QUEUE_NAME,
+    REQUIRED_TOPOLOGY,
     USER,
 )
 from tests.support.json_patch import patched
@@ -61,11 +65,13 @@ def created(request: Request, world: EmptyWorld) -> Json:
 
 
 def test_a_pod_gets_ours_beside_kueues() -> None:
-    pod = created(a_pod({**BY_KUEUE, KUEUE_GROUP: "train"}, {KUEUE_GROUP_SIZE: "3"}), Moving())
+    notes = {KUEUE_GROUP_SIZE: "3", KUEUE_REQUIRED_TOPOLOGY: "rack", KUEUE_PREFERRED_TOPOLOGY: "host"}
+    pod = created(a_pod({**BY_KUEUE, KUEUE_GROUP: "train"}, notes), Moving())
     assert pod["spec"]["schedulingGates"] == [{"name": GATE}]
     ours = {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high", POD_GROUP: "train"}
     assert pod["metadata"]["labels"] == {**BY_KUEUE, KUEUE_GROUP: "train", **ours}
-    assert pod["metadata"]["annotations"][POD_GROUP_SIZE] == "3"
+    noted = {POD_GROUP_SIZE: "3", REQUIRED_TOPOLOGY: "rack", PREFERRED_TOPOLOGY: "host"}
+    assert pod["metadata"]["annotations"] == {**notes, **noted, USER: "ann"}
 
 
 def test_what_a_pod_says_in_our_words_stays() -> None:
