@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
+from pydantic import ConfigDict, Field, StrictBool, model_validator
 
 from controller.api.ageing import BOUNDED, Ageing
-from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
-from controller.api.budget import Budget, BudgetStatus
+from controller.api.base import AGE, Column, Definition, Model, Resource, StopPolicy, active
+from controller.api.budget import Budget
+from controller.api.cluster_queue_status import ClusterQueueStatus
+from controller.api.fair_sharing import HAS_SOMEBODY_TO_SHARE_WITH, ONLY_BELOW, FairSharing
 from controller.api.nodes import LabelSelector
 from controller.api.preemption import Preemption
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
@@ -16,14 +18,10 @@ from controller.api.schedule import (
     BY_NAME,
     NO_SUCH_FLAVOR,
     DurationText,
-    ScheduleStatus,
     ScheduleWindow,
     faults_of_schedule,
 )
-from controller.api.values import ObjectName, Quantity, QuotaAmount, ReportedQuantity, ResourceName
-
-FLAVORS_REPORTED: Final = 64
-"""In the status of a queue: one with queues below it reports their flavors too."""
+from controller.api.values import ObjectName, Quantity, QuotaAmount, ResourceName
 
 _ONLY_WITH_PARENT = "goes only with spec.parent: without one there is nobody to borrow from or lend to"
 _NEEDS_PARENT = tuple(
@@ -145,7 +143,12 @@ class ClusterQueueSpec(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            *_NEEDS_PARENT, _FALLS_BACK_TO_SOMETHING, _TIMES_OUT, _RECLAIMS_FROM_SOMEBODY, _SCHEDULED_FLAVORS
+            *_NEEDS_PARENT,
+            _FALLS_BACK_TO_SOMETHING,
+            _TIMES_OUT,
+            _RECLAIMS_FROM_SOMEBODY,
+            _SCHEDULED_FLAVORS,
+            HAS_SOMEBODY_TO_SHARE_WITH,
         )
     )
 
@@ -264,6 +267,13 @@ class ClusterQueueSpec(Model):
         unique_names("budget"),
         BY_NAME,
     ] = ()
+    fair_sharing: Annotated[
+        FairSharing | None,
+        Field(
+            description="On the root of a tree: its queues take turns by what they have borrowed, who has less first. "
+            "On those below: their weight. Left out on the root: the order of workloads alone decides."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _windows_override_what_there_is(self) -> Self:
@@ -282,6 +292,13 @@ class ClusterQueueSpec(Model):
         if self.preemption.reclaim_within_cohort != "Never" and self.parent is None:
             at = ("preemption", "reclaimWithinCohort")
             refuse([Fault(at, self.preemption.reclaim_within_cohort, _NOBODY_TO_RECLAIM_FROM)])
+        return self
+
+    @model_validator(mode="after")
+    def _has_somebody_to_share_with(self) -> Self:
+        weight = None if self.fair_sharing is None else self.fair_sharing.weight
+        if weight is not None and self.parent is None:
+            refuse([Fault(("fairSharing", "weight"), weight, ONLY_BELOW)])
         return self
 
     @model_validator(mode="after")
@@ -305,60 +322,6 @@ class ClusterQueueSpec(Model):
                 ]
             )
         return self
-
-
-class ResourceUsage(Status):
-    """Usage of one resource in one flavor."""
-
-    name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
-    total: Annotated[
-        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
-    ]
-    quota: Annotated[
-        ReportedQuantity,
-        Field(description="What they may ask for at the moment without borrowing, what queues below own with it."),
-    ]
-    borrowed: Annotated[ReportedQuantity, Field(description="What of the total is borrowed through the parent.")] = "0"
-
-
-class FlavorUsage(Status):
-    """Usage of one flavor."""
-
-    name: Annotated[ObjectName, Field(description="The flavor.")]
-    resources: Annotated[
-        tuple[ResourceUsage, ...], Field(description="Usage by resource.", max_length=64), BY_NAME
-    ] = ()
-
-
-class LimitUsage(Status):
-    """Usage of a resource that is limited over all flavors."""
-
-    name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
-    total: Annotated[
-        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
-    ]
-    max: Annotated[ReportedQuantity, Field(description="What they may ask for.")]
-
-
-class ClusterQueueStatus(Status):
-    """What the queue holds now."""
-
-    pending: Annotated[Count, Field(description="Workloads that wait.")] = 0
-    reserved: Annotated[Count, Field(description="Workloads that are admitted and not yet on nodes.")] = 0
-    running: Annotated[Count, Field(description="Workloads that are on nodes.")] = 0
-    flavors_usage: Annotated[
-        tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=FLAVORS_REPORTED), BY_NAME
-    ] = ()
-    limits_usage: Annotated[
-        tuple[LimitUsage, ...], Field(description="Usage of what spec.limits names.", max_length=64), BY_NAME
-    ] = ()
-    schedule: Annotated[
-        ScheduleStatus | None, Field(description="The schedule at the moment; absent where there is none.")
-    ] = None
-    budgets: Annotated[
-        tuple[BudgetStatus, ...], Field(description="What was used of each budget.", max_length=8), BY_NAME
-    ] = ()
-    conditions: Conditions = ()
 
 
 class ClusterQueue(Resource):

@@ -9,6 +9,7 @@ from controller.api.ageing import Ageing as WrittenAgeing
 from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
+from controller.api.fair_sharing import FairSharing as WrittenFairSharing
 from controller.api.flavor import COOL_DOWN, PROVISION_TIMEOUT, ResourceFlavor
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
@@ -18,12 +19,13 @@ from controller.api.time_zones import load_zone
 from controller.api.values import is_share
 from controller.cache.budget_objects import to_budget
 from controller.core.ageing import Ageing
-from controller.core.amounts import supply_amount, supply_amounts
+from controller.core.amounts import parse_quantity, supply_amount, supply_amounts
 from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
 from controller.core.decisions import DrySpell
 from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
+from controller.core.fair_sharing_policy import FairSharing
 from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -96,7 +98,14 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
         budgets=tuple(map(to_budget, spec.budgets)),
         preemption=_preemption(spec.preemption),
+        fair_sharing=_fair_sharing(spec.fair_sharing),
     )
+
+
+def _fair_sharing(written: WrittenFairSharing | None) -> FairSharing | None:
+    if written is None or written.weight is None:
+        return None if written is None else FairSharing()
+    return FairSharing(parse_quantity(written.weight))
 
 
 def _preemption(written: WrittenPreemption) -> Preemption:

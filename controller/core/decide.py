@@ -15,7 +15,9 @@ from heapq import heapify, heappop, heappush
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
+from controller.core.fair_turns import FairTurns, Nominee, Takes, Turn
 from controller.core.ledger import Ledger
+from controller.core.nominees import placed_head, preempting_head, taken_by
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, QueueingStrategy
@@ -33,10 +35,6 @@ Orders are total, so the class is never compared.
 _Line = tuple[ClusterQueue, list[_Head]]
 """A cluster queue and the heap of its classes' heads."""
 
-_Turn = tuple[bool, bool, OrderKey, str]
-"""Of a line: whether nobody was preempted for its head, whether a budget sends it behind all others, its head's place
-among all, the cluster queue's name."""
-
 
 def decide(snapshot: Snapshot, *, limit: int) -> Plan:
     """Admit as many workloads as quota and room allow, first in order first, at most `limit` of them."""
@@ -53,11 +51,12 @@ class _Decision:
         self._users = UserUsage(snapshot.tree, snapshot.user_usage)
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._lines: dict[str, _Line] = {}
-        self._turns: list[_Turn] = []
+        self._turns: list[Turn] = []
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
         self._preempting = Preempting(snapshot, self._ledger)
         self._preemptors: set[str] = set()
+        self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
         for kind, run in self._snapshot.runs.items():
@@ -66,15 +65,31 @@ class _Decision:
                 self._lines.setdefault(queue.name, (queue, []))[1].append(self._head(run, 0))
         for _, heads in self._lines.values():
             heapify(heads)
-        self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items()]
-        heapify(self._turns)
+        self._begin()
         while self._turns:
-            name = self._turns[0][3]
-            if self._is_over(self._lines[name][1][0][3]):
+            name = self._turns[0][3] if self._fair is None else self._fair.line_of(self._turns[0])
+            if name is not None and self._is_over(self._lines[name][1][0][3]):
                 return self._plan(is_complete=False)
             heappop(self._turns)
-            self._take(name)
+            if name is not None:
+                self._go_on(name, self._take(name))
         return self._plan(is_complete=True)
+
+    def _begin(self) -> None:
+        fair = {name for name in self._lines if self._fair is not None and self._fair.has(name)}
+        self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items() if name not in fair]
+        if self._fair is not None:
+            self._turns += self._fair.enter(fair)
+        heapify(self._turns)
+
+    def _go_on(self, name: str, taken: Takes | None) -> None:
+        """Let the turns come up that follow a line's."""
+        is_fair = self._fair is not None and self._fair.has(name)
+        if self._lines[name][1] and not is_fair:
+            heappush(self._turns, self._turn(name, self._lines[name][1]))
+        if self._fair is not None and (is_fair or taken is not None):
+            for turn in self._fair.moved(name, taken or Takes({})):
+                heappush(self._turns, turn)
 
     def _head(self, run: Sequence[Workload], index: int) -> _Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
@@ -124,29 +139,53 @@ class _Decision:
             found = self._doors[key] = door(self._snapshot, key)
         return found
 
-    def _take(self, name: str) -> None:
-        """Let the head of a line be admitted, or wait with all of its class."""
+    def _nominate(self, name: str) -> Nominee | None:
+        """Let the heads of a line wait that cannot go in, up to the first that can, or that others would go for."""
+        queue, heads = self._lines[name]
+        while heads:
+            _, _, index, kind = heads[0]
+            found, turn = self._look(queue, kind), self._turn(name, heads)
+            if not isinstance(found, Wait):
+                return placed_head(self._snapshot.tree, queue, turn, kind, found)
+            preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found)
+            if preempts is not None:
+                return preempting_head(turn, kind, flavor=preempts[2])
+            self._take(name, found)
+        return None
+
+    def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
+        """Return what is known of a class that is looked at only for room that was freed."""
+        # who may preempt is told in full what is short: somebody may go for it
+        is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or queue.preemption.is_any
+        return None if is_full else self._blocked(kind)
+
+    def _look(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
+        return self._find(queue, kind, only_freed=self._known(queue, kind) is not None)
+
+    def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
+        """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
+
+        `found` is what a look at it said, if there was one just now.
+        """
         queue, heads = self._lines[name]
         _, _, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
-        strict = queue.strategy is QueueingStrategy.STRICT_FIFO
-        # who may preempt is told in full what is short: somebody may go for it
-        known = None if strict or kind.size > 1 or queue.preemption.is_any else self._blocked(kind)
-        found = self._find(queue, kind, only_freed=known is not None)
-        goes_on = not isinstance(found, Wait)
+        found = found or self._look(queue, kind)
+        goes_on, taken = True, None
         if isinstance(found, Wait):
-            goes_on = self._wait(run[index], queue, known, found)
-            if strict:
+            goes_on = self._wait(run[index], queue, self._known(queue, kind), found)
+            taken = Takes({}, is_more=True) if goes_on else None
+            if queue.strategy is QueueingStrategy.STRICT_FIFO:
                 self._close(queue, heads)
-                return
+                return taken
         else:
             self._admit(run[index], queue, found)
+            taken = None if self._fair is None else taken_by(kind, found)
         if goes_on and index + 1 < len(run):
             heappush(heads, self._head(run, index + 1))
-        if heads:
-            heappush(self._turns, self._turn(name, heads))
+        return taken
 
-    def _turn(self, name: str, heads: list[_Head]) -> _Turn:
+    def _turn(self, name: str, heads: list[_Head]) -> Turn:
         is_not_first, order, _, _ = heads[0]
         # what is left of a gang goes on all the same: the others hold quota and wait for it
         is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, name)
@@ -192,6 +231,7 @@ class _Decision:
                 self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
             else:
                 self._waits[kind] = _held(kind.hold)
+        heads.clear()
 
 
 def _held(hold: Hold) -> Wait:

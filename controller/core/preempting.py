@@ -26,6 +26,10 @@ _Attempt = tuple[list[Candidate], bool]
 """Whom to take from, in order, and whether the workload may borrow then."""
 
 
+_Found = tuple[Claim, list[Candidate], str]
+"""On whose account, whom, and in which flavor."""
+
+
 class Preempting:
     """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
 
@@ -35,6 +39,8 @@ class Preempting:
         self._returns = Returns(snapshot)
         self._candidates = Candidates(snapshot, self._returns)
         self._victims: dict[str, Candidate] = {}
+        self._hopeless: set[str] = set()
+        """Workloads that nobody can be preempted for."""
         self.evicts: list[Evict] = []
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait | None:
@@ -43,9 +49,14 @@ class Preempting:
         The flavors are tried in the queue's order. Nobody goes for a user who is at a limit of their own, nor for a
         workload whose release was refused before and may be again.
         """
+        found = self.find(queue, workload, wait)
+        return None if found is None else self._take(workload.kind, *found)
+
+    def find(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> _Found | None:
+        """Say whom to preempt for it, and on which flavor; None: that would not help, nor later in this decision."""
         if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
             return None
-        if any(uid in self._snapshot.rejected for uid in workload.pods):
+        if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
         claim, kind = self._candidates.claim(queue, workload), workload.kind
         for flavor in _contested(queue, wait):
@@ -53,7 +64,8 @@ class Preempting:
             for candidates, may_borrow in self._attempts(claim, columns):
                 victims = self._search_gently(claim, kind, candidates, columns, may_borrow=may_borrow)
                 if victims is not None:
-                    return self._take(claim, kind, victims, flavor)
+                    return claim, victims, flavor
+        self._hopeless.add(workload.uid)
         return None
 
     def _attempts(self, claim: Claim, columns: Sequence[Column]) -> list[_Attempt]:
@@ -194,7 +206,7 @@ class Preempting:
         node = None if pod.uid in self._snapshot.overdue else pod.node or pod.pinned
         return node if node in self._snapshot.nodes.nodes else None
 
-    def _take(self, claim: Claim, kind: WorkloadClass, victims: list[Candidate], flavor: str) -> Wait:
+    def _take(self, kind: WorkloadClass, claim: Claim, victims: list[Candidate], flavor: str) -> Wait:
         """Preempt these: evict those that do not go yet, and hold what the workload needs."""
         with self._without([*self._victims.values(), *victims]):
             found = self._fits(claim.queue, kind, may_borrow=True) or ()

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from controller.core.ageing import Ageing
 from controller.core.budgets import Budget
+from controller.core.fair_sharing_policy import FairSharing
 from controller.core.labels import LabelSelector, Requirement
 from controller.core.preemption_policy import NO_PREEMPTION, Preemption
 from controller.core.taints import Toleration
@@ -113,7 +114,7 @@ class ClusterQueue:
     says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
-    after its admission; None: for ever.
+    after its admission; None: for ever. `fair_sharing` of a root: the tree shares fairly.
     """
 
     name: str
@@ -133,6 +134,7 @@ class ClusterQueue:
     on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
     budgets: tuple[Budget, ...] = ()
     preemption: Preemption = NO_PREEMPTION
+    fair_sharing: FairSharing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

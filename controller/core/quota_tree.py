@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from controller.core.queues import ClusterQueue
 
@@ -49,6 +50,7 @@ class QuotaTree:
     """All cluster queues and who is whose parent. Replaced as a whole when one of them changes.
 
     `faults` says of each queue in a broken part of the tree why that part cannot be used; such a queue stands alone.
+    `fair_roots` are those whose tree shares fairly.
     """
 
     def __init__(self, queues: Mapping[str, ClusterQueue], invalid: Mapping[str, str] | None = None) -> None:
@@ -72,6 +74,9 @@ class QuotaTree:
             for quota in queues[name].flavors
             for resource in quota.changing
         }
+        self.fair_roots = frozenset(
+            path[-1] for path in self._paths.values() if queues[path[-1]].fair_sharing is not None
+        )
         by_depth = sorted(self._paths, key=lambda name: len(self._paths[name]))
         own: dict[str, dict[Column, tuple[int, int]]] = {}
         for name in reversed(by_depth):
@@ -161,6 +166,11 @@ class QuotaTree:
     def is_changing(self, name: str, column: Column) -> bool:
         """Say whether a quota of this column, anywhere in the queue's tree, may be another one later by itself."""
         return (self.path(name)[-1], *column) in self._changing
+
+    def weight(self, name: str) -> Fraction:
+        """Return what the queue counts for beside the others of its parent."""
+        queue = self._queues.get(name)
+        return Fraction(1) if queue is None or queue.fair_sharing is None else queue.fair_sharing.weight
 
     def limits(self, name: str) -> Mapping[str, int]:
         """Return the most of each resource, of whichever flavor, that the queue and those below it may use."""

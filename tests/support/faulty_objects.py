@@ -7,6 +7,7 @@ from typing import Any
 from tests.support.api_objects import Json, cluster_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import LABEL_VALUE, Faulty
 from tests.support.faulty_budgets import BUDGETS
+from tests.support.faulty_fair_sharing import FAIR_SHARING
 from tests.support.faulty_local_queues import LOCAL_QUEUES
 from tests.support.faulty_policies import POLICIES
 from tests.support.faulty_preemption import PREEMPTION
@@ -377,6 +378,7 @@ FAULTY: tuple[Faulty, ...] = (
     *SCHEDULES,
     *BUDGETS,
     *PREEMPTION,
+    *FAIR_SHARING,
     *POLICIES,
     *SCHEDULING,
 )

@@ -16,10 +16,7 @@ from controller.core.amounts import demand_amount, supply_amount
 _RETURNS = (
     "preempts only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"
 )
-_FAIR_SHARING = (
-    "there is no fair sharing yet: priority and age decide in a whole tree; what one may take by borrowing "
-    "is bounded by borrowingLimit"
-)
+_PAST_USAGE = "there is no order by past usage yet: priority and age decide within a queue"
 _BELONGS_TO_PREEMPTION = "all flavors are tried before anybody is preempted; then the first in order where that helps"
 
 _DRAIN = (
@@ -44,8 +41,8 @@ def tell(found: Found, report: Report) -> None:
         _tell_queue(found, report)
     if found.kind in ("ClusterQueue", "LocalQueue") and spec.stop_policy == "HoldAndDrain":
         report.warn(found, "spec.stopPolicy", _DRAIN)
-    if found.kind != "ResourceFlavor" and _has_weight(spec.fair_sharing):
-        report.warn(found, "spec.fairSharing.weight", _FAIR_SHARING)
+    if found.kind == "LocalQueue" and _has_weight(spec.fair_sharing):
+        report.warn(found, "spec.fairSharing.weight", _PAST_USAGE)
     if found.kind == "LocalQueue" and found.metadata.name == "default":
         report.warn(
             found,
@@ -68,7 +65,7 @@ def _tell_queue(found: Found, report: Report) -> None:
             found, path, f"there are no admission checks, so pods are admitted without waiting for {name}; remove it"
         )
     if spec.admission_scope.admission_mode != "NoAdmissionFairSharing":
-        report.warn(found, "spec.admissionScope.admissionMode", _FAIR_SHARING)
+        report.warn(found, "spec.admissionScope.admissionMode", _PAST_USAGE)
     if not isinstance(spec, QueueSpecV1Beta1) and spec.concurrent_admission_policy is not None:
         report.warn(
             found,
