@@ -15,8 +15,9 @@ from heapq import heapify, heappop, heappush
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
-from controller.core.fair_turns import FairTurns, Nominee, Takes, Turn
+from controller.core.fair_turns import FairTurns
 from controller.core.ledger import Ledger
+from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
-from controller.core.quota_tree import QuotaTree
+from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
 
 _INFINITE: Final = 2**63 - 1
@@ -20,6 +20,8 @@ Share = tuple[bool, Fraction]
 
 NOTHING: Final[Share] = (False, Fraction(0))
 """The share of who borrows nothing."""
+
+_NO_MORE: Final[Mapping[Column, int]] = {}
 
 
 def shown(share: Share) -> int:
@@ -36,18 +38,17 @@ class FairShares:
         self._usage = usage
         self._lendable: dict[str, Mapping[str, int]] = {}
 
-    def of(self, queue: str) -> Share:
+    def of(self, queue: str, more: Mapping[Column, int] = _NO_MORE) -> Share:
         """Return of each resource the part that the queue borrows of all that it could get; the largest, by weight.
 
-        A root borrows from nobody. A queue of weight 0 that borrows has an infinite share.
+        `more` is counted in. A root borrows from nobody. A queue of weight 0 that borrows has an infinite share.
         """
         path = self._tree.path(queue)
         if len(path) == 1:
             return NOTHING
         borrowed: dict[str, int] = {}
-        for column in self._tree.columns(queue):
-            cell = self._tree.cell(queue, column)
-            over = 0 if cell is None else self._usage.used(queue, *column) - cell.subtree
+        for column, cell in self._tree.cells(queue).items():
+            over = self._usage.used(queue, *column) + more.get(column, 0) - cell.subtree
             if over > 0:
                 borrowed[column[1]] = borrowed.get(column[1], 0) + over
         if not borrowed:
@@ -55,7 +56,7 @@ class FairShares:
         lendable = self._lendable_at(path[1])
         parts = (Fraction(1000 * amount, lendable[one]) for one, amount in borrowed.items() if lendable[one])
         ratio, weight = max(parts, default=Fraction(0)), self._tree.weight(queue)
-        return (False, ratio / weight) if weight else (True, ratio)
+        return (False, ratio if weight == 1 else ratio / weight) if weight else (True, ratio)
 
     def _lendable_at(self, parent: str) -> Mapping[str, int]:
         """Return by resource what queues below could get at most, over the flavors of the whole tree.

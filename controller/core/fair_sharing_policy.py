@@ -11,3 +11,6 @@ class FairSharing:
     """`weight`: of two queues that borrow, one of weight 2 may borrow twice as much before the other goes first."""
 
     weight: Fraction = Fraction(1)
+
+
+USUAL = FairSharing()

@@ -5,6 +5,7 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -117,6 +118,16 @@ class Ledger:
             if need > free and short is None:
                 short = Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, free)
         return short
+
+    def left(self, place: str, name: str, resource: str) -> int:
+        """Return what is left of a resource in a place: on the `node` of this name, or of a flavor's `sum`."""
+        if place == "node":
+            return self._room.free(name).get(resource, 0)
+        key = (name, resource)
+        total = self._snapshot.flavors[name].sums.get(resource)
+        if total is None:
+            return sys.maxsize
+        return total - self._snapshot.flavor_usage.get(key, 0) - self._spent_of_flavor.get(key, 0)
 
     def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
         """Return a node of the flavor with room for one more of this shape, fullest first; None when there is none."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from controller.core.fair_sharing_policy import USUAL
 from controller.core.queues import ClusterQueue
 
 Column = tuple[str, str]
@@ -148,6 +149,10 @@ class QuotaTree:
         cells = self._cells.get(name)
         return None if cells is None else cells.get(column)
 
+    def cells(self, name: str) -> Mapping[Column, Cell]:
+        """Return the numbers of all columns of which the queue or one below it has a quota."""
+        return self._cells.get(name, {})
+
     def chain(self, name: str, column: Column) -> tuple[Link, ...]:
         """Return the column's links from the queue up to its root, worked out once: they are asked for all the time."""
         known = self._chains.get((name, column))
@@ -170,7 +175,7 @@ class QuotaTree:
     def weight(self, name: str) -> Fraction:
         """Return what the queue counts for beside the others of its parent."""
         queue = self._queues.get(name)
-        return Fraction(1) if queue is None or queue.fair_sharing is None else queue.fair_sharing.weight
+        return USUAL.weight if queue is None or queue.fair_sharing is None else queue.fair_sharing.weight
 
     def limits(self, name: str) -> Mapping[str, int]:
         """Return the most of each resource, of whichever flavor, that the queue and those below it may use."""

@@ -51,6 +51,20 @@ class TreeUsage:
             self._shift(link.key, part)
             part = max(0, before + part - local) - max(0, before - local) if is_counted else 0
 
+    def rise(self, queue: str, column: Column, amount: int, at: str) -> int:
+        """Return by how much usage at a queue would rise if this amount were charged to the one below it."""
+        chain = self._tree.chain(queue, column)
+        if column[1] == PODS and chain[0].cell is None:
+            return amount if at == queue else 0
+        part = amount
+        for link in chain:
+            if link.key[0] == at or not part:
+                break
+            if link.cell is not None and link.cell.local:
+                before = self._used(link.key)
+                part = max(0, before + part - link.cell.local) - max(0, before - link.cell.local)
+        return part
+
     def _used(self, key: UsageKey) -> int:
         return self._base.get(key, 0) + self.sums.get(key, 0)
 
