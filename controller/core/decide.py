@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
+from controller.core.amounts import times
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
@@ -21,7 +22,7 @@ from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
-from controller.core.queues import ClusterQueue, QueueingStrategy
+from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
 from controller.core.user_limits import UserUsage
@@ -78,7 +79,7 @@ class _Decision:
 
     def _begin(self) -> None:
         fair = {name for name in self._lines if self._fair is not None and self._fair.has(name)}
-        self._turns = [self._turn(name, heads) for name, (_, heads) in self._lines.items() if name not in fair]
+        self._turns = [self._turn(name, heads[0]) for name, (_, heads) in self._lines.items() if name not in fair]
         if self._fair is not None:
             self._turns += self._fair.enter(fair)
         heapify(self._turns)
@@ -87,7 +88,7 @@ class _Decision:
         """Let the turns come up that follow a line's."""
         is_fair = self._fair is not None and self._fair.has(name)
         if self._lines[name][1] and not is_fair:
-            heappush(self._turns, self._turn(name, self._lines[name][1]))
+            heappush(self._turns, self._turn(name, self._lines[name][1][0]))
         if self._fair is not None and (is_fair or taken is not None):
             for turn in self._fair.moved(name, taken or Takes({})):
                 heappush(self._turns, turn)
@@ -145,9 +146,9 @@ class _Decision:
         queue, heads = self._lines[name]
         while heads:
             _, _, index, kind = heads[0]
-            found, turn = self._look(queue, kind), self._turn(name, heads)
+            found, turn = self._look(queue, kind), self._turn(name, heads[0])
             if not isinstance(found, Wait):
-                return placed_head(self._snapshot.tree, queue, turn, kind, found)
+                return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
             preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found)
             if preempts is not None:
                 return preempting_head(turn, kind, flavor=preempts[2])
@@ -179,15 +180,53 @@ class _Decision:
             if queue.strategy is QueueingStrategy.STRICT_FIFO:
                 self._close(queue, heads)
                 return taken
+            index += 1
         else:
             self._admit(run[index], queue, found)
-            taken = None if self._fair is None else taken_by(kind, found)
-        if goes_on and index + 1 < len(run):
-            heappush(heads, self._head(run, index + 1))
+            index += 1
+            if self._fair is None:
+                only_freed = self._known(queue, kind) is not None
+                index = self._admit_stretch(queue, run, index, found[0].flavor, only_freed=only_freed)
+            else:
+                taken = taken_by(kind, found)
+        if goes_on and index < len(run):
+            heappush(heads, self._head(run, index))
         return taken
 
-    def _turn(self, name: str, heads: list[_Head]) -> Turn:
-        is_not_first, order, _, _ = heads[0]
+    def _admit_stretch(
+        self, queue: ClusterQueue, run: Sequence[Workload], index: int, flavor: Flavor, *, only_freed: bool
+    ) -> int:
+        """Admit those too that are next in the order anyway, where the one before them went; return who is next then.
+
+        Jobs make many pods at once. The flavors before this one had nothing for the last one, so they have nothing for
+        these. All else is left to the next turn.
+        """
+        kind = run[0].kind
+        if kind.size > 1 or queue.when_can_borrow is not WhenCanBorrow.MAY_STOP_SEARCH or index == len(run):
+            return index
+        if not self._is_next(queue.name, run, index) or self._users.is_limiting(queue.name):
+            return index
+        shape = kind.pod_sets[0].shape
+        most = min(self._limit - len(self._admits), self._ledger.lasts_for(queue, flavor, shape.requests))
+        end = index
+        while end < min(len(run), index + most) and self._is_next(queue.name, run, end):
+            end += 1
+        nodes: Sequence[str | None] = (None,) * (end - index)
+        if not flavor.is_summed:
+            nodes = self._ledger.find_nodes(flavor, shape, end - index, only_freed=only_freed) if end > index else ()
+        for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
+            self._ledger.occupy(node, shape.requests)
+            self._admits.append(Admit(workload.uid, workload, queue.name, flavor.name, node))
+        self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
+        return index + len(nodes)
+
+    def _is_next(self, name: str, run: Sequence[Workload], index: int) -> bool:
+        """Whether a workload of the line that is looked at comes before all heads, its own line's and the others'."""
+        head, heads = self._head(run, index), self._lines[name][1]
+        return not (heads and heads[0] < head) and not (self._turns and self._turns[0] < self._turn(name, head))
+
+    def _turn(self, name: str, head: _Head) -> Turn:
+        is_not_first, order, _, _ = head
         # what is left of a gang goes on all the same: the others hold quota and wait for it
         is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, name)
         return is_not_first, is_behind, among_all(order), name

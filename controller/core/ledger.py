@@ -88,6 +88,23 @@ class Ledger:
                     short = Blocker("", Reason.QUEUE_LIMIT, resource, need, free, at=name)
         return short
 
+    def lasts_for(self, queue: ClusterQueue, flavor: Flavor, requests: Requests) -> int:
+        """Return how many more of these quota, limits and the sums of a flavor allow, which allowed one just before.
+
+        What is available goes down by just what is charged, wherever on the tree it comes from.
+        """
+        counts: list[int] = []
+        for resource, need in requests:
+            if self._snapshot.tree.cell(queue.name, (flavor.name, resource)) is not None:
+                counts.append(self.usage.available(queue.name, (flavor.name, resource)).amount // need)
+            for name in self._snapshot.tree.path(queue.name):
+                most = self._snapshot.tree.limits(name).get(resource)
+                if most is not None:
+                    counts.append((most - self.usage.used(name, "", resource)) // need)
+            if resource in flavor.sums:
+                counts.append(self._sum_left(flavor, resource) // need)
+        return max(0, min(counts, default=sys.maxsize))
+
     def borrowing_level(self, queue: ClusterQueue, flavor: str, requests: Requests) -> int:
         """Return how far up the tree these would have to borrow: 0, they stay within the queue's own quota."""
         if not queue.parent:
@@ -113,8 +130,7 @@ class Ledger:
             total = flavor.sums.get(resource, 0)
             if need > total:
                 return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, total, "more than the flavor's capacity")
-            key = (flavor.name, resource)
-            free = total - self._snapshot.flavor_usage.get(key, 0) - self._spent_of_flavor.get(key, 0)
+            free = self._sum_left(flavor, resource)
             if need > free and short is None:
                 short = Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, free)
         return short
@@ -123,29 +139,37 @@ class Ledger:
         """Return what is left of a resource in a place: on the `node` of this name, or of a flavor's `sum`."""
         if place == "node":
             return self._room.free(name).get(resource, 0)
-        key = (name, resource)
-        total = self._snapshot.flavors[name].sums.get(resource)
-        if total is None:
-            return sys.maxsize
-        return total - self._snapshot.flavor_usage.get(key, 0) - self._spent_of_flavor.get(key, 0)
+        flavor = self._snapshot.flavors[name]
+        return self._sum_left(flavor, resource) if resource in flavor.sums else sys.maxsize
+
+    def emptiest_node(self, flavor: Flavor, shape: Shape) -> str | None:
+        """Return a node of the flavor with room for this shape that is likely to be the last that fills up."""
+        return self._room.emptiest(flavor.name, shape.requests, self._snapshot.nodes.allowed(flavor, shape.constraints))
+
+    def _sum_left(self, flavor: Flavor, resource: str) -> int:
+        key = (flavor.name, resource)
+        return flavor.sums[resource] - self._snapshot.flavor_usage.get(key, 0) - self._spent_of_flavor.get(key, 0)
 
     def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
         """Return a node of the flavor with room for one more of this shape, fullest first; None when there is none."""
-        if self._is_trying:
-            return next(iter(self.find_nodes(flavor, shape, 1)), None)
+        return next(iter(self.find_nodes(flavor, shape, 1, only_freed=only_freed)), None)
+
+    def find_nodes(self, flavor: Flavor, shape: Shape, count: int, *, only_freed: bool = False) -> list[str]:
+        """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
         key = (flavor.name, shape, only_freed)
-        if key not in self._searches:
+        if self._is_trying or key not in self._searches:
             allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
             if only_freed:
                 allowed &= self._snapshot.freed
-            self._searches[key] = self._room.search(flavor.name, shape.requests, allowed)
-        search = self._searches[key]
-        if search is None:
-            return None
-        node = self._room.find(search)
-        if node is None:
+            search: Search | None = self._room.search(flavor.name, shape.requests, allowed)
+            if not self._is_trying:
+                self._searches[key] = search
+        else:
+            search = self._searches[key]
+        nodes = [] if search is None else self._room.pack(search, count)
+        if not nodes and not self._is_trying:
             self._searches[key] = None
-        return node
+        return nodes
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
@@ -165,11 +189,6 @@ class Ledger:
             self._freed_room[shape.requests] = known
         return known
 
-    def find_nodes(self, flavor: Flavor, shape: Shape, count: int) -> list[str]:
-        """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
-        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
-        return self._room.pack(self._room.search(flavor.name, shape.requests, allowed), count)
-
     @property
     def nodes_looked_at(self) -> int:
         """How many nodes were compared with a shape: what finding room cost."""
@@ -177,8 +196,16 @@ class Ledger:
 
     def spend(self, queue: str, flavor: Flavor, requests: Requests, node: str | None) -> None:
         """Take these from the queue's quota and from the room they were promised."""
+        self.occupy(node, requests)
+        self.charge(queue, flavor, requests)
+
+    def occupy(self, node: str | None, requests: Requests) -> None:
+        """Take these from the room of a node, where there is one."""
         if node is not None:
             self._room.take(node, requests)
+
+    def charge(self, queue: str, flavor: Flavor, requests: Requests) -> None:
+        """Take these from the quota of a queue and the sums of a flavor."""
         for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need)
             if flavor.is_summed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Place, Takes, Turn
 from controller.core.placement import Placement, Placements
 from controller.core.queues import ClusterQueue, WhenCanBorrow
@@ -13,6 +14,10 @@ from controller.core.workloads import WorkloadClass
 
 def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
     """Return what a workload takes where it was placed."""
+    if kind.size == 1:
+        place, flavor = _place(placed[0]), placed[0].flavor.name
+        rooms = {} if place is None else {(place, resource): need for resource, need in kind.requests}
+        return Takes({(flavor, resource): need for resource, need in kind.requests}, rooms)
     amounts: Counter[Column] = Counter()
     room: Counter[tuple[Place, str]] = Counter()
     shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
@@ -31,8 +36,18 @@ def _place(placed: Placement) -> Place | None:
     return ("sum", placed.flavor.name) if placed.flavor.is_summed else None
 
 
-def placed_head(tree: QuotaTree, queue: ClusterQueue, turn: Turn, kind: WorkloadClass, placed: Placements) -> Nominee:
-    """Return a head for which there is quota and room."""
+def placed_head(
+    tree: QuotaTree, ledger: Ledger, queue: ClusterQueue, turn: Turn, kind: WorkloadClass, placed: Placements
+) -> Nominee:
+    """Return a head for which there is quota and room.
+
+    It rests on a node that fills up late, while pods go to the fullest: else every node that is full would end the
+    nominations of all.
+    """
+    if kind.size == 1 and placed[0].node is not None:
+        flavor = placed[0].flavor
+        last = ledger.emptiest_node(flavor, kind.pod_sets[0].shape)
+        placed = placed if last is None else (Placement(flavor, last),)
     is_limited = any(tree.limits(name) or tree.user_limits(name) for name in tree.path(queue.name))
     may_move = queue.when_can_borrow is WhenCanBorrow.TRY_NEXT_FLAVOR and len(queue.flavors) > 1
     return Nominee(turn, taken_by(kind, placed), placed, is_touchy=is_limited or may_move)

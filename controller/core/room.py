@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -14,6 +15,9 @@ from controller.core.amounts import Requests
 from controller.core.nodes import NodeIndex
 
 Amounts = Mapping[str, int]
+
+_EMPTIEST = 16
+"""How many of the emptiest nodes are looked at for one that may be used."""
 
 _Shelf = list[tuple[int, str]]
 """Usable nodes of a flavor that have a resource, by how much of it is free: (amount, node), ascending."""
@@ -77,7 +81,6 @@ class RoomLeft:
         self._free: dict[str, dict[str, int]] = {}
         self._shelves: dict[str, dict[str, _Shelf]] = {}
         self._moving: dict[str, Amounts] = {}
-        self._latest: tuple[Search, str] | None = None
         self.looked_at = 0
 
     def free(self, node: str) -> Amounts:
@@ -99,30 +102,27 @@ class RoomLeft:
         return Search(requests, allowed, [self._shelf(flavor, resource) for resource, _ in requests])
 
     def find(self, search: Search) -> str | None:
-        """Return the fullest of the allowed nodes with room; None without one.
-
-        Fullest: with the least left of the resource of which the fewest nodes have enough, so that large holes are
-        kept for large pods. That node is the fullest for the next pod too, if it has room for it.
-        """
-        if self._latest is not None and self._latest[0] is search and self._has_room(self._latest[1], search):
-            return self._latest[1]
-        node = self._walk(search)
-        self._latest = None if node is None else (search, node)
-        return node
+        """Return the fullest of the allowed nodes with room; None without one."""
+        return next(iter(self.pack(search, 1)), None)
 
     def pack(self, search: Search, count: int) -> list[str]:
         """Return a node for each of `count` pods, fullest first, as many on each as it has room for; fewer at the end.
 
-        Best fit: what a gang leaves is left where most is left.
+        Fullest: with the least left of the resource of which the fewest nodes have enough, so that large holes are
+        kept for large pods. Best fit: what several leave is left where most is left.
         """
-        self._put_in_place()
-        start, shelf, _ = self._scarcest(search)
         nodes: list[str] = []
-        for _, node in islice(shelf, start, None):
-            if node in search.allowed:
-                nodes += [node] * min(count - len(nodes), self._fits(node, search.requests))
-                if len(nodes) == count:
-                    break
+        allowed, full = search.allowed, search.full
+        for _, node in self._in_order(search):
+            if node not in allowed or node in full:
+                continue
+            room = self._fits(node, search.requests)
+            if not room:
+                full.add(node)
+                continue
+            nodes += [node] * min(count - len(nodes), room)
+            if len(nodes) == count:
+                break
         return nodes
 
     def fits(self, node: str, requests: Requests) -> bool:
@@ -132,29 +132,35 @@ class RoomLeft:
     def _fits(self, node: str, requests: Requests) -> int:
         self.looked_at += 1
         free = self._free.get(node) or self._room.free(node)
-        return max(0, min(free.get(resource, 0) // need for resource, need in requests))
+        room = sys.maxsize
+        # a loop: much of a decision's time goes to this, and a generator takes twice as long
+        for resource, need in requests:
+            count = free.get(resource, 0) // need
+            if count < room:
+                if count <= 0:
+                    return 0
+                room = count
+        return room
 
-    def _walk(self, search: Search) -> str | None:
+    def _in_order(self, search: Search) -> _Shelf:
+        """Nodes with enough of the scarcest resource, fullest first; where many are allowed, others among them."""
         self._put_in_place()
-        start, shelf, scarce = self._scarcest(search)
+        start, shelf, scarce, need = self._scarcest(search)
         count = len(shelf) - start
-        allowed, full = search.allowed, search.full
+        allowed = search.allowed
         # a walk passes count / allowed nodes before the first allowed one: with very few, looking at all is less
         if len(allowed) ** 2 <= count:
-            fitting = [(self.free(node)[scarce], node) for node in allowed - full if self._has_room(node, search)]
-            return min(fitting)[1] if fitting else None
-        for _, node in islice(shelf, start, None):
-            if node not in full and node in allowed and self._has_room(node, search):
-                return node
-        return None
+            amounts = ((self.free(node).get(scarce, -1), node) for node in allowed - search.full)
+            return sorted(one for one in amounts if one[0] >= need)
+        return shelf[start:]
 
-    def _scarcest(self, search: Search) -> tuple[int, _Shelf, str]:
-        """Return the shelf of the resource of which the fewest nodes have enough, and where on it those begin."""
-        fewest: tuple[int, int, _Shelf, str] = (0, 0, [], "")
+    def _scarcest(self, search: Search) -> tuple[int, _Shelf, str, int]:
+        """Of the resource of which fewest nodes have enough: where those begin, on which shelf, its name, the need."""
+        fewest: tuple[int, int, _Shelf, str, int] = (0, 0, [], "", 0)
         for index, (shelf, resource, need) in enumerate(search.asked):
             start = bisect_left(shelf, need)
             if index == 0 or len(shelf) - start < fewest[0]:
-                fewest = (len(shelf) - start, start, shelf, resource)
+                fewest = (len(shelf) - start, start, shelf, resource, need[0])
         return fewest[1:]
 
     def most(self, flavor: str, resource: str, allowed: AbstractSet[str]) -> int:
@@ -165,15 +171,11 @@ class RoomLeft:
             return max((self.free(node).get(resource, 0) for node in allowed), default=0)
         return next((amount for amount, node in reversed(shelf) if node in allowed), 0)
 
-    def _has_room(self, node: str, search: Search) -> bool:
-        self.looked_at += 1
-        free = self._free.get(node) or self._room.free(node)
-        # a loop: much of a decision's time goes to this, and a generator takes twice as long
-        for resource, need in search.requests:
-            if free.get(resource, 0) < need:
-                search.full.add(node)
-                return False
-        return True
+    def emptiest(self, flavor: str, requests: Requests, allowed: AbstractSet[str]) -> str | None:
+        """Return one of the emptiest of these usable nodes with room for one of these; or None."""
+        self._put_in_place()
+        last = islice(reversed(self._shelf(flavor, requests[0][0])), _EMPTIEST) if requests else ()
+        return next((node for _, node in last if node in allowed and self.fits(node, requests)), None)
 
     def _put_in_place(self) -> None:
         """Move the nodes that something was taken from since, once for all that was taken."""

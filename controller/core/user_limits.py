@@ -27,8 +27,8 @@ class UserUsage:
         self.sums: dict[UserKey, int] = {}
         self._limiting: dict[str, bool] = {}
 
-    def _limits(self, queue: str) -> bool:
-        """Whether the queue or one above it limits users; most do not, and every look at a class asks."""
+    def is_limiting(self, queue: str) -> bool:
+        """Say whether the queue or one above it limits users; most do not, and every look at a class asks."""
         known = self._limiting.get(queue)
         if known is None:
             known = self._limiting[queue] = any(self._tree.user_limits(name) for name in self._tree.path(queue))
@@ -41,7 +41,7 @@ class UserUsage:
 
     def add(self, queue: str, user: str, requests: Requests, times: int = 1) -> None:
         """Charge requests of a pod of the queue to its user, or with -1 take them back."""
-        for name in self._tree.path(queue) if self._limits(queue) else ():
+        for name in self._tree.path(queue) if self.is_limiting(queue) else ():
             limits = self._tree.user_limits(name)
             for resource, need in requests if limits else ():
                 if resource in limits:
@@ -76,7 +76,7 @@ class UserUsage:
 
     def first_blocker(self, queue: str, kind: WorkloadClass) -> Blocker | None:
         """Return the first limit that does not allow a workload, whose pods may be of several users."""
-        if not self._limits(queue):
+        if not self.is_limiting(queue):
             return None
         by_user: dict[str, list[Requests]] = {}
         for one in kind.pod_sets:
