@@ -10,7 +10,7 @@ from controller.api.ageing import BOUNDED, Ageing
 from controller.api.base import AGE, Column, Definition, Model, Resource, StopPolicy, active
 from controller.api.budget import Budget
 from controller.api.cluster_queue_status import ClusterQueueStatus
-from controller.api.fair_sharing import HAS_SOMEBODY_TO_SHARE_WITH, ONLY_BELOW, FairSharing
+from controller.api.fair_sharing import HAS_SOMEBODY_TO_SHARE_WITH, SAID_BY_THE_ROOT, FairSharing, faults_of
 from controller.api.nodes import LabelSelector
 from controller.api.preemption import Preemption
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
@@ -149,6 +149,7 @@ class ClusterQueueSpec(Model):
             _RECLAIMS_FROM_SOMEBODY,
             _SCHEDULED_FLAVORS,
             HAS_SOMEBODY_TO_SHARE_WITH,
+            SAID_BY_THE_ROOT,
         )
     )
 
@@ -295,10 +296,8 @@ class ClusterQueueSpec(Model):
         return self
 
     @model_validator(mode="after")
-    def _has_somebody_to_share_with(self) -> Self:
-        weight = None if self.fair_sharing is None else self.fair_sharing.weight
-        if weight is not None and self.parent is None:
-            refuse([Fault(("fairSharing", "weight"), weight, ONLY_BELOW)])
+    def _shares_where_it_may(self) -> Self:
+        refuse(faults_of(self.fair_sharing, has_parent=self.parent is not None))
         return self
 
     @model_validator(mode="after")

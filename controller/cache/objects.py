@@ -25,7 +25,7 @@ from controller.core.cron import parse_cron
 from controller.core.decisions import DrySpell
 from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
-from controller.core.fair_sharing_policy import FairSharing
+from controller.core.fair_sharing_policy import USUAL, FairSharing, Strategy
 from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -103,9 +103,14 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
 
 
 def _fair_sharing(written: WrittenFairSharing | None) -> FairSharing | None:
-    if written is None or written.weight is None:
-        return None if written is None else FairSharing()
-    return FairSharing(parse_quantity(written.weight))
+    if written is None:
+        return None
+    return FairSharing(
+        USUAL.weight if written.weight is None else parse_quantity(written.weight),
+        USUAL.strategies
+        if written.preemption_strategies is None
+        else tuple(map(Strategy, written.preemption_strategies)),
+    )
 
 
 def _preemption(written: WrittenPreemption) -> Preemption:

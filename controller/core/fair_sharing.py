@@ -9,14 +9,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
+from controller.core.fair_sharing_policy import Share
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
 
 _INFINITE: Final = 2**63 - 1
 """How Kueue writes an infinite share."""
-
-Share = tuple[bool, Fraction]
-"""Whether it is infinite, and the share in thousandths; of infinite ones what it would be by a weight of 1."""
 
 NOTHING: Final[Share] = (False, Fraction(0))
 """The share of who borrows nothing."""

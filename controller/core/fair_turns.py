@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from controller.core.fair_sharing import FairShares, Share
+from controller.core.fair_sharing import FairShares
+from controller.core.fair_sharing_policy import Share
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominations, Nominee, Takes, Turn
 from controller.core.quota_tree import QuotaTree

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from controller.core.fair_sharing_policy import USUAL
+from controller.core.fair_sharing_policy import USUAL, Strategy
 from controller.core.queues import ClusterQueue
 
 Column = tuple[str, str]
@@ -171,6 +171,13 @@ class QuotaTree:
     def is_changing(self, name: str, column: Column) -> bool:
         """Say whether a quota of this column, anywhere in the queue's tree, may be another one later by itself."""
         return (self.path(name)[-1], *column) in self._changing
+
+    def strategies(self, name: str) -> tuple[Strategy, ...]:
+        """Return by which strategies queues of its tree take from each other what they borrow; none: not by shares."""
+        root = self.path(name)[-1]
+        if root not in self.fair_roots:
+            return ()
+        return (self._queues[root].fair_sharing or USUAL).strategies
 
     def weight(self, name: str) -> Fraction:
         """Return what the queue counts for beside the others of its parent."""

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from controller.core.decide import decide
 from controller.core.decisions import Wait
-from controller.core.fair_sharing import FairShares, Share
+from controller.core.fair_sharing import FairShares
+from controller.core.fair_sharing_policy import Share
 from controller.core.queues import FlavorQuota
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from controller.core.decide import decide
-from controller.core.fair_sharing import NOTHING, FairShares, Share, shown
-from controller.core.fair_sharing_policy import FairSharing
+from controller.core.fair_sharing import NOTHING, FairShares, shown
+from controller.core.fair_sharing_policy import FairSharing, Share
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, FlavorQuota
 from controller.core.quota_tree import QuotaTree
