@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from controller.core.past_usage import PastUsageRule
+
 Share = tuple[bool, Fraction]
 """Whether it is infinite, and the share in thousandths; of infinite ones what it would be by a weight of 1."""
 
@@ -31,10 +33,12 @@ class FairSharing:
     """`weight`: of two queues that borrow, one of weight 2 may borrow twice as much before the other goes first.
 
     `strategies` are those of the whole tree, which its root says: the first for all, then the second for who is left.
+    So is `past_usage`: how usage orders the LocalQueues of each queue.
     """
 
     weight: Fraction = Fraction(1)
     strategies: tuple[Strategy, ...] = tuple(Strategy)
+    past_usage: PastUsageRule | None = None
 
 
 USUAL = FairSharing()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 
 from controller.core.ageing import Ageing
 from controller.core.budgets import Budget
@@ -139,10 +140,11 @@ class ClusterQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalQueue:
-    """A namespace's door to a cluster queue."""
+    """A namespace's door to a cluster queue; `weight` divides its past usage."""
 
     namespace: str
     name: str
     cluster_queue: str
     stop: StopPolicy = StopPolicy.NONE
     stop_note: str = ""
+    weight: Fraction = Fraction(1)

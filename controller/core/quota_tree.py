@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from controller.core.fair_sharing_policy import USUAL, Strategy
+from controller.core.past_usage import PastUsageRule
 from controller.core.queues import ClusterQueue
 
 Column = tuple[str, str]
@@ -178,6 +179,16 @@ class QuotaTree:
         if root not in self.fair_roots:
             return ()
         return (self._queues[root].fair_sharing or USUAL).strategies
+
+    def past_usage(self, name: str) -> PastUsageRule | None:
+        """Return how past usage orders the LocalQueues of a queue, as the root says; None: it does not."""
+        root = self._queues.get(self.path(name)[-1])
+        return None if root is None or root.fair_sharing is None else root.fair_sharing.past_usage
+
+    @property
+    def names(self) -> Iterable[str]:
+        """All queues."""
+        return self._queues
 
     def weight(self, name: str) -> Fraction:
         """Return what the queue counts for beside the others of its parent."""

@@ -1,0 +1,120 @@
+"""What each LocalQueue has used, forgotten by halves: brought forward when it changes or is read.
+
+Only for trees whose root has a half-life; else nothing is kept. The arithmetic is `core.past_usage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controller.core.amounts import Requests
+from controller.core.past_usage import PastUsage, PastUsageRule, mixed
+from controller.core.queues import LocalQueue
+from controller.core.quota_tree import QuotaTree
+from controller.core.workloads import QueueKey
+from controller.kube.clock import epoch, rfc3339
+
+
+@dataclass(slots=True)
+class Sum:
+    """`consumed` as of `at`, epoch seconds (None: from the next time on), and `current` since then."""
+
+    rule: PastUsageRule
+    consumed: int = 0
+    at: int | None = None
+    current: int = 0
+
+    def pass_to(self, now: int) -> None:
+        """Bring it forward; time that goes back changes nothing."""
+        if self.at is not None and now > self.at:
+            self.consumed = mixed(self.consumed, self.current, now - self.at, self.rule.half_life)
+        self.at = now if self.at is None else max(self.at, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A sum as a status keeps it, and what it is the sum of (`PastUsageRule.key`)."""
+
+    key: str
+    consumed: int
+    at: int
+
+
+class PastUsageBook:
+    """The sums, by LocalQueue. What is remembered counts on with all that runs when it is first brought forward."""
+
+    def __init__(self) -> None:
+        self.sums: dict[QueueKey, Sum] = {}
+        self._rules: dict[str, PastUsageRule] = {}
+        self._remembered: dict[QueueKey, Remembered] = {}
+        self._now: int | None = None
+
+    def remember(self, queue: QueueKey, status: Mapping[str, Any]) -> None:
+        """Take in what a LocalQueue's status says; what is counted here already counts for more."""
+        said = status.get("fairSharing")
+        try:
+            if said and queue not in self.sums:
+                found = Remembered(said["counts"], int(said["consumed"]), int(epoch(said["countedUntil"])))
+                self._remembered[queue] = found
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return
+
+    def plant(self, tree: QuotaTree, charges: Iterable[tuple[str, QueueKey, Requests]]) -> None:
+        """Count by these rules from now on; `charges` are (cluster queue, LocalQueue, requests) of all pods."""
+        rules = {name: rule for name in tree.names if (rule := tree.past_usage(name)) is not None}
+        if rules == self._rules:
+            return
+        former, self._rules, self.sums = self.sums, rules, {}
+        for queue, one in former.items():
+            if one.at is not None:
+                self._pass(one)
+                self._remembered.setdefault(queue, Remembered(one.rule.key, one.consumed, one.at))
+        for cluster_queue, queue, requests in charges if rules else ():
+            self.add(cluster_queue, queue, requests, 1)
+
+    def add(self, cluster_queue: str, queue: QueueKey, requests: Requests, sign: int) -> None:
+        """A pod is charged, or with -1 is no longer."""
+        rule = self._rules.get(cluster_queue)
+        if rule is None:
+            return
+        found = self._sum(rule, queue)
+        if self._now is not None and found.at is not None and found.current:
+            self._pass(found)
+        found.current += sign * rule.rate(requests)
+
+    def _sum(self, rule: PastUsageRule, queue: QueueKey) -> Sum:
+        found = self.sums.get(queue)
+        if found is None:
+            known = self._remembered.pop(queue, None)
+            fits = known is not None and known.key == rule.key
+            found = Sum(rule, known.consumed, known.at) if known is not None and fits else Sum(rule)
+            self.sums[queue] = found
+        return found
+
+    def _pass(self, one: Sum) -> None:
+        if self._now is not None:
+            one.pass_to(self._now)
+
+    def pass_to(self, now: float) -> None:
+        """Let it be this time, epoch seconds."""
+        is_first, self._now = self._now is None, int(now)
+        for one in self.sums.values() if is_first else ():
+            self._pass(one)
+
+    def current(self, queues: Mapping[QueueKey, LocalQueue]) -> Mapping[QueueKey, PastUsage]:
+        """Return what each LocalQueue of a tree with a half-life is ordered by."""
+        found = {}
+        for key, local in queues.items() if self._rules else ():
+            rule = self._rules.get(local.cluster_queue)
+            if rule is not None:
+                one = self._sum(rule, key)
+                self._pass(one)
+                found[key] = PastUsage(rule, one.consumed, one.current, local.weight)
+        return found
+
+
+def write_sum(one: Sum) -> dict[str, Any]:
+    """Return the part of a status that whoever starts counts on from."""
+    return {"counts": one.rule.key, "consumed": str(one.consumed), "countedUntil": rfc3339(one.at or 0)}
