@@ -16,7 +16,7 @@ CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBE
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes (KUBECONFIG=file: on your own cluster)
+demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes and borrow quota (KUBECONFIG=file: on your own cluster)
 	@$(PENSTOCK) demo $(CLUSTER)
 
 test: $(VENV)/dev.stamp ## Run every check and every test, on a real control plane too

@@ -32,8 +32,9 @@ def _faults(request: Request, world: World) -> Iterator[str]:
     if request.operation == "CREATE" and request.subresource == BINDING:
         yield from protection.binding_keys(new, who)
     elif request.operation == "CREATE" and not request.subresource:
-        yield from protection.gate_required(new, who)
-        yield from protection.queue_required(new, who, world.namespace_labels(request.namespace))
+        labels = world.namespace_labels(request.namespace)
+        yield from protection.gate_required(new, who, labels)
+        yield from protection.queue_required(new, who, labels)
         yield from protection.stamps_are_ours(new, who)
         yield from protection.gate_needs_queue(new, who)
         is_made = is_from_template(request, world)

@@ -1,13 +1,15 @@
 """Step: resolve the pod's queue, add the scheduling gate, and note whose pod it is.
 
-The queue is the pod's label, else the namespace's default. A queue that does not exist still gates the pod, with a
-warning: a misspelt queue must not run without quota. A misspelt WorkloadPriorityClass and an unclear pod group are
-warned of as well. Whom the step skips, and why that is no way around: docs.
+The queue is the pod's label, else that of Kueue where the namespace has it accepted, else the namespace's default. A
+queue that does not exist still gates the pod, with a warning: a misspelt queue must not run without quota. A misspelt
+WorkloadPriorityClass and an unclear pod group are warned of as well. Whom the step skips, and why that is no way
+around: docs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from controller.core.groups import GroupFault, membership
@@ -16,7 +18,8 @@ from controller.core.owners import Owner
 from controller.core.pointers import escape
 from controller.core.protection import Actor, Guarded, gate_required
 from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
-from webhook.patching import Operations
+from webhook.kueue_labels import taken_over
+from webhook.patching import Operations, applied
 from webhook.review import NOTHING, Answer, Request
 from webhook.users import user_noted
 from webhook.world import World
@@ -26,6 +29,9 @@ def assign_queue(request: Request, world: World) -> Answer:
     """Add our gate, the queue label where the namespace's default applies, and the note of the user."""
     if is_mirror_pod(request) or is_daemon_set_pod(request):
         return NOTHING
+    theirs = taken_over(request, world)
+    if theirs:
+        request = replace(request, pod=applied(request.pod, theirs))
     labels: Mapping[str, str] = _metadata(request).get("labels") or {}
     named = labels.get(QUEUE_NAME)
     queue = named if named is not None else world.namespace_labels(request.namespace).get(DEFAULT_QUEUE)
@@ -34,7 +40,7 @@ def assign_queue(request: Request, world: World) -> Answer:
     spec = request.pod.get("spec") or {}
     if spec.get("nodeName"):
         return _bound_already(queue, named, str(spec["nodeName"]), actor(request, world))
-    operations: Operations = ()
+    operations = theirs
     if named is None:
         operations += _label(queue, request)
     gates = spec.get("schedulingGates")

@@ -9,13 +9,13 @@ from functools import partial
 from aiohttp import web
 
 from controller.telemetry import logs
+from webhook.kueue_labels import check_owner, mutate_owner
 from webhook.metrics import WebhookMetrics
 from webhook.review import Answer, BadReview, Request, Unreadable, cut, read, write
 from webhook.steps import mutate
 from webhook.subresource_review import read_validated
 from webhook.template_review import read_template
 from webhook.templates_step import mutate_template
-from webhook.users import check_template, note_on_template
 from webhook.validation import validate
 from webhook.world import World
 
@@ -131,12 +131,12 @@ def _read_template_mutation(body: bytes) -> tuple[Request, _Judge]:
 
 def _read_user(body: bytes) -> tuple[Request, _Judge]:
     review = read_template(body)
-    return review.inner, partial(note_on_template, review)
+    return review.inner, partial(mutate_owner, review)
 
 
 def _read_user_check(body: bytes) -> tuple[Request, _Judge]:
     review = read_template(body)
-    return review.inner, partial(check_template, review)
+    return review.inner, partial(check_owner, review)
 
 
 def _result(endpoint: str, request: Request, answer: Answer) -> str:

@@ -50,6 +50,13 @@ class TemplateRequest:
     workload: Workload
     has_controller: bool
     is_terminating: bool
+    kind: str
+    """The plural name, such as `jobs`."""
+    labels: Mapping[str, str]
+    """Of the object; of a CronJob those of the Jobs that it makes."""
+    parallelism: int
+    is_suspended: bool
+    """The last two of a Job, or of the Jobs of a CronJob."""
 
     @property
     def path(self) -> str:
@@ -62,12 +69,25 @@ class _Owner(msgspec.Struct):
 
 
 class _Metadata(msgspec.Struct):
+    labels: dict[str, str] | None = None
     owners: list[_Owner] | None = msgspec.field(name="ownerReferences", default=None)
     deletion: str | None = msgspec.field(name="deletionTimestamp", default=None)
 
 
+class _Spec(msgspec.Struct):
+    parallelism: int | None = None
+    suspend: bool | None = None
+    jobs: _Jobs | None = msgspec.field(name="jobTemplate", default=None)
+
+
+class _Jobs(msgspec.Struct):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
 class _Object(msgspec.Struct):
     metadata: _Metadata
+    spec: _Spec = msgspec.field(default_factory=_Spec)
 
 
 def read_template(body: bytes) -> TemplateRequest:
@@ -79,14 +99,20 @@ def read_template(body: bytes) -> TemplateRequest:
         raise BadReview("request.resource has no pod template; correct the rules of the webhook configuration")
     template = _template(request, "object", workload.path)
     try:
-        holder = msgspec.convert(request.get("object") or {"metadata": {}}, _Object).metadata
+        holder = msgspec.convert(request.get("object") or {"metadata": {}}, _Object)
     except msgspec.ValidationError as error:
         raise Unreadable(request["uid"], f"request.object: {error}") from None
+    makes = holder.spec.jobs or holder
     return TemplateRequest(
         inner=request_of({**request, "object": template, "oldObject": _template(request, "oldObject", workload.path)}),
         workload=workload,
-        has_controller=any(owner.controller for owner in holder.owners or ()),
-        is_terminating=holder.deletion is not None,
+        has_controller=any(owner.controller for owner in holder.metadata.owners or ()),
+        is_terminating=holder.metadata.deletion is not None,
+        kind=resource[1] if resource is not None else "",
+        labels=makes.metadata.labels or {},
+        # one where it does not say: the apiserver writes it into Jobs
+        parallelism=1 if makes.spec.parallelism is None else makes.spec.parallelism,
+        is_suspended=bool(makes.spec.suspend),
     )
 
 

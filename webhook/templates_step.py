@@ -25,7 +25,7 @@ from webhook.world import World
 
 def mutate_template(request: TemplateRequest, world: World) -> Answer:
     """Give the template what its policies want, or refuse the object, or only tell."""
-    if not _is_being_written(request) or is_made_from_another(request, world):
+    if not is_being_written(request) or is_made_from_another(request, world):
         return Answer()
     inner = request.inner
     policies = world.template_policies(inner.namespace)
@@ -38,7 +38,7 @@ def mutate_template(request: TemplateRequest, world: World) -> Answer:
     return replace(answer, operations=within(request.workload.path, answer.operations))
 
 
-def _is_being_written(request: TemplateRequest) -> bool:
+def is_being_written(request: TemplateRequest) -> bool:
     """Whether this request gives the object its template."""
     inner = request.inner
     if inner.subresource or request.is_terminating or not inner.pod:

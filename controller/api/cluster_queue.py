@@ -13,6 +13,7 @@ from controller.api.cluster_queue_status import ClusterQueueStatus
 from controller.api.fair_sharing import HAS_SOMEBODY_TO_SHARE_WITH, SAID_BY_THE_ROOT, FairSharing, faults_of
 from controller.api.nodes import LabelSelector
 from controller.api.preemption import Preemption
+from controller.api.queue_flavors import OF_FLAVORS, QueueFlavors
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_names
 from controller.api.schedule import (
     BY_NAME,
@@ -21,7 +22,7 @@ from controller.api.schedule import (
     ScheduleWindow,
     faults_of_schedule,
 )
-from controller.api.values import ObjectName, Quantity, QuotaAmount, ResourceName
+from controller.api.values import ObjectName, Quantity, ResourceName
 
 _ONLY_WITH_PARENT = "goes only with spec.parent: without one there is nobody to borrow from or lend to"
 _NEEDS_PARENT = tuple(
@@ -31,12 +32,6 @@ _NEEDS_PARENT = tuple(
         field_path=".flavors",
     )
     for field in ("borrowingLimit", "lendingLimit")
-)
-_NOTHING_BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
-_FALLS_BACK_TO_SOMETHING = Rule(
-    "!has(self.flavors) || size(self.flavors) == 0 || !has(self.flavors[size(self.flavors) - 1].fallbackAfter)",
-    f"fallbackAfter {_NOTHING_BEHIND}",
-    field_path=".flavors",
 )
 _NO_TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
 _TIMES_OUT = Rule(
@@ -56,54 +51,6 @@ _SCHEDULED_FLAVORS = Rule(
     f"the name of a window's flavor {NO_SUCH_FLAVOR}",
     field_path=".schedule",
 )
-
-
-class ResourceQuota(Model):
-    """How much of one resource the queue may use in one flavor."""
-
-    name: Annotated[ResourceName, Field(description="The resource, such as cpu, memory, pods or nvidia.com/gpu.")]
-    nominal_quota: Annotated[
-        QuotaAmount,
-        Field(
-            description="What the queue owns: the most that admitted pods may ask for together without borrowing. "
-            'Zero: only what can be borrowed from the tree. A percentage, such as "40%", is of what the flavor has: of '
-            "its nodes in mode Nodes, of its sums in mode Static, rounded down."
-        ),
-    ]
-    borrowing_limit: Annotated[
-        Quantity | None,
-        Field(
-            description="The most beyond nominalQuota that may be borrowed through the parent. Left out: no limit. "
-            "Only with a parent."
-        ),
-    ] = None
-    lending_limit: Annotated[
-        Quantity | None,
-        Field(
-            description="The most of nominalQuota, and of what queues below lend, that others may borrow while it is "
-            "free. Left out: all of it. Only with a parent."
-        ),
-    ] = None
-
-
-class FlavorQuotas(Model):
-    """What the queue may use of one flavor. A resource that is not listed is not given at all."""
-
-    name: Annotated[ObjectName, Field(description="The name of a ResourceFlavor.")]
-    resources: Annotated[
-        tuple[ResourceQuota, ...],
-        Field(description="The quota of each resource; at least one.", min_length=1, max_length=64),
-        unique_names("resource"),
-        BY_NAME,
-    ]
-    fallback_after: Annotated[
-        DurationText | None,
-        Field(
-            description="For how long, from its creation, a workload waits for quota and room in this flavor and those "
-            "before it until the flavors behind are tried too: such as 10m or 1h30m, at most 744h. One that can never "
-            "run in this flavor does not wait. Left out: it does not wait. Not for the last flavor."
-        ),
-    ] = None
 
 
 class Limit(Model):
@@ -126,25 +73,13 @@ class Limit(Model):
     ] = None
 
 
-class FlavorFungibility(Model):
-    """What a workload does that one flavor could take at a cost and a later one perhaps without."""
-
-    when_can_borrow: Annotated[
-        Literal["MayStopSearch", "TryNextFlavor"],
-        Field(
-            description="MayStopSearch (default): it borrows, since the order of flavors comes first. TryNextFlavor: "
-            "it takes the first flavor of those for which it borrows least."
-        ),
-    ] = "MayStopSearch"
-
-
-class ClusterQueueSpec(Model):
+class ClusterQueueSpec(QueueFlavors):
     """Who may use how much."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             *_NEEDS_PARENT,
-            _FALLS_BACK_TO_SOMETHING,
+            *OF_FLAVORS,
             _TIMES_OUT,
             _RECLAIMS_FROM_SOMEBODY,
             _SCHEDULED_FLAVORS,
@@ -175,16 +110,6 @@ class ClusterQueueSpec(Model):
             "holds up those behind it, by priority and then by age."
         ),
     ] = "BestEffortFIFO"
-    flavors: Annotated[
-        tuple[FlavorQuotas, ...],
-        Field(
-            description="The flavors that the queue may use, in order of preference: the first with quota and room "
-            "is taken. Of a parent: what it owns beside the queues below it. A queue that takes pods has at least one.",
-            max_length=16,
-        ),
-        unique_names("flavor"),
-        BY_NAME,
-    ] = ()
     limits: Annotated[
         tuple[Limit, ...],
         Field(
@@ -201,9 +126,6 @@ class ClusterQueueSpec(Model):
         ),
         SchemaKeys(**rules(BOUNDED)),
     ] = None
-    flavor_fungibility: Annotated[
-        FlavorFungibility, Field(description="When a workload takes a later flavor than it could have.")
-    ] = FlavorFungibility()
     preemption: Annotated[
         Preemption,
         Field(
@@ -298,14 +220,6 @@ class ClusterQueueSpec(Model):
     @model_validator(mode="after")
     def _shares_where_it_may(self) -> Self:
         refuse(faults_of(self.fair_sharing, has_parent=self.parent is not None))
-        return self
-
-    @model_validator(mode="after")
-    def _falls_back_to_something(self) -> Self:
-        last = len(self.flavors) - 1
-        after = self.flavors[last].fallback_after if self.flavors else None
-        if after is not None:
-            refuse([Fault(("flavors", last, "fallbackAfter"), after, _NOTHING_BEHIND)])
         return self
 
     @model_validator(mode="after")

@@ -132,6 +132,13 @@ class ResourceFlavorSpec(Model):
         _ATOMIC,
     ] = ()
     capacity: Annotated[Capacity, Field(description="How the room of the flavor is known.")] = Capacity()
+    capacity_type: Annotated[
+        Literal["OnDemand", "Spot"],
+        Field(
+            description="OnDemand (default): its nodes stay. Spot: the cloud may take them back. It says how "
+            "onDemandBase and spotPercent of a ClusterQueue count the flavor, and nothing else."
+        ),
+    ] = "OnDemand"
     price: Annotated[
         Resources | None,
         Field(
@@ -179,6 +186,7 @@ class ResourceFlavor(Resource):
         namespaced=False,
         columns=(
             Column("Mode", ".spec.capacity.mode", "string", "How the room of the flavor is known"),
+            Column("Type", ".spec.capacityType", "string", "Whether its nodes stay", priority=1),
             Column("Nodes", ".status.nodes", "integer", "Nodes of the flavor"),
             Column("CPU-Free", ".status.free.cpu", "string", "Free cpu on its nodes"),
             Column("Dry-Until", ".status.dryUntil", "string", "Until when it is not tried", priority=1),

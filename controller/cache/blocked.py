@@ -1,43 +1,55 @@
-"""Classes that an earlier decision found blocked, and what came free since: what need not be looked at again."""
+"""What an earlier decision said of each class, and what came free since."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from controller.cache.usage import Usage
 from controller.core.decisions import Blocker, Wait
+from controller.core.queues import ClusterQueue, LocalQueue, QueueingStrategy
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
-from controller.core.workloads import WorkloadClass
+from controller.core.settled import Settled
+from controller.core.workloads import QueueKey, WorkloadClass
+
+_UNDECIDED = frozenset({Reason.PREEMPTING, Reason.PRIORITY})
+"""What has to be decided anew each time: demand that is held, and what a head that may go now leaves."""
 
 
-class Blocked:
-    """`waits` holds the arithmetic of each blocked class, `freed` the nodes that have more room now."""
+class Blocked(Settled):
+    """`freed` are the nodes that have more room now. `queues` and `local_queues` are the cache's own, only read."""
 
-    def __init__(self) -> None:
-        self.waits: dict[WorkloadClass, Wait] = {}
+    def __init__(self, queues: Mapping[str, ClusterQueue], local_queues: Mapping[QueueKey, LocalQueue]) -> None:
+        super().__init__()
         self.freed: set[str] = set()
+        self._queues = queues
+        self._local_queues = local_queues
 
-    def open(self, kinds: Iterable[WorkloadClass]) -> None:
-        """Let these be looked at again."""
-        for kind in kinds:
-            self.waits.pop(kind, None)
+    def learn(self, kind: WorkloadClass, wait: Wait) -> None:
+        """Take in why a class waits; where others stand behind it in a strict order, it is looked at each time."""
+        local = self._local_queues.get(kind.queue)
+        queue = None if local is None else self._queues.get(local.cluster_queue)
+        is_strict = queue is not None and queue.strategy is not QueueingStrategy.BEST_EFFORT_FIFO
+        if is_strict or wait.reason in _UNDECIDED:
+            self.open([kind])
+        else:
+            self.settle(kind, wait, may_preempt=queue is not None and queue.preemption.is_any)
 
     def open_later(self) -> None:
         """Let those be looked at again that wait for a later flavor: the earlier ones may never take them now."""
         self.open([kind for kind, wait in self.waits.items() if wait.later is not None])
 
     def open_for_quota(
-        self, kinds: Iterable[WorkloadClass], queue: str, flavor: str, tree: QuotaTree, usage: Usage
+        self, kinds: Iterable[WorkloadClass], queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage
     ) -> None:
         """Let those of a queue's classes be looked at again whose need there is quota for now, since some came free."""
         for kind in kinds:
             wait = self.waits.get(kind)
-            if wait is not None and any(_is_gone(one, queue, flavor, tree, usage) for one in wait.blockers):
-                del self.waits[kind]
+            if wait is not None and any(_is_gone(one, queue, flavors, tree, usage) for one in wait.blockers):
+                self.open([kind])
 
 
-def _is_gone(blocker: Blocker, queue: str, flavor: str, tree: QuotaTree, usage: Usage) -> bool:
+def _is_gone(blocker: Blocker, queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage) -> bool:
     if blocker.reason not in QUOTA_REASONS or blocker.resource is None:
         return False
     if blocker.reason is Reason.USER_LIMIT:
@@ -46,6 +58,6 @@ def _is_gone(blocker: Blocker, queue: str, flavor: str, tree: QuotaTree, usage: 
     if not blocker.flavor:
         most = tree.limits(blocker.at).get(blocker.resource, 0)
         return blocker.need <= most - usage.in_tree.used(blocker.at, "", blocker.resource)
-    if blocker.flavor != flavor:
+    if blocker.flavor not in flavors:
         return False
-    return blocker.need <= usage.in_tree.available(queue, (flavor, blocker.resource)).amount
+    return blocker.need <= usage.in_tree.available(queue, (blocker.flavor, blocker.resource)).amount

@@ -16,6 +16,11 @@ def is_unstamped(pod: Pod) -> bool:
     return pod.is_admitted and not (pod.cluster_queue and pod.flavor)
 
 
+def rests_on_nodes(pod: Pod) -> bool:
+    """Whether what the pod is charged with is another thing once nodes or flavors change."""
+    return is_unstamped(pod) or bool(pod.flavors)
+
+
 def charge(
     pod: Pod, admit: Admit | None, payer: Callable[[Pod], tuple[str, str]], *, is_overdue: bool = False
 ) -> Charge | None:
@@ -25,14 +30,13 @@ def charge(
     """
     queue = (pod.namespace, pod.queue or "")
     if admit is not None and pod.phase is Phase.QUEUED:
-        return Charge(
-            pod.shape.requests, admit.node, admit.cluster_queue, admit.flavor, queue, Phase.RESERVED, pod.user
-        )
+        payer_of = admit.cluster_queue, admit.flavor
+        return Charge(pod.shape.requests, admit.node, *payer_of, queue, Phase.RESERVED, pod.user, admit.also)
     if pod.is_admitted:
         cluster_queue, flavor = payer(pod) if is_unstamped(pod) else (pod.cluster_queue or "", pod.flavor or "")
         if cluster_queue:
             node = pod.node or (None if is_overdue else pod.pinned)
-            return Charge(pod.shape.requests, node, cluster_queue, flavor, queue, pod.phase, pod.user)
+            return Charge(pod.shape.requests, node, cluster_queue, flavor, queue, pod.phase, pod.user, pod.also)
     if pod.is_finished or pod.node is None:
         return None
     return Charge(pod.shape.requests, pod.node)

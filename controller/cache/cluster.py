@@ -11,11 +11,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from controller.cache.budget_book import BudgetBook, World
-from controller.cache.charging import charge, is_unstamped, likely_payer
+from controller.cache.charging import charge, likely_payer, rests_on_nodes
 from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.landing import landed
+from controller.cache.mixes import Mixes
 from controller.cache.places import hands_of
 from controller.cache.policy_book import PolicyBook
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
@@ -29,7 +31,7 @@ from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import QueueKey
+from controller.core.workloads import QueueKey, WorkloadClass
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -60,6 +62,7 @@ class ClusterCache:
         self.usage = Usage()
         self.policies = PolicyBook()
         self.evictions = Evictions()
+        self._mixes = Mixes()
         self._preempting: set[str] = set()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
@@ -119,26 +122,24 @@ class ClusterCache:
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        if self._unstamped_moved:
-            self._unstamped_moved = False
-            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
-                self._refresh(uid)
-        self._waiting.settle(self.now)
+        self._catch_up()
+        queues, tree = self.cluster_queues, self.tree
+        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self._classes)
         return Snapshot(
-            cluster_queues=self.cluster_queues,
-            tree=self.tree,
+            cluster_queues=queues,
+            tree=tree,
             local_queues=self.local_queues,
             flavors=self.flavors,
             namespaces=self.namespaces,
             nodes=self.index,
             runs=self.backlog.runs,
-            usage=self.usage.in_tree.sums,
+            usage=self.usage.in_tree,
             flavor_usage=self.usage.by_flavor,
             node_used=self.usage.by_node,
             room=self.room,
             faulty_queues=self.faulty_queues,
             now=self.now,
-            blocked=self._blocked.waits,
+            settled=self._blocked,
             freed=frozenset(self._blocked.freed),
             preemptors=self._waiting.preemptors,
             budgets=self.budgets.used_up,
@@ -156,7 +157,16 @@ class ClusterCache:
             rejected=self._waiting.rejections.ever,
             evictions_left=self.evictions.left,
             priority_classes=self.places.classes,
+            past_usage=self.usage.past.at(self.now, self.local_queues),
         )
+
+    def _catch_up(self) -> None:
+        """Do what was put off until somebody looks."""
+        if self._unstamped_moved:
+            self._unstamped_moved, self._index = False, self.index
+            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
+                self._refresh(uid)
+        self._waiting.settle(self.now, self.budgets.used_up)
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
@@ -170,6 +180,7 @@ class ClusterCache:
             self._blocked.freed.clear()
         for admit in plan.admits:
             self._assumed[admit.uid] = admit
+            self._mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
         self._waiting.settle(self.now)
         self._waiting.learn(plan)
@@ -187,10 +198,7 @@ class ClusterCache:
 
     def reject(self, uid: str, text: str) -> int:
         """End the assumption and keep the workload from being tried again until `retry`; say how often so far."""
-        if uid not in self.pods:
-            self.settle(uid)
-            return 1
-        times = self._waiting.rejections.add(uid, text)
+        times = self._waiting.rejections.add(uid, text) if uid in self.pods else 1
         self.settle(uid)
         return times
 
@@ -202,8 +210,7 @@ class ClusterCache:
 
     def reopen_all(self) -> None:
         """Let the next decision look at every class anew."""
-        self._blocked.waits.clear()
-        self.reasons.forget([kind for kind in self.reasons.known() if kind not in self.backlog.runs])
+        self._waiting.open_all()
         self._on_change()
 
     # -- pods ------------------------------------------------------------------------------------------------------
@@ -250,7 +257,7 @@ class ClusterCache:
 
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
-        pod = self.pods.get(uid)
+        pod = landed(self.pods, uid, self.flavors, self._index)
         moved = self._waiting.see(uid, pod)
         self.evictions.see(uid, pod)
         self.clocks.see(uid, pod)
@@ -266,17 +273,16 @@ class ClusterCache:
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
-        moved = [uid for uid in uids if self._refresh(uid)]
-        if moved:
+        if [uid for uid in uids if self._refresh(uid)]:
             self._on_change()
 
     # -- charges ---------------------------------------------------------------------------------------------------
 
     def _charge(self, pod: Pod) -> Charge | None:
-        if is_unstamped(pod):
+        if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
-        is_overdue = pod.uid in self.clocks.reservations.overdue
-        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue)
+        overdue = self.clocks.reservations.overdue
+        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=pod.uid in overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))
@@ -290,31 +296,25 @@ class ClusterCache:
             return
         if back.cluster_queue:
             self._open_preemptors({back.cluster_queue})
-            for name in self._relatives(back.cluster_queue):
-                for key in self.queues_of(name):
-                    kinds = self.backlog.classes(key)
-                    self._blocked.open_for_quota(kinds, name, back.flavor, self.tree, self.usage)
-        flavor = self.flavors.get(back.flavor)
-        if flavor is not None and flavor.is_summed:
-            for queue in self.cluster_queues.values():
-                if any(quota.flavor == flavor.name for quota in queue.flavors):
-                    self._reopen(queue.name)
+            for name in self.tree.relatives(back.cluster_queue):
+                self._blocked.open_for_quota(self._classes(name), name, back.flavors, self.tree, self.usage)
+        for flavor in back.flavors:
+            for name in self.queues.giving(flavor) if flavor in self.flavors and self.flavors[flavor].is_summed else ():
+                self._reopen(name)
 
-    def _relatives(self, cluster_queue: str) -> list[str]:
-        """All queues of its tree: what one gives back another may borrow."""
-        return self.tree.below(self.tree.path(cluster_queue)[-1])
+    def _classes(self, cluster_queue: str) -> Iterable[WorkloadClass]:
+        return (kind for key in self.queues_of(cluster_queue) for kind in self.backlog.classes(key))
 
     def _open_preemptors(self, moved: set[str]) -> None:
         if not self._preempting:
             return  # every release asks, and most clusters preempt nobody
-        relatives = {one for queue in moved for one in self._relatives(queue)}
-        for name in self._preempting & relatives:  # who borrows, and so may go, changed
-            self._blocked.open(kind for key in self.queues_of(name) for kind in self.backlog.classes(key))
+        # who borrows, and so may go, changed
+        for name in self._preempting & {one for queue in moved for one in self.tree.relatives(queue)}:
+            self._blocked.open(self._classes(name))
 
     def _reopen(self, cluster_queue: str) -> None:
-        for name in self._relatives(cluster_queue):
-            for key in self.queues_of(name):
-                self._blocked.open(self.backlog.classes(key))
+        for name in self.tree.relatives(cluster_queue):
+            self._blocked.open(self._classes(name))
 
     # -- everything else -------------------------------------------------------------------------------------------
 

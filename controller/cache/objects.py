@@ -8,12 +8,13 @@ from typing import Any
 from controller.api.ageing import Ageing as WrittenAgeing
 from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
-from controller.api.cluster_queue import FlavorQuotas, ResourceQuota
+from controller.api.cluster_queue import ClusterQueueSpec
 from controller.api.fair_sharing import FairSharing as WrittenFairSharing
 from controller.api.flavor import COOL_DOWN, PROVISION_TIMEOUT, ResourceFlavor
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
 from controller.api.preemption import Preemption as WrittenPreemption
+from controller.api.queue_flavors import FlavorQuotas, ResourceQuota
 from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
@@ -28,11 +29,13 @@ from controller.core.effective import Override, Variation, WrittenQuota
 from controller.core.fair_sharing_policy import USUAL, FairSharing, Strategy
 from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
+from controller.core.mix import Mix
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import (
     CapacityMode,
     ClusterQueue,
     Flavor,
+    FlavorMode,
     FlavorQuota,
     LocalQueue,
     OnReservationTimeout,
@@ -59,6 +62,7 @@ def to_flavor(written: ResourceFlavor) -> Flavor:
         ),
         mode=CapacityMode(spec.capacity.mode),
         sums=supply_amounts(spec.capacity.static or spec.capacity.max or {}),
+        is_spot=spec.capacity_type == "Spot",
         price={resource: read_price(text) for resource, text in (spec.price or {}).items()},
         provision_timeout=parse_duration(spec.capacity.provision_timeout or PROVISION_TIMEOUT) if is_autoscaled else 0,
         cool_down=parse_duration(spec.capacity.cool_down or COOL_DOWN) if is_autoscaled else 0,
@@ -86,6 +90,8 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         user_limits={
             limit.name: supply_amount(limit.name, limit.per_user) for limit in spec.limits if limit.per_user is not None
         },
+        mix=_mix(spec),
+        flavor_mode=FlavorMode(spec.flavor_mode),
         when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
@@ -111,6 +117,12 @@ def _fair_sharing(written: WrittenFairSharing | None) -> FairSharing | None:
         if written.preemption_strategies is None
         else tuple(map(Strategy, written.preemption_strategies)),
     )
+
+
+def _mix(spec: ClusterQueueSpec) -> Mix | None:
+    if spec.on_demand_base is None and spec.spot_percent is None:
+        return None
+    return Mix(spec.on_demand_base or 0, 100 if spec.spot_percent is None else spec.spot_percent)
 
 
 def _preemption(written: WrittenPreemption) -> Preemption:

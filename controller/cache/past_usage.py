@@ -80,8 +80,7 @@ class PastUsageBook:
         if rule is None:
             return
         found = self._sum(rule, queue)
-        if self._now is not None and found.at is not None and found.current:
-            self._pass(found)
+        self._pass(found)
         found.current += sign * rule.rate(requests)
 
     def _sum(self, rule: PastUsageRule, queue: QueueKey) -> Sum:
@@ -97,16 +96,12 @@ class PastUsageBook:
         if self._now is not None:
             one.pass_to(self._now)
 
-    def pass_to(self, now: float) -> None:
-        """Let it be this time, epoch seconds."""
-        is_first, self._now = self._now is None, int(now)
-        for one in self.sums.values() if is_first else ():
-            self._pass(one)
-
-    def current(self, queues: Mapping[QueueKey, LocalQueue]) -> Mapping[QueueKey, PastUsage]:
-        """Return what each LocalQueue of a tree with a half-life is ordered by."""
-        found = {}
-        for key, local in queues.items() if self._rules else ():
+    def at(self, now: float, queues: Mapping[QueueKey, LocalQueue]) -> Mapping[QueueKey, PastUsage]:
+        """Let it be this time, epoch seconds; return what each LocalQueue of a tree with a half-life is ordered by."""
+        if not self._rules:
+            return {}
+        self._now, found = int(now), {}
+        for key, local in queues.items():
             rule = self._rules.get(local.cluster_queue)
             if rule is not None:
                 one = self._sum(rule, key)

@@ -31,14 +31,21 @@ class Charge:
     local_queue: QueueKey = ("", "")
     phase: Phase = Phase.OTHER
     user: str = ""
+    also: tuple[str, ...] = ()
+    """Flavors that hold the same quota for it until it is on a node of one of them."""
+
+    @property
+    def flavors(self) -> tuple[str, ...]:
+        """All flavors that hold quota for it, the one that pays first."""
+        return (self.flavor, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """What became free: quota of a queue, capacity of a flavor, room on a node. Empty names: nothing."""
+    """What became free: quota of a queue, capacity of flavors, room on a node. Empty: nothing."""
 
     cluster_queue: str = ""
-    flavor: str = ""
+    flavors: tuple[str, ...] = ()
     node: str = ""
 
 
@@ -65,12 +72,17 @@ class Usage:
         self.charged: dict[str, dict[str, None]] = {}
         """The uids of the pods that each cluster queue is charged with, in the order in which they came."""
         self._charges: dict[str, Charge] = {}
+        self._held: dict[UsageKey, int] = {}
+        """Of `by_queue`, what is only held: another flavor pays for it."""
 
     def plant(self, tree: QuotaTree) -> None:
         """Count anew along this tree."""
         self.in_tree = TreeUsage(tree)
         for (queue, flavor, resource), amount in self.by_queue.items():
-            self.in_tree.add(queue, flavor, resource, amount)
+            held = self._held.get((queue, flavor, resource), 0)
+            self.in_tree.add(queue, flavor, resource, amount - held)
+            if held:
+                self.in_tree.add(queue, flavor, resource, held, is_only_held=True)
         self.past.plant(tree, ((c.cluster_queue, c.local_queue, c.requests) for c in self._charges.values()))
         self.by_user = UserUsage(tree)
         for charge in self._charges.values() if tree.limits_users else ():
@@ -106,10 +118,13 @@ class Usage:
 
     def _apply(self, charge: Charge, sign: int) -> None:
         for resource, amount in charge.requests:
-            if charge.cluster_queue:
-                _shift(self.by_queue, (charge.cluster_queue, charge.flavor, resource), sign * amount)
-                _shift(self.by_flavor, (charge.flavor, resource), sign * amount)
-                self.in_tree.add(charge.cluster_queue, charge.flavor, resource, sign * amount)
+            for flavor in charge.flavors if charge.cluster_queue else ():
+                key, is_only_held = (charge.cluster_queue, flavor, resource), flavor != charge.flavor
+                _shift(self.by_queue, key, sign * amount)
+                _shift(self.by_flavor, (flavor, resource), sign * amount)
+                self.in_tree.add(*key, sign * amount, is_only_held=is_only_held)
+                if is_only_held:
+                    _shift(self._held, key, sign * amount)
             if charge.node is not None:
                 _shift(self.by_node.setdefault(charge.node, {}), resource, sign * amount)
         if charge.node is not None:
@@ -127,11 +142,12 @@ def _given_back(former: Charge | None, now: Charge | None) -> GivenBack:
     if former is None:
         return NOTHING
     same = now is not None and now.requests == former.requests
-    same_queue = same and now is not None and (now.cluster_queue, now.flavor) == (former.cluster_queue, former.flavor)
+    stays = set(now.flavors) if same and now is not None and now.cluster_queue == former.cluster_queue else set()
+    gone = tuple(one for one in former.flavors if one not in stays) if former.cluster_queue else ()
     same_node = same and now is not None and now.node == former.node
     return GivenBack(
-        "" if same_queue else former.cluster_queue,
-        "" if same_queue else former.flavor,
+        former.cluster_queue if gone else "",
+        gone,
         "" if same_node else former.node or "",
     )
 

@@ -18,6 +18,7 @@ from controller.core.groups import GroupKey
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod
 from controller.core.queues import ClusterQueue, LocalQueue
+from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 
@@ -38,8 +39,9 @@ class Waiting:
         self._sent = sent
         self.backlog = Backlog()
         self.reasons = Reasons()
-        self.blocked = Blocked()
+        self.blocked = Blocked(queues, local_queues)
         self.gangs = Gangs()
+        self._used_up = NOTHING_USED_UP
         self.preemptors: frozenset[str] = frozenset()
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
@@ -65,8 +67,14 @@ class Waiting:
         self.settle(now)
         return self.gangs.next_change()
 
-    def settle(self, now: float) -> None:
-        """Put the groups together that something happened to, and let those move who stand behind others."""
+    def settle(self, now: float, used_up: UsedUpBudgets | None = None) -> None:
+        """Put the groups together that something happened to, and let those move who stand behind others.
+
+        Where other budgets are used up than before, other doors are closed, or other lines go behind.
+        """
+        if used_up is not None and used_up is not self._used_up:
+            self._used_up = used_up
+            self.open_all()
         self._assemble(now)
         for queue in self.places.take_moved():
             for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
@@ -97,13 +105,15 @@ class Waiting:
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
-            if wait.blockers:
-                self.blocked.waits[kind] = wait
-            else:
-                self.blocked.open([kind])
+            self.blocked.learn(kind, wait)
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self.mark_due(member)
+
+    def open_all(self) -> None:
+        """Let every class be looked at anew, and forget what was said of those that are gone."""
+        self.blocked.open(self.backlog.runs)
+        self.reasons.forget([kind for kind in self.reasons.known() if kind not in self.backlog.runs])
 
     def put(self, workload: Workload) -> bool:
         """Let a workload wait, or wait as another one; say whether that changes anything."""
@@ -141,5 +151,5 @@ class Waiting:
 
     def _left(self, kind: WorkloadClass) -> None:
         if kind not in self.backlog.runs:
-            self.blocked.open([kind])
+            self.blocked.forget(kind)
             self.reasons.forget([kind])

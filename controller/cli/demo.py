@@ -37,11 +37,12 @@ _PODS_IN_CLUSTER = 100
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed makes the same pods.")
 def demo(kubeconfig: str | None, pods: int | None, seed: int) -> int:
-    """Show how Penstock lets two teams share spot and on-demand nodes.
+    """Show how Penstock lets two teams share spot and on-demand nodes, and borrow quota from each other.
 
     Starts a real control plane with fake nodes, installs Penstock, creates pods of two teams, and shows live how their
-    queues drain and why pods wait. Takes about a minute and a half, the first time some minutes more for building the
-    control plane. Ctrl-C ends it at any moment; nothing is left in any case.
+    queues drain, who borrows, and why pods wait. Spot nodes go first, on-demand nodes take what they have no room for,
+    and the team with more work than quota uses what the other leaves. Takes about a minute and a half, the first time
+    some minutes more for building the control plane. Ctrl-C ends it at any moment; nothing is left in any case.
 
     \b
     Example:

@@ -67,7 +67,7 @@ class Budget:
         """Return what a pod uses in a second. `price` is its flavor's, in billionths an hour of each `price_unit`."""
         if self.resource:
             return next((amount for resource, amount in requests if resource == self.resource), 0)
-        return sum(amount * price.get(resource, 0) * (_WHOLE // price_unit(resource)) for resource, amount in requests)
+        return rate_of_cost(requests, price)
 
     def text(self, amount: int) -> str:
         """Write an amount in hours or money, to three decimals, rounded down; of bytes as GiB: `1.5Gi`."""
@@ -81,6 +81,11 @@ class Budget:
         """How much there is, and for what time: `1000 hours of cpu a month`."""
         amount = self.text(self.amount)
         return f"{f'{amount} hours of {self.resource}' if self.resource else f'a cost of {amount}'} {self.period.words}"
+
+
+def rate_of_cost(requests: Requests, price: Mapping[str, int]) -> int:
+    """Return what requests cost in a second, in the unit of a budget of money, by a flavor's price."""
+    return sum(amount * price.get(resource, 0) * (_WHOLE // price_unit(resource)) for resource, amount in requests)
 
 
 def hours_of(resource: str, text: str | int) -> int:

@@ -9,7 +9,7 @@ fail only once, whatever its length. Cost follows classes and admissions, not wa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from controller.core.amounts import times
@@ -20,18 +20,19 @@ from controller.core.fair_turns import FairTurns
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by
+from controller.core.past_usage_order import PastUsages, Rank
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
-from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy, WhenCanBorrow
-from controller.core.reasons import QUOTA_REASONS, Reason
+from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
+from controller.core.reasons import Reason
+from controller.core.settled import flavors_without_room
 from controller.core.snapshot import Snapshot
 from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass, among_all, is_ahead
 
-_Head = tuple[bool, OrderKey, int, WorkloadClass]
-"""Of a class: whether nobody was preempted for its head; the head's place in the order and index in its run; the class.
-
-Orders are total, so the class is never compared.
+_Head = tuple[bool, Rank, OrderKey, int, WorkloadClass]
+"""Of a class: whether nobody was preempted for its head; where past usage puts it, its place in the order and its index
+in its run; the class. Orders are total, so the class is never compared.
 """
 
 _Line = tuple[ClusterQueue, list[_Head]]
@@ -58,19 +59,21 @@ class _Decision:
         self._waits: dict[WorkloadClass, Wait] = {}
         self._preempting = Preempting(snapshot, self._ledger)
         self._preemptors: set[str] = set()
+        self._past = PastUsages(snapshot.past_usage)
         self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        for kind, run in self._snapshot.runs.items():
+        for kind in self._candidates():
             queue = self._enter(kind)
             if queue is not None:
-                self._lines.setdefault(queue.name, (queue, []))[1].append(self._head(run, 0))
+                head = self._head(self._snapshot.runs[kind], 0)
+                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
         for _, heads in self._lines.values():
             heapify(heads)
         self._begin()
         while self._turns:
             name = self._turns[0][3] if self._fair is None else self._fair.line_of(self._turns[0])
-            if name is not None and self._is_over(self._lines[name][1][0][3]):
+            if name is not None and self._is_over(self._lines[name][1][0][-1]):
                 return self._plan(is_complete=False)
             heappop(self._turns)
             if name is not None:
@@ -93,11 +96,26 @@ class _Decision:
             for turn in self._fair.moved(name, taken or Takes({})):
                 heappush(self._turns, turn)
 
+    def _candidates(self) -> Iterable[WorkloadClass]:
+        """The classes to look at: all that is not settled, and those for which a freed node may have room."""
+        settled, nodes = self._snapshot.settled, self._snapshot.nodes
+        if settled is None:
+            return self._snapshot.runs
+        found = dict(settled.pending)
+        if self._snapshot.freed:
+            found.update(settled.of_any_room)
+        for name in {nodes.flavor_of.get(node, "") for node in self._snapshot.freed} - {""}:
+            flavor = self._snapshot.flavors[name]
+            for shape, kinds in settled.short_of_room(name).items():
+                if self._ledger.has_freed_room(flavor, shape):
+                    found.update(dict.fromkeys(kinds))
+        return found
+
     def _head(self, run: Sequence[Workload], index: int) -> _Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
         workload = run[index]
         is_first = workload.uid in self._snapshot.preemptors
-        return not is_first, workload.order, index, workload.kind
+        return not is_first, self._past.rank(workload), workload.order, index, workload.kind
 
     def _is_over(self, kind: WorkloadClass) -> bool:
         """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
@@ -119,21 +137,11 @@ class _Decision:
         if isinstance(entrance, Wait):
             self._waits[kind] = entrance
             return None
-        blocked = self._blocked(kind)
-        if is_strict or blocked is None or (_waits_for_room(blocked) and self._may_have_room(entrance, kind)):
-            return entrance
-        return None
-
-    def _may_have_room(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
-        """Whether what was freed may be enough for one pod of the class; who may preempt needs less."""
-        if not self._snapshot.freed:
-            return False
-        return queue.preemption.is_any or any(self._ledger.has_freed_room(one.shape) for one in kind.pod_sets)
+        return entrance
 
     def _blocked(self, kind: WorkloadClass) -> Wait | None:
-        """Return the arithmetic that blocked the class earlier; a class that was never placed has none."""
-        wait = self._snapshot.blocked.get(kind)
-        return wait if wait is not None and wait.blockers else None
+        """Return the arithmetic that blocked the class earlier, if that was not opened since."""
+        return None if self._snapshot.settled is None else self._snapshot.settled.waits.get(kind)
 
     def _door(self, key: QueueKey) -> ClusterQueue | Wait:
         found = self._doors.get(key)
@@ -145,7 +153,7 @@ class _Decision:
         """Let the heads of a line wait that cannot go in, up to the first that can, or that others would go for."""
         queue, heads = self._lines[name]
         while heads:
-            _, _, index, kind = heads[0]
+            *_, index, kind = heads[0]
             found, turn = self._look(queue, kind), self._turn(name, heads[0])
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
@@ -162,7 +170,7 @@ class _Decision:
         return None if is_full else self._blocked(kind)
 
     def _look(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
-        return self._find(queue, kind, only_freed=self._known(queue, kind) is not None)
+        return self._find(queue, kind, self._known(queue, kind))
 
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
@@ -170,7 +178,7 @@ class _Decision:
         `found` is what a look at it said, if there was one just now.
         """
         queue, heads = self._lines[name]
-        _, _, index, kind = heappop(heads)
+        *_, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
         found = found or self._look(queue, kind)
         goes_on, taken = True, None
@@ -183,6 +191,7 @@ class _Decision:
             index += 1
         else:
             self._admit(run[index], queue, found)
+            self._use(heads, kind)
             index += 1
             if self._fair is None:
                 only_freed = self._known(queue, kind) is not None
@@ -193,6 +202,12 @@ class _Decision:
             heappush(heads, self._head(run, index))
         return taken
 
+    def _use(self, heads: list[_Head], kind: WorkloadClass) -> None:
+        """Let what was admitted count where past usage puts the others of its LocalQueue."""
+        if self._past.use(kind):
+            heads[:] = [self._head(self._snapshot.runs[one], index) for *_, index, one in heads]
+            heapify(heads)
+
     def _admit_stretch(
         self, queue: ClusterQueue, run: Sequence[Workload], index: int, flavor: Flavor, *, only_freed: bool
     ) -> int:
@@ -202,7 +217,7 @@ class _Decision:
         these. All else is left to the next turn.
         """
         kind = run[0].kind
-        if kind.size > 1 or queue.when_can_borrow is not WhenCanBorrow.MAY_STOP_SEARCH or index == len(run):
+        if kind.size > 1 or kind.topology is not None or not queue.takes_first_flavor or index == len(run):
             return index
         if not self._is_next(queue.name, run, index) or self._users.is_limiting(queue.name):
             return index
@@ -226,7 +241,7 @@ class _Decision:
         return not (heads and heads[0] < head) and not (self._turns and self._turns[0] < self._turn(name, head))
 
     def _turn(self, name: str, head: _Head) -> Turn:
-        is_not_first, order, _, _ = head
+        is_not_first, _, order, _, _ = head
         # what is left of a gang goes on all the same: the others hold quota and wait for it
         is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, name)
         return is_not_first, is_behind, among_all(order), name
@@ -249,20 +264,26 @@ class _Decision:
         wait = self._waits.get(kind)
         return wait is not None and wait.reason is Reason.PREEMPTING
 
-    def _find(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placements | Wait:
+    def _find(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
         if kind.hold is not None:
             return _held(kind.hold)
+        if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
+            return known  # others took it
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
-        return place(self._snapshot, self._ledger, queue, kind, only_freed=only_freed)
+        return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+
+    def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
+        return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
         for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
-            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node)
+            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
-            self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node))
+            among = tuple(flavor.name for flavor in one.among)
+            self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domain))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""
@@ -276,7 +297,3 @@ class _Decision:
 
 def _held(hold: Hold) -> Wait:
     return Wait(hold.reason, hold.text)
-
-
-def _waits_for_room(wait: Wait) -> bool:
-    return any(blocker.reason not in QUOTA_REASONS for blocker in wait.blockers)

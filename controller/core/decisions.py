@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
+from controller.core.topology import Domain
 from controller.core.workloads import Workload, WorkloadClass
 
 
@@ -54,6 +55,10 @@ class Wait:
 class Admit:
     """Release this pod onto this flavor; `node` is where room was found (None: a sum, not a node).
 
+    `flavors` are those that are open to it, in order, where there are several; then `flavor` is the one that pays.
+    `domain` is where its gang stays together.
+
+
     The pods of a gang stand one after the other in a plan, all or none of them.
     """
 
@@ -62,6 +67,23 @@ class Admit:
     cluster_queue: str
     flavor: str
     node: str | None
+    flavors: tuple[str, ...] = ()
+    domain: Domain | None = None
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """The flavors that hold quota for it beside the one that pays."""
+        return tuple(one for one in self.flavors if one != self.flavor)
+
+    @property
+    def onto(self) -> str:
+        """What people read: `flavor spot`, `one of the flavors spot, on-demand`."""
+        return onto(self.flavor, self.flavors)
+
+
+def onto(flavor: str | None, flavors: Sequence[str]) -> str:
+    """Write which flavor a pod was admitted to, or which are open to it."""
+    return f"one of the flavors {', '.join(flavors)}" if flavors else f"flavor {flavor}"
 
 
 class EvictionCause(StrEnum):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from controller.core.decisions import Wait
+from controller.core.flavor_sets import fault_of
 from controller.core.hands import aside
-from controller.core.queues import ClusterQueue, StopPolicy
+from controller.core.queues import ClusterQueue, Flavor, FlavorMode, StopPolicy
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
@@ -68,4 +69,14 @@ def _takes_no_pods(snapshot: Snapshot, queue: ClusterQueue) -> str | None:
     children = snapshot.tree.children(queue.name)
     if children:
         return f"ClusterQueue {queue.name} takes no pods itself: use one of the queues below it ({first_few(children)})"
-    return None if queue.flavors else f"ClusterQueue {queue.name} has no flavors, so it can give nothing"
+    if not queue.flavors:
+        return f"ClusterQueue {queue.name} has no flavors, so it can give nothing"
+    return any_fault(queue, snapshot.flavors)
+
+
+def any_fault(queue: ClusterQueue, flavors: Mapping[str, Flavor]) -> str | None:
+    """Say why a queue whose flavors are all open cannot be used with these; None: it can, or is no such queue."""
+    if queue.flavor_mode is not FlavorMode.ANY or any(quota.flavor not in flavors for quota in queue.flavors):
+        return None
+    fault = fault_of([flavors[quota.flavor] for quota in queue.flavors])
+    return None if fault is None else f"ClusterQueue {queue.name} has flavorMode Any: {fault}"

@@ -13,10 +13,11 @@ from math import inf
 
 from controller.core.amounts import CPU
 from controller.core.groups import GroupKey
-from controller.core.keys import GANG, POD_GROUP_SIZE
+from controller.core.keys import GANG, POD_GROUP_SIZE, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 from controller.core.owners import Job
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
+from controller.core.topology import Topology, going_on
 from controller.core.wording import first_few
 from controller.core.workloads import Hold, OrderKey, PodSet, Workload, WorkloadClass, ahead
 
@@ -73,7 +74,8 @@ def assemble(group: Group, *, now: float) -> Assembly:
     done = len(group.admitted) + _ended(group)
     if done or not size:
         lacking = max(0, size - done)
-        first = [single(replace(one, order=ahead(one.order))) for one in waiting[:lacking]]
+        topology = _left_to(group)
+        first = [single(replace(one, order=ahead(one.order)), topology) for one in waiting[:lacking]]
         return Assembly((*first, *map(single, waiting[lacking:])))
     if len(waiting) < size:
         return _incomplete(group, waiting, size, now)
@@ -92,7 +94,18 @@ def _fault(group: Group) -> str | None:
     if len(sizes) > 1:
         written = first_few([str(size) for size in sizes])
         return f"the members of {_named(key)} state different sizes in {POD_GROUP_SIZE} ({written}); a gang has one"
+    if len({pod.group.topology for pod in living if pod.group is not None}) > 1:
+        keys = f"{REQUIRED_TOPOLOGY} or {PREFERRED_TOPOLOGY}"
+        return f"the members of {_named(key)} do not say the same in {keys}; a gang has one domain"
     return None
+
+
+def _left_to(group: Group) -> Topology | None:
+    """The domain in which those are that the group lacks no more."""
+    member = group.waiting[0].pod.group
+    if member is None or member.topology is None:
+        return None
+    return going_on(member.topology, (pod.shape.constraints for pod in group.admitted))
 
 
 def _size_of(pod: Pod) -> int:
@@ -130,7 +143,9 @@ def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) ->
     sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
     pod_sets = tuple(PodSet(made.shape, len(of_it)) for made, of_it in sets)
     first = members[0].pod
-    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, min(one.waited for one in members))
+    topology = first.group.topology if first.group is not None else None
+    waited = min(one.waited for one in members)
+    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, waited, topology)
     uids = tuple(one.pod.uid for _, of_it in sets for one in of_it)
     uid = f"{'job' if key.is_job else 'group'}/{key.namespace}/{key.name}"
     name = first.owner.name if key.is_job and first.owner is not None else key.name
@@ -144,10 +159,10 @@ def _size(made: PodSet) -> tuple[int, int, int]:
     return sum("/" in resource for resource in amounts), amounts.get(CPU, 0), amounts.get("memory", 0)
 
 
-def single(one: Candidate) -> Workload:
-    """Return the workload that one pod is."""
+def single(one: Candidate, topology: Topology | None = None) -> Workload:
+    """Return the workload that one pod is; `topology` is what it shares with those of its gang that are admitted."""
     pod = one.pod
-    kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), one.hold, one.waited)
+    kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), one.hold, one.waited, topology)
     return Workload(pod.uid, pod.key, kind, one.order, pod.created)
 
 

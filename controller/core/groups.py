@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from controller.core.keys import GANG, POD_GROUP, POD_GROUP_SIZE
 from controller.core.owners import Owner
+from controller.core.topology import Topology, TopologyFault, read_topology
 
 _MOST_DIGITS = 5
 _NONE: Mapping[str, str] = {}
@@ -23,10 +24,11 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A pod's group, and how many pods the group has as this pod states it; 0: as many as its Job keeps alive."""
+    """A pod's group, how many pods it has as this pod states it (0: as many as its Job keeps alive), their domain."""
 
     key: GroupKey
     size: int = 0
+    topology: Topology | None = None
 
 
 class GroupFault(ValueError):
@@ -39,7 +41,7 @@ def membership(
     """Return the group of a pod, None where it stands alone; raise GroupFault where what it says cannot be used."""
     name, notes = labels.get(POD_GROUP), annotations or _NONE
     if name is not None:
-        return Membership(GroupKey(namespace, name), _size(notes.get(POD_GROUP_SIZE)))
+        return Membership(GroupKey(namespace, name), _size(notes.get(POD_GROUP_SIZE)), _topology(notes))
     said = notes.get(GANG)
     if said is None or said == "false":
         return None
@@ -50,7 +52,14 @@ def membership(
             f"the annotation {GANG} is for the pods of a Job, and this pod has none; elsewhere a gang is made with the "
             f"label {POD_GROUP} and the annotation {POD_GROUP_SIZE}"
         )
-    return Membership(GroupKey(namespace, owner.uid, is_job=True))
+    return Membership(GroupKey(namespace, owner.uid, is_job=True), topology=_topology(notes))
+
+
+def _topology(notes: Mapping[str, str]) -> Topology | None:
+    try:
+        return read_topology(notes)
+    except TopologyFault as fault:
+        raise GroupFault(str(fault)) from fault
 
 
 def _size(text: str | None) -> int:

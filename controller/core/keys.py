@@ -22,6 +22,12 @@ POD_GROUP_SIZE: Final = "penstock.dev/pod-group-size"
 GANG: Final = "penstock.dev/gang"
 """Pod annotation, written by the user: "true" makes the pods that a Job keeps alive at a time a gang."""
 
+REQUIRED_TOPOLOGY: Final = "penstock.dev/required-topology"
+"""Pod annotation, written by the user: the node label of which all members of the gang must share one value."""
+
+PREFERRED_TOPOLOGY: Final = "penstock.dev/preferred-topology"
+"""Pod annotation, written by the user: the same as a wish, where there is room."""
+
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
 
@@ -41,6 +47,19 @@ REQUIRED: Final = "Required"
 
 DEFAULT_RUNTIME_CLASS: Final = "penstock.dev/default-runtime-class"
 """Namespace label: the RuntimeClass of pods that name none; it goes before the cluster's default."""
+
+KUEUE_LABELS: Final = "penstock.dev/kueue-labels"
+"""Namespace label: with the value ACCEPTED the labels of Kueue below are taken for ours when pods are created."""
+
+ACCEPTED: Final = "Accepted"
+
+KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
+KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
+"""Labels of Kueue, written by the user: on pods, the first two on Jobs and other owners too."""
+
+KUEUE_GROUP_SIZE: Final = "kueue.x-k8s.io/pod-group-total-count"
+"""Pod annotation of Kueue, written by the user."""
 
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
 FLAVOR: Final = "penstock.dev/flavor"

@@ -6,7 +6,7 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from controller.core.amounts import PODS, Requests
@@ -33,7 +33,6 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
-        self._freed_room: dict[Requests, bool] = {}
 
     @contextmanager
     def trying(self) -> Iterator[None]:
@@ -175,43 +174,49 @@ class Ledger:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
         return self._room.most(flavor.name, resource, self._snapshot.nodes.allowed(flavor, shape.constraints))
 
-    def has_freed_room(self, shape: Shape) -> bool:
-        """Say whether a freed node may have room for one pod of this shape; of many nodes it is taken for granted.
+    def has_freed_room(self, flavor: Flavor, shape: Shape) -> bool:
+        """Say whether a freed node of a flavor may have room for a pod of this shape; of many it is taken for granted.
 
         A node that frees little opens nothing for most shapes, and there are far fewer of them than of classes.
         """
-        if len(self._snapshot.freed) > _FREED_COMPARED:
+        freed, allowed = self._snapshot.freed, self._snapshot.nodes.allowed(flavor, shape.constraints)
+        if len(freed) > _FREED_COMPARED:
             return True
-        known = self._freed_room.get(shape.requests)
-        if known is None:
-            nodes = (node for node in self._snapshot.freed if node in self._snapshot.nodes.nodes)
-            known = any(self._room.fits(node, shape.requests) for node in nodes)
-            self._freed_room[shape.requests] = known
-        return known
+        return any(node in allowed and self._room.fits(node, shape.requests) for node in freed)
+
+    def fits_on(self, node: str, requests: Requests) -> int:
+        """Say how many of these a node has room for now."""
+        return self._room.count(node, requests)
 
     @property
     def nodes_looked_at(self) -> int:
         """How many nodes were compared with a shape: what finding room cost."""
         return self._room.looked_at
 
-    def spend(self, queue: str, flavor: Flavor, requests: Requests, node: str | None) -> None:
-        """Take these from the queue's quota and from the room they were promised."""
+    def spend(
+        self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Iterable[Flavor] = ()
+    ) -> None:
+        """Take these from the queue's quota and from the room they were promised; `also` holds them for as long."""
         self.occupy(node, requests)
         self.charge(queue, flavor, requests)
+        for one in also:
+            self.charge(queue, one, requests, is_only_held=True)
 
     def occupy(self, node: str | None, requests: Requests) -> None:
         """Take these from the room of a node, where there is one."""
         if node is not None:
             self._room.take(node, requests)
 
-    def charge(self, queue: str, flavor: Flavor, requests: Requests) -> None:
+    def charge(self, queue: str, flavor: Flavor, requests: Requests, *, is_only_held: bool = False) -> None:
         """Take these from the quota of a queue and the sums of a flavor."""
         for resource, need in requests:
-            self.usage.add(queue, flavor.name, resource, need)
+            self.usage.add(queue, flavor.name, resource, need, is_only_held=is_only_held)
             if flavor.is_summed:
                 total = (flavor.name, resource)
                 self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
 
-    def give_back(self, queue: str, flavor: Flavor, requests: Requests, node: str | None) -> None:
+    def give_back(
+        self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Iterable[Flavor] = ()
+    ) -> None:
         """Undo a `spend` that was only tried; nothing that was found in between may be kept."""
-        self.spend(queue, flavor, tuple((resource, -need) for resource, need in requests), node)
+        self.spend(queue, flavor, tuple((resource, -need) for resource, need in requests), node, also)

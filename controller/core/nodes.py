@@ -33,6 +33,10 @@ class Node:
         """Whether new pods can go there as far as the node itself is concerned."""
         return self.is_ready and not self.is_cordoned
 
+    def holds(self, requests: Requests) -> int:
+        """Say how many of these it has room for when nothing runs on it."""
+        return min((self.allocatable.get(resource, 0) // need for resource, need in requests), default=0)
+
 
 class _Usable:
     """Usable nodes of one flavor by label and taints: what pods ask for is answered once a value, not once a node."""
@@ -82,10 +86,6 @@ def _holding(requirement: Requirement, by_value: Mapping[str | None, AbstractSet
     key = requirement.key
     said = ((names, {} if value is None else {key: value}) for value, names in by_value.items())
     return _NOWHERE.union(*(names for names, labels in said if requirement.matches(labels)))
-
-
-def _hold(node: Node, requests: Requests) -> int:
-    return min((node.allocatable.get(resource, 0) // need for resource, need in requests), default=0)
 
 
 class NodeIndex:
@@ -151,7 +151,7 @@ class NodeIndex:
         key = (flavor.name, shape)
         if key not in self._most:
             names = self.allowed(flavor, shape.constraints)
-            self._most[key] = sum(_hold(self.nodes[name], shape.requests) for name in names)
+            self._most[key] = sum(self.nodes[name].holds(shape.requests) for name in names)
         return self._most[key]
 
     def _usable_of(self, flavor: str) -> _Usable:

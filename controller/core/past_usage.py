@@ -1,6 +1,6 @@
 """Usage that is forgotten by halves: of each LocalQueue what its pods took, the longer ago the less.
 
-Mirrors Kueue's admission fair sharing: consumed = consumed * (1 - a) + current * a, where a = 1 - 0.5 ^ (dt / half-life).
+Mirrors Kueue's admission fair sharing: consumed = consumed * (1 - a) + current * a, a = 1 - 0.5 ^ (dt / half-life).
 There dt is the time between samples; here a sum is brought forward whenever it is read or changed. All is integer
 arithmetic of fixed precision, so that everybody who counts comes to the same.
 """

@@ -6,13 +6,17 @@ from dataclasses import dataclass, replace
 
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
+from controller.core.domains import domains, no_domain
+from controller.core.flavor_sets import payer
 from controller.core.ledger import Ledger
+from controller.core.mixing import mix_blocker
 from controller.core.narrowing import Conflict, narrow
-from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
+from controller.core.queues import ClusterQueue, Flavor, FlavorMode, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.shortages import no_node, too_few_nodes, unfit_nodes
 from controller.core.snapshot import Snapshot
+from controller.core.topology import Domain, Topology, held_to
 from controller.core.workloads import PodSet, WorkloadClass
 
 _MILDEST_FIRST = (
@@ -20,6 +24,7 @@ _MILDEST_FIRST = (
     Reason.FLAVOR_DRY,
     Reason.QUOTA_EXCEEDED,
     Reason.PARENT_QUEUE_LIMIT,
+    Reason.MIX_LIMIT,
     Reason.NEVER_FITS,
 )
 """Of several flavors' findings the one that got furthest names the wait: it is what will let the workload in."""
@@ -27,10 +32,21 @@ _MILDEST_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """For one pod: a flavor with quota and room, and the node where room was found (None for a sum)."""
+    """For one pod: a flavor with quota and room, and the node where room was found (None for a sum).
+
+    `among` are the flavors that are open to it, in order, where there are several; then `flavor` is the one that pays.
+    `domain` is what a gang that stays together shares.
+    """
 
     flavor: Flavor
     node: str | None
+    among: tuple[Flavor, ...] = ()
+    domain: Domain | None = None
+
+    @property
+    def also(self) -> tuple[Flavor, ...]:
+        """The flavors that hold quota for it beside the one that pays."""
+        return tuple(one for one in self.among if one is not self.flavor)
 
 
 Placements = tuple[Placement, ...]
@@ -47,12 +63,40 @@ def place(
     returns carries no arithmetic of room, since the earlier one stands (`brought_up_to_date`). It is for workloads of
     one pod.
     """
+    if kind.topology is not None:
+        return _place_together(snapshot, ledger, queue, kind, kind.topology, only_freed=only_freed)
     limit = ledger.limit_blocker(queue, kind.requests)
     if limit is not None:
         return Wait(limit.reason, blockers=(limit,))
     if len(kind.pod_sets) == 1:
         return _choose(snapshot, ledger, queue, kind.pod_sets[0], kind.waited, only_freed=only_freed)
     return _place_sets(snapshot, ledger, queue, kind)
+
+
+def _place_together(
+    snapshot: Snapshot,
+    ledger: Ledger,
+    queue: ClusterQueue,
+    kind: WorkloadClass,
+    topology: Topology,
+    *,
+    only_freed: bool,
+) -> Placements | Wait:
+    """Find the domain that takes all pods of one workload; what is short in all of them is told first."""
+    found = place(snapshot, ledger, queue, replace(kind, topology=None), only_freed=only_freed)
+    if isinstance(found, Wait):
+        return found
+    inside: Placements | Wait | None = None
+    for domain in domains(snapshot, ledger, queue, kind, topology):
+        sets = tuple(PodSet(held_to(one.shape, domain), one.count) for one in kind.pod_sets)
+        held = replace(kind, pod_sets=sets, topology=None)
+        inside = place(snapshot, ledger, queue, held, only_freed=only_freed)
+        if not isinstance(inside, Wait):
+            return tuple(replace(one, domain=domain) for one in inside)
+    if not topology.is_required:
+        return found
+    # of the members that are lacking, what is short where the others are
+    return inside if topology.value and inside is not None else no_domain(snapshot, ledger, queue, kind, topology)
 
 
 def brought_up_to_date(known: Wait, found: Wait) -> Wait:
@@ -91,10 +135,10 @@ def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: W
                 wait = found
                 break
             for one in found:
-                ledger.spend(queue.name, one.flavor, pod_set.shape.requests, one.node)
+                ledger.spend(queue.name, one.flavor, pod_set.shape.requests, one.node, one.also)
                 placed.append((pod_set, one))
         for pod_set, one in placed:
-            ledger.give_back(queue.name, one.flavor, pod_set.shape.requests, one.node)
+            ledger.give_back(queue.name, one.flavor, pod_set.shape.requests, one.node, one.also)
     return wait or tuple(one for _, one in placed)
 
 
@@ -102,6 +146,8 @@ def _choose(
     snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
 ) -> Placements | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""
+    if queue.flavor_mode is FlavorMode.ANY:
+        return _open_all(snapshot, ledger, queue, pod_set, only_freed=only_freed)
     blockers: list[Blocker] = []
     best: tuple[int, Placements] | None = None
     must_wait = 0
@@ -129,6 +175,22 @@ def _choose(
     return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=later)
 
 
+def _open_all(
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, *, only_freed: bool
+) -> Placements | Wait:
+    """Try all flavors; those with quota and room are open to the pods, and room is planned in the first of them."""
+    tried = [_try(snapshot, ledger, queue, quota, pod_set, only_freed=only_freed) for quota in queue.flavors]
+    found = [one for one in tried if not isinstance(one, Blocker)]
+    if not found:
+        blockers = tuple(one for one in tried if isinstance(one, Blocker))
+        return Wait(_primary(blockers), blockers=blockers)
+    if len(found) == 1:
+        return found[0]
+    among = tuple(one[0].flavor for one in found)
+    pays = payer([one.name for one in among], snapshot.flavors, pod_set.shape.requests, None)
+    return tuple(Placement(snapshot.flavors[pays], one.node, among) for one in found[0])
+
+
 def _try(
     snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
@@ -138,8 +200,10 @@ def _try(
     if isinstance(held, Conflict):
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
+    if queue.mix is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
+        blocker = mix_blocker(snapshot.flavors, ledger.usage, queue, flavor, pod_set.count) or blocker
     spell = snapshot.dry.get(flavor.name)
-    if spell is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
+    if spell is not None and (blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT)):
         detail = f"{spell.text}; tried again from {utc_text(int(spell.until))} on"
         return Blocker(flavor.name, Reason.FLAVOR_DRY, detail=detail)
     return blocker or _find_room(snapshot, ledger, flavor, pod_set, only_freed=only_freed)
@@ -168,4 +232,4 @@ def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:
         flavor = snapshot.flavors[found.flavor]
         unfit = None if flavor.is_summed else unfit_nodes(snapshot, flavor, shape)
         return unfit is not None and unfit.reason is Reason.NEVER_FITS
-    return found.reason in (Reason.NEVER_FITS, Reason.FLAVOR_DRY)
+    return found.reason in (Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.MIX_LIMIT)

@@ -49,7 +49,8 @@ class Outline:
 class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
 
-    `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps, as is `admitted_at`, in
+    `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps, or `flavors`
+    where several were open to it, in order, of which `flavor` is then the one that pays; so is `admitted_at`, in
     seconds since 1970 (0: none); `unscheduled` is what kube-scheduler says of a pod that it put onto no node; `said` is
     our condition as it stands on the pod; `policies` are those that it carries, as its annotation names them, the
     same tuple on pods that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an
@@ -75,6 +76,7 @@ class Pod:
     is_terminating: bool = False
     cluster_queue: str | None = None
     flavor: str | None = None
+    flavors: tuple[str, ...] = ()
     pinned: str | None = None
     said: Said | None = None
     hold: Hold | None = None
@@ -97,6 +99,11 @@ class Pod:
     def key(self) -> str:
         """namespace/name, as people write it."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """The flavors that hold quota for it beside the one that pays: it may still land on any of them."""
+        return () if self.node is not None else tuple(one for one in self.flavors if one != self.flavor)
 
     @property
     def is_admitted(self) -> bool:

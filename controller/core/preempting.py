@@ -17,7 +17,7 @@ from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
 from controller.core.pods import Pod
 from controller.core.preemption import Candidate, Candidates, Claim, in_order, uses
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, Flavor
 from controller.core.quota_tree import Column
 from controller.core.reasons import Reason
 from controller.core.returns import Returns
@@ -64,14 +64,14 @@ class Preempting:
         claim, kind = self._candidates.claim(queue, workload), workload.kind
         for flavor in _contested(queue, wait):
             columns = [(flavor, resource) for resource, _ in kind.requests]
-            for candidates, may_borrow in self._attempts(claim, columns):
+            for candidates, may_borrow in self._attempts(claim, kind, columns):
                 victims = self._search_gently(claim, kind, candidates, columns, may_borrow=may_borrow)
                 if victims is not None:
                     return claim, victims, flavor
         self._hopeless.add(workload.uid)
         return None
 
-    def _attempts(self, claim: Claim, columns: Sequence[Column]) -> list[_Attempt]:
+    def _attempts(self, claim: Claim, kind: WorkloadClass, columns: Sequence[Column]) -> list[_Attempt]:
         """Mirrors the attempts of Kueue's `GetTargets`."""
 
         def free(found: Candidate) -> bool:
@@ -86,14 +86,31 @@ class Preempting:
         if not others:
             return [(in_order(own, name), True)]
         attempts: list[_Attempt] = []
-        is_under = self._is_under_nominal(claim.queue, columns)
-        if policy.borrows:
-            low = [one for one in others if self._may_borrow_from(claim, one)]
-            attempts.append((in_order([*own, *low], name), True))
-        if is_under:
+        first = self._advantage(claim.queue, kind, columns[0][0], others)
+        if first or policy.borrows:
+            theirs = [
+                one for one in others if one.key in first or (policy.borrows and self._may_borrow_from(claim, one))
+            ]
+            attempts.append((in_order([*own, *theirs], name, first), True))
+        if self._is_under_nominal(claim.queue, columns):
             attempts.append((in_order([*own, *others], name), False))
         attempts.append((in_order(own, name), True))
         return attempts
+
+    def _advantage(
+        self, queue: ClusterQueue, kind: WorkloadClass, flavor: str, others: Iterable[Candidate]
+    ) -> set[str]:
+        """Return the keys of those outside a subtree that holds the workload within what it owns.
+
+        The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
+        own again, whatever `borrowWithinCohort` says.
+        """
+        level = self._ledger.borrowing_level(queue, flavor, kind.requests)
+        tree, above = self._snapshot.tree, set(self._snapshot.tree.path(queue.name))
+        if not level:
+            return set()  # then it is within its own quota, and all others are outside
+        meets = {name: next(one for one in tree.path(name) if one in above) for name in {one.queue for one in others}}
+        return {one.key for one in others if tree.height(meets[one.queue]) > level}
 
     def _may_borrow_from(self, claim: Claim, one: Candidate) -> bool:
         threshold = claim.queue.preemption.threshold
@@ -208,21 +225,25 @@ class Preempting:
         if isinstance(found, Wait):
             return None
         if not may_borrow:
-            flavors = {one.flavor.name for one in found}
+            flavors = {flavor.name for one in found for flavor in (one.flavor, *one.also)}
             if any(self._ledger.borrowing_level(queue, flavor, kind.requests) for flavor in flavors):
                 return None
         return found
 
     def _remove(self, one: Candidate) -> None:
         for pod in one.pods:
-            self._ledger.give_back(
-                one.queue, self._snapshot.flavors[pod.flavor or ""], pod.shape.requests, self._node(pod)
-            )
+            flavor, also = self._held(pod)
+            self._ledger.give_back(one.queue, flavor, pod.shape.requests, self._node(pod), also)
 
     def _put_back(self, one: Candidate) -> None:
         for pod in one.pods:
-            flavor = self._snapshot.flavors[pod.flavor or ""]
-            self._ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod))
+            flavor, also = self._held(pod)
+            self._ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod), also)
+
+    def _held(self, pod: Pod) -> tuple[Flavor, list[Flavor]]:
+        """The flavor that pays for a pod, and those that hold quota for it too."""
+        flavors = self._snapshot.flavors
+        return flavors[pod.flavor or ""], [flavors[name] for name in pod.also if name in flavors]
 
     def _node(self, pod: Pod) -> str | None:
         node = None if pod.uid in self._snapshot.overdue else pod.node or pod.pinned
@@ -234,7 +255,7 @@ class Preempting:
             found = self._fits(claim.queue, kind, may_borrow=True) or ()
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
-            self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node)
+            self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
         for one in victims:
             self._victims[one.key] = one
             for pod in one.to_evict:

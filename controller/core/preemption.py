@@ -5,7 +5,7 @@ Mirrors the policies of Kueue's classical preemption. A gang is a candidate as a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.core.owners import Job
@@ -135,14 +135,21 @@ class Candidates:
         return queue_priority(pod, self._snapshot.priority_classes)
 
 
-def in_order(candidates: Iterable[Candidate], own: str) -> list[Candidate]:
-    """Order of Kueue's `CandidatesOrdering`: those that go anyway, other queues', lower priority, latest admitted."""
-    return sorted(candidates, key=lambda c: (not c.is_going, c.queue == own, c.priority, -c.admitted, c.key))
+def in_order(candidates: Iterable[Candidate], own: str, first: Collection[str] = ()) -> list[Candidate]:
+    """Order of Kueue's `CandidatesOrdering`: those that go anyway, other queues', lower priority, latest admitted.
+
+    Of other queues' those go first whose keys are in `first`.
+    """
+    return sorted(
+        candidates,
+        key=lambda c: (not c.is_going, c.queue == own, c.key not in first, c.priority, -c.admitted, c.key),
+    )
 
 
 def uses(candidate: Candidate, columns: Iterable[Column]) -> bool:
     """Say whether a candidate has anything of these flavors and resources."""
-    held = {(pod.flavor, resource) for pod in candidate.pods for resource, _ in pod.shape.requests}
+    pods = candidate.pods
+    held = {(name, resource) for pod in pods for name in (pod.flavor, *pod.also) for resource, _ in pod.shape.requests}
     return any(column in held for column in columns)
 
 

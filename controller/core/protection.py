@@ -26,6 +26,7 @@ from controller.core.keys import (
     USER,
     WRITTEN_AT_CREATE,
 )
+from controller.core.kueue_labels import are_accepted, labels_of_pod
 
 
 class Rule(StrEnum):
@@ -41,6 +42,9 @@ class Rule(StrEnum):
     NO_GROWTH = "no-growth"
     BINDING_KEYS = "binding-keys"
     USER_IS_TRUE = "user-is-true"
+
+
+_NO_LABELS: Mapping[str, str] = {}
 
 
 class Actor(Enum):
@@ -86,9 +90,13 @@ _KEYS = (*(("labels", key) for key in _LABELS), *(("annotations", key) for key i
 """All that only we may change: (part of the metadata, key)."""
 
 
-def gate_required(pod: Guarded, who: Actor) -> Texts:
-    """CREATE: a pod that names a queue waits at our gate; pods of daemon sets and static pods are let by."""
-    queue = pod.labels.get(QUEUE_NAME)
+def gate_required(pod: Guarded, who: Actor, namespace_labels: Mapping[str, str] = _NO_LABELS) -> Texts:
+    """CREATE: a pod that names a queue waits at our gate; pods of daemon sets and static pods are let by.
+
+    Where the namespace has Kueue's labels accepted, a queue is named by them too.
+    """
+    theirs = labels_of_pod(pod.labels).get(QUEUE_NAME) if are_accepted(namespace_labels) else None
+    queue = pod.labels.get(QUEUE_NAME, theirs)
     if queue is None or GATE in pod.gates or who is not Actor.ANYBODY:
         return ()
     if pod.node:

@@ -11,6 +11,7 @@ from controller.core.ageing import Ageing
 from controller.core.budgets import Budget
 from controller.core.fair_sharing_policy import FairSharing
 from controller.core.labels import LabelSelector, Requirement
+from controller.core.mix import Mix
 from controller.core.preemption_policy import NO_PREEMPTION, Preemption
 from controller.core.taints import Toleration
 
@@ -38,6 +39,15 @@ class WhenCanBorrow(StrEnum):
     """It borrows: the order of flavors comes first."""
     TRY_NEXT_FLAVOR = "TryNextFlavor"
     """It takes a later flavor rather, where it borrows less."""
+
+
+class FlavorMode(StrEnum):
+    """How a workload comes to one of the queue's flavors."""
+
+    ORDERED = "Ordered"
+    """The first with quota and room."""
+    ANY = "Any"
+    """All with quota and room are open to it, and kube-scheduler chooses."""
 
 
 class StopPolicy(StrEnum):
@@ -73,6 +83,7 @@ class Flavor:
     mode: CapacityMode = CapacityMode.NODES
     sums: Mapping[str, int] = field(default_factory=dict)
     price: Mapping[str, int] = field(default_factory=dict)
+    is_spot: bool = False
     provision_timeout: int = 0
     cool_down: int = 0
 
@@ -136,6 +147,14 @@ class ClusterQueue:
     budgets: tuple[Budget, ...] = ()
     preemption: Preemption = NO_PREEMPTION
     fair_sharing: FairSharing | None = None
+    mix: Mix | None = None
+    flavor_mode: FlavorMode = FlavorMode.ORDERED
+
+    @property
+    def takes_first_flavor(self) -> bool:
+        """Whether a pod gets the first flavor with quota and room, whatever others of the queue have got."""
+        is_ordered = self.flavor_mode is FlavorMode.ORDERED and self.mix is None
+        return is_ordered and self.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

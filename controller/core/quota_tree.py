@@ -37,14 +37,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One column of one queue on the way up: where its usage is kept, its numbers, how high it is in the tree.
+    """One column of one queue on the way up: where its usage is kept, and its numbers.
 
     `total` is where the usage of the resource in all flavors is kept, None where the queue has no limit on it.
     """
 
     key: UsageKey
     cell: Cell | None
-    height: int
     total: UsageKey | None
 
 
@@ -162,7 +161,6 @@ class QuotaTree:
                 Link(
                     (one, *column),
                     self.cell(one, column),
-                    self.height(one),
                     (one, "", column[1]) if column[1] in self.limits(one) else None,
                 )
                 for one in self.path(name)
@@ -225,3 +223,7 @@ class QuotaTree:
         for one in found:
             found += self.children(one)
         return found
+
+    def relatives(self, name: str) -> list[str]:
+        """Return all queues of its tree: what one gives back another may borrow."""
+        return self.below(self.path(name)[-1])

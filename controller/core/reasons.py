@@ -56,7 +56,11 @@ class Reason(StrEnum):
     """A budget of the cluster queue, or of one above it, is used up for its period."""
     USER_LIMIT = "UserLimit"
     """The user has what the cluster queue, or one above it, gives each user, for now."""
+    MIX_LIMIT = "MixLimit"
+    """So many of the queue's pods are on spot flavors that more have to be on others first."""
 
 
-QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT})
+QUOTA_REASONS = frozenset(
+    {Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT, Reason.MIX_LIMIT}
+)
 """What ends when admitted workloads of the tree do, wherever they ran."""

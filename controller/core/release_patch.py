@@ -7,24 +7,29 @@ apiserver refuse the patch (422) when the pod is another one or was edited after
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.core.directives import PREFERRED, REQUIRED
 from controller.core.documents import requirement_document, term_document, toleration_document
-from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
+from controller.core.flavor_sets import merged, preferences
+from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, FLAVORS, GATE, QUEUE_NAME
 from controller.core.labels import Requirement, Term
 from controller.core.narrowing import Conflict, Narrowing, narrow
 from controller.core.node_terms import named
 from controller.core.pods import Pod
 from controller.core.pointers import escape
 from controller.core.queues import Flavor
+from controller.core.topology import Domain
 
 Operations = list[dict[str, Any]]
 
 _NODE_AFFINITY = "/spec/affinity/nodeAffinity"
 PIN_WEIGHT = 100
 """By this weight, and its one field, the soft pin is known again when the pod is read."""
+
+
+_DOMAIN_WEIGHT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +41,29 @@ class Admission:
     by: str
 
 
-def release_patch(pod: Pod, flavor: Flavor, admission: Admission, *, node: str | None) -> Operations:
-    """Build the operations that release `pod` onto `flavor`, softly pinned to `node` where one was planned.
+def release_patch(
+    pod: Pod, flavors: Sequence[Flavor], admission: Admission, *, node: str | None, domain: Domain | None = None
+) -> Operations:
+    """Build the operations that release `pod` onto one of `flavors`, softly pinned to `node` where one was planned.
+
+    Of several flavors, which must go together (`core.flavor_sets`), the earlier are preferred. A `domain` is added to
+    what the flavors require, or preferred.
 
     The pod must carry our gate as its only one, and must not contradict the flavor: the decision has checked both.
     Raises ValueError where it does.
     """
+    flavor = flavors[0] if len(flavors) == 1 else merged(flavors)
+    if domain is not None and domain.is_required:
+        flavor = replace(flavor, requirements=(*flavor.requirements, domain.requirement))
     held = narrow(pod.shape.constraints, flavor)
     if isinstance(held, Conflict):
         raise ValueError(f"pod {pod.key}, flavor {flavor.name}: {held.text}")
     return [
         *_guards(pod),
         *_node_selector(pod, held),
-        *_affinity(pod, held, node),
+        *_affinity(pod, held, _preferred(flavors, domain, node)),
         *_tolerations(pod, held),
-        *_stamps(pod, flavor, admission),
+        *_stamps(pod, [one.name for one in flavors], admission),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
         {"op": "remove", "path": "/spec/schedulingGates/0"},
     ]
@@ -83,7 +96,15 @@ def _node_selector(pod: Pod, held: Narrowing) -> Operations:
     ]
 
 
-def _affinity(pod: Pod, held: Narrowing, node: str | None) -> Operations:
+def _preferred(flavors: Sequence[Flavor], domain: Domain | None, node: str | None) -> list[dict[str, Any]]:
+    before_others = preferences(flavors) if len(flavors) > 1 else ()
+    terms = [_weighted(weight, term) for weight, term in before_others]
+    if domain is not None and not domain.is_required:
+        terms.append(_weighted(_DOMAIN_WEIGHT, Term((domain.requirement,))))
+    return terms if node is None else [*terms, _weighted(PIN_WEIGHT, Term(fields=(named(node),)))]
+
+
+def _affinity(pod: Pod, held: Narrowing, preferred: list[dict[str, Any]]) -> Operations:
     terms = pod.shape.constraints.terms or ()
     operations = [
         operation
@@ -93,10 +114,11 @@ def _affinity(pod: Pod, held: Narrowing, node: str | None) -> Operations:
     new: dict[str, Any] = {}
     if held.required:
         new[REQUIRED] = {"nodeSelectorTerms": [term_document(Term(held.required))]}
-    if node is not None and pod.outline.preferred:
-        operations.append({"op": "add", "path": f"{_NODE_AFFINITY}/{PREFERRED}/-", "value": _pin(node)})
-    elif node is not None:
-        new[PREFERRED] = [_pin(node)]
+    if pod.outline.preferred:
+        path = f"{_NODE_AFFINITY}/{PREFERRED}/-"
+        operations += [{"op": "add", "path": path, "value": one} for one in preferred]
+    elif preferred:
+        new[PREFERRED] = preferred
     return operations + _set_node_affinity(pod, new)
 
 
@@ -125,12 +147,15 @@ def _tolerations(pod: Pod, held: Narrowing) -> Operations:
     return [{"op": "add", "path": "/spec/tolerations/-", "value": one} for one in documents]
 
 
-def _stamps(pod: Pod, flavor: Flavor, admission: Admission) -> Operations:
+def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission) -> Operations:
     labels: Operations = [
-        {"op": "add", "path": f"/metadata/labels/{escape(CLUSTER_QUEUE)}", "value": admission.cluster_queue},
-        {"op": "add", "path": f"/metadata/labels/{escape(FLAVOR)}", "value": flavor.name},
+        {"op": "add", "path": f"/metadata/labels/{escape(CLUSTER_QUEUE)}", "value": admission.cluster_queue}
     ]
     stamps = {ADMITTED_AT: admission.at, ADMITTED_BY: admission.by}
+    if len(flavors) == 1:
+        labels.append({"op": "add", "path": f"/metadata/labels/{escape(FLAVOR)}", "value": flavors[0]})
+    else:
+        stamps[FLAVORS] = ",".join(flavors)
     if pod.has_annotations:
         paths = {f"/metadata/annotations/{escape(key)}": value for key, value in stamps.items()}
         return [*labels, *({"op": "add", "path": path, "value": value} for path, value in paths.items())]
@@ -142,5 +167,5 @@ def _stamps(pod: Pod, flavor: Flavor, admission: Admission) -> Operations:
     ]
 
 
-def _pin(node: str) -> dict[str, Any]:
-    return {"weight": PIN_WEIGHT, "preference": term_document(Term(fields=(named(node),)))}
+def _weighted(weight: int, term: Term) -> dict[str, Any]:
+    return {"weight": weight, "preference": term_document(term)}

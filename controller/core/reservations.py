@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controller.core.decisions import Evict, EvictionCause
+from controller.core.decisions import Evict, EvictionCause, onto
 from controller.core.durations import format_duration
 from controller.core.pods import Phase, Pod
 from controller.core.queues import ClusterQueue, OnReservationTimeout
@@ -26,7 +26,8 @@ def overdue_text(pod: Pod, queue: ClusterQueue) -> str:
     """Say of an overdue pod where it was admitted, for how long it is without a node, and what the scheduler says."""
     after = format_duration(queue.reservation_timeout or 0)
     said = pod.unscheduled or "kube-scheduler has not said why"
-    return f"admitted by ClusterQueue {queue.name} onto flavor {pod.flavor}, and on no node after {after}: {said}"
+    where = onto(pod.flavor, pod.flavors)
+    return f"admitted by ClusterQueue {queue.name} onto {where}, and on no node after {after}: {said}"
 
 
 def overdue_evictions(snapshot: Snapshot, returns: Returns) -> Iterator[Evict]:

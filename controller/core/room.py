@@ -129,6 +129,10 @@ class RoomLeft:
         """Say whether a node has room for one of these."""
         return self._fits(node, requests) > 0 if requests else True
 
+    def count(self, node: str, requests: Requests) -> int:
+        """Say how many of these a node has room for."""
+        return self._fits(node, requests)
+
     def _fits(self, node: str, requests: Requests) -> int:
         self.looked_at += 1
         free = self._free.get(node) or self._room.free(node)

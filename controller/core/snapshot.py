@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from controller.core.decisions import DrySpell, Wait
+from controller.core.decisions import DrySpell
 from controller.core.nodes import NodeIndex
 from controller.core.owners import Job
 from controller.core.past_usage import PastUsage
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
-from controller.core.quota_tree import QuotaTree, UsageKey
+from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
+from controller.core.settled import Settled
+from controller.core.tree_usage import TreeUsage
 from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.user_limits import UserKey
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
@@ -27,14 +29,14 @@ class Snapshot:
 
     `now` is in seconds since 1970. `usage` and `flavor_usage` are amounts charged by admitted workloads, the former at
     every queue of the tree as `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
-    node takes, and `room` what that leaves, sorted (None: the decision sorts it). `blocked` holds the classes that an
-    earlier decision found blocked and that nothing has opened since, except that the nodes in `freed` have more room
-    now. `preemptors` are workloads for which others were preempted. `pods` and `jobs` are by uid; `admitted` has the
-    uids of the pods that each cluster queue is charged with. `overdue` are those that are on no node for too long;
-    `dry` are flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `evicting` are pods
-    whose eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused` those of any
-    time, `evictions_left` how many more may be sent. `stuck` are pods that are being deleted for long, `rejected`
-    queued ones whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses.
+    node takes, and `room` what that leaves, sorted (None: the decision sorts it). `settled` has the classes that need
+    not be looked at, unless a node in `freed`, which has more room now, takes them (None: all are looked at).
+    `preemptors` are workloads for which others were preempted. `pods` and `jobs` are by uid; `admitted` has the uids of
+    the pods that each cluster queue is charged with. `overdue` are those that are on no node for too long; `dry` are
+    flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `evicting` are pods whose
+    eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused` those of any time,
+    `evictions_left` how many more may be sent. `stuck` are pods that are being deleted for long, `rejected` queued ones
+    whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses.
     `past_usage` orders the LocalQueues of a cluster queue, where its tree says so.
     """
 
@@ -45,13 +47,13 @@ class Snapshot:
     namespaces: Mapping[str, Mapping[str, str]]
     nodes: NodeIndex
     runs: Mapping[WorkloadClass, Sequence[Workload]]
-    usage: Mapping[UsageKey, int] = field(default_factory=dict)
+    usage: TreeUsage
     flavor_usage: Mapping[tuple[str, str], int] = field(default_factory=dict)
     node_used: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     room: Room | None = None
     faulty_queues: Mapping[str, str] = field(default_factory=dict)
     now: float = 0.0
-    blocked: Mapping[WorkloadClass, Wait] = field(default_factory=dict)
+    settled: Settled | None = None
     freed: frozenset[str] = frozenset()
     preemptors: frozenset[str] = frozenset()
     budgets: UsedUpBudgets = NOTHING_USED_UP

@@ -7,90 +7,100 @@ Adding and taking away are inverses of each other, in any order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.core.amounts import PODS
-from controller.core.quota_tree import Column, QuotaTree, UsageKey
+from controller.core.quota_tree import Column, Link, QuotaTree, UsageKey
 
 
-@dataclass(frozen=True, slots=True)
-class Available:
+class Available(NamedTuple):
     """What one queue may still use of a column, and whose quota is the narrowest on its path."""
 
     amount: int
     at: str
 
 
-class TreeUsage:
-    """Usage at every queue of a tree, beginning from sums that are not changed."""
+class _Row:
+    """A link of the tree with what is used there: objects, for a decision asks for them more than for anything else."""
 
-    def __init__(self, tree: QuotaTree, base: Mapping[UsageKey, int] | None = None) -> None:
+    __slots__ = ("before", "is_quota", "local", "most_borrowed", "name", "subtree", "total", "used")
+
+    def __init__(self, link: Link, used: int, total: _Row | None) -> None:
+        cell = link.cell
+        self.name = link.key[0]
+        self.before = self.used = used
+        self.total = total
+        self.is_quota = cell is not None
+        self.subtree, self.local = (0, 0) if cell is None else (cell.subtree, cell.local)
+        limit = None if cell is None else cell.borrowing_limit
+        self.most_borrowed = None if limit is None else self.subtree - self.local + limit
+
+
+class TreeUsage:
+    """Usage at every queue of a tree, beginning from what another says, which must not change meanwhile."""
+
+    def __init__(self, tree: QuotaTree, base: TreeUsage | None = None) -> None:
         self._tree = tree
-        self._base = base or {}
-        self.sums: dict[UsageKey, int] = {}
+        self._base = base
+        self._rows: dict[UsageKey, _Row] = {}
+        self._paths: dict[tuple[str, Column], tuple[_Row, ...]] = {}
+
+    @property
+    def sums(self) -> Mapping[UsageKey, int]:
         """What was added since, at every queue where anything was."""
+        return {key: row.used - row.before for key, row in self._rows.items() if row.used != row.before}
 
     def used(self, queue: str, flavor: str, resource: str) -> int:
         """Return what is used there; flavor empty: the total of a resource that the queue limits."""
-        return self._used((queue, flavor, resource))
+        row = self._rows.get((queue, flavor, resource))
+        if row is not None:
+            return row.used
+        return 0 if self._base is None else self._base.used(queue, flavor, resource)
 
-    def add(self, queue: str, flavor: str, resource: str, amount: int) -> None:
+    def add(self, queue: str, flavor: str, resource: str, amount: int, *, is_only_held: bool = False) -> None:
         """Charge an amount to a queue and those above it, or, where it is negative, take it back.
 
-        Pods of a queue that has no quota for `pods` are not those above it's either.
+        Pods of a queue that has no quota for `pods` are not those above it's either. `is_only_held`: what is charged
+        to another flavor already, so that limits on all flavors do not count it twice.
         """
-        chain = self._tree.chain(queue, (flavor, resource))
-        is_counted = resource != PODS or chain[0].cell is not None
+        path = self._path(queue, (flavor, resource))
+        is_counted = resource != PODS or path[0].is_quota
         part = amount
-        for link in chain:
-            if link.total is not None:
-                self._shift(link.total, amount)
+        for row in path:
+            if row.total is not None and not is_only_held:
+                row.total.used += amount
             if not part:
                 continue
-            before, local = self._used(link.key), link.cell.local if link.cell is not None else 0
-            self._shift(link.key, part)
-            part = max(0, before + part - local) - max(0, before - local) if is_counted else 0
+            before, local = row.used, row.local
+            row.used = after = before + part
+            part = (max(0, after - local) - max(0, before - local)) if is_counted else 0
 
     def rise(self, queue: str, column: Column, amount: int, at: str) -> int:
         """Return by how much usage at a queue would rise if this amount were charged to the one below it."""
-        chain = self._tree.chain(queue, column)
-        if column[1] == PODS and chain[0].cell is None:
+        path = self._path(queue, column)
+        if column[1] == PODS and not path[0].is_quota:
             return amount if at == queue else 0
         part = amount
-        for link in chain:
-            if link.key[0] == at or not part:
+        for row in path:
+            if row.name == at or not part:
                 break
-            if link.cell is not None and link.cell.local:
-                before = self._used(link.key)
-                part = max(0, before + part - link.cell.local) - max(0, before - link.cell.local)
+            if row.local:
+                part = max(0, row.used + part - row.local) - max(0, row.used - row.local)
         return part
-
-    def _used(self, key: UsageKey) -> int:
-        return self._base.get(key, 0) + self.sums.get(key, 0)
-
-    def _shift(self, key: UsageKey, amount: int) -> None:
-        total = self.sums.get(key, 0) + amount
-        if total:
-            self.sums[key] = total
-        else:
-            self.sums.pop(key, None)
 
     def available(self, queue: str, column: Column) -> Available:
         """Return `available` of Kueue: own quota that is left, and what can be borrowed. Below zero: over quota."""
-        amount, at = 0, queue
-        for index, link in enumerate(reversed(self._tree.chain(queue, column))):
-            cell, used = link.cell, self._used(link.key)
-            if cell is None:
-                continue
-            if index == 0:
-                amount, at = cell.subtree - used, link.key[0]
-                continue
-            if cell.borrowing_limit is not None:
-                cap = cell.subtree - cell.local - max(0, used - cell.local) + cell.borrowing_limit
+        path = self._path(queue, column)
+        root = path[-1]
+        amount, at = (root.subtree - root.used, root.name) if root.is_quota else (0, queue)
+        for row in path[-2::-1]:
+            used, local = row.used, row.local
+            if row.most_borrowed is not None:
+                cap = row.most_borrowed - (used - local if used > local else 0)
                 if cap < amount:
-                    amount, at = cap, link.key[0]
-            if used < cell.local:
-                amount += cell.local - used
+                    amount, at = cap, row.name
+            if used < local:
+                amount += local - used
         return Available(amount, at)
 
     def borrowing_level(self, queue: str, column: Column, amount: int) -> int:
@@ -98,11 +108,27 @@ class TreeUsage:
 
         Mirrors `FindHeightOfLowestSubtreeThatFits`.
         """
-        chain = self._tree.chain(queue, column)
         left = amount
-        for link in chain:
-            used = self._used(link.key)
-            if link.cell is None or used + left <= link.cell.subtree:
-                return link.height
-            left -= max(0, link.cell.local - used)
-        return chain[-1].height
+        for name, row in zip(self._tree.path(queue), self._path(queue, column), strict=True):
+            if not row.is_quota or row.used + left <= row.subtree:
+                return self._tree.height(name)
+            left -= max(0, row.local - row.used)
+        return self._tree.height(self._tree.path(queue)[-1])
+
+    def _path(self, queue: str, column: Column) -> tuple[_Row, ...]:
+        """The rows from the queue up to its root."""
+        known = self._paths.get((queue, column))
+        if known is None:
+            known = tuple(self._row(link) for link in self._tree.chain(queue, column))
+            self._paths[queue, column] = known
+        return known
+
+    def _row(self, link: Link) -> _Row:
+        row = self._rows.get(link.key)
+        if row is None:
+            total = None
+            if link.total is not None:
+                total = self._row(Link(link.total, None, None))
+            used = 0 if self._base is None else self._base.used(*link.key)
+            row = self._rows[link.key] = _Row(link, used, total)
+        return row

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from controller.core.amounts import Requests, plus, times
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
+from controller.core.topology import Topology
 
 _Rank = tuple[int, float, int, float, str, str]
 OrderKey = tuple[int, float, int, float, str, str, tuple[()] | _Rank]
@@ -56,24 +57,24 @@ class WorkloadClass:
     """Workloads that differ only in their place in the order: one queue, the same pod sets, one hold.
 
     `waited`: of the queue's `fallback_after` the longest, in seconds, that they have waited; it opens flavors to them.
+    `topology`: the domain in which all pods of each have to be, or prefer to be, together.
     """
 
     queue: QueueKey
     pod_sets: tuple[PodSet, ...]
     hold: Hold | None = None
     waited: int = 0
+    topology: Topology | None = None
+    size: int = field(init=False, repr=False, compare=False)
+    """How many pods each workload has."""
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold, self.waited)))
+        object.__setattr__(self, "size", sum(one.count for one in self.pod_sets))
+        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold, self.waited, self.topology)))
 
     def __hash__(self) -> int:
         return self._hash
-
-    @property
-    def size(self) -> int:
-        """How many pods each workload has."""
-        return sum(one.count for one in self.pod_sets)
 
     @property
     def requests(self) -> Requests:

@@ -43,9 +43,13 @@ def line(picture: Picture) -> str:
     """Return the moment as one line."""
     total = picture.total
     reasons = ", ".join(f"{reason.name} {reason.count}" for reason in picture.reasons)
+    borrowed = [
+        f"{row.queue} {format_amount(CPU, row.borrowed)} of {row.flavor}" for row in picture.quota if row.borrowed
+    ]
     return (
         f"{picture.elapsed:5.0f} s  queued {total.queued:3}  reserved {total.reserved:3}  running {total.running:3}  "
         f"done {total.done:3}/{picture.expected}  released {picture.released_per_second:4.1f}/s"
+        + (f"  borrowed: {', '.join(borrowed)}" if borrowed else "")
         + (f"  waiting: {reasons}" if reasons else "")
     )
 
@@ -103,13 +107,14 @@ def _quota(picture: Picture) -> Table:
 
 def _bar(row: QuotaRow) -> ProgressBar:
     is_nearly_full = 10 * row.used >= 9 * row.nominal
-    style = "red" if is_nearly_full else "magenta"
+    style = "yellow" if row.borrowed else "red" if is_nearly_full else "magenta"
     return ProgressBar(total=max(1, row.nominal), completed=row.used, complete_style=style, finished_style=style)
 
 
 def _share(row: QuotaRow) -> Text:
     used, nominal = format_amount(CPU, row.used), format_amount(CPU, row.nominal)
-    return Text.assemble((used, "bold"), (f" of {nominal}", "dim"))
+    borrowed = f"{format_amount(CPU, row.borrowed)} borrowed, " if row.borrowed else ""
+    return Text.assemble((borrowed, "yellow"), (used, "bold"), (f" of {nominal}", "dim"))
 
 
 def _reasons(picture: Picture, rows: int) -> Table:

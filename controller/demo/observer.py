@@ -55,8 +55,10 @@ class Observer:
         self.world = world
         self.expected = expected
         self.tracks: dict[str, Track] = {}
-        self.quota: dict[tuple[str, str], tuple[int, int]] = {}
-        """(used, nominal) thousandths of a core, by cluster queue and flavor."""
+        self.quota: dict[tuple[str, str], tuple[int, int, int]] = {}
+        """(used, nominal, borrowed) thousandths of a core, by cluster queue and flavor."""
+        self.most_borrowed: dict[tuple[str, str], tuple[int, int]] = {}
+        """The most thousandths of a core that were ever borrowed, and of what nominal quota: by team and flavor."""
         self.events: deque[str] = deque(maxlen=_KEPT_EVENTS)
         self.trouble = ""
         """The latest fault of a watch; it is tried again."""
@@ -101,8 +103,12 @@ class Observer:
         for flavor in queue.status.flavors_usage or ():
             for resource in flavor.resources or ():
                 if resource.name == CPU:
-                    used, nominal = supply_amount(CPU, resource.total), supply_amount(CPU, resource.quota)
-                    self.quota[(queue.metadata.name, flavor.name)] = (used, nominal)
+                    said = (resource.total, resource.quota, resource.borrowed)
+                    used, nominal, borrowed = (supply_amount(CPU, amount) for amount in said)
+                    self.quota[(queue.metadata.name, flavor.name)] = (used, nominal, borrowed)
+                    where = (self.world.short(queue.metadata.name), self.world.short(flavor.name))
+                    if borrowed > self.most_borrowed.get(where, (0, 0))[0]:
+                        self.most_borrowed[where] = (borrowed, nominal)
 
     def see_event(self, event: wire.EventObject) -> None:
         """Take in an Event; only Penstock's are told."""
@@ -133,10 +139,10 @@ class Observer:
 
     def _quota_rows(self) -> Iterable[QuotaRow]:
         for team in self.world.teams:
-            for flavor, units in team.quotas:
-                nominal = units * self.world.unit_cpu_milli
-                key = (self.world.named(team.name), self.world.named(flavor))
-                yield QuotaRow(team.name, flavor, *self.quota.get(key, (0, nominal)))
+            for quota in team.quotas:
+                nominal = quota.units * self.world.unit_cpu_milli
+                key = (self.world.named(team.name), self.world.named(quota.flavor))
+                yield QuotaRow(team.name, quota.flavor, *self.quota.get(key, (0, nominal, 0)))
 
     def _reasons(self) -> Iterable[Reason]:
         """Why pods wait, most frequent first, each with the words that most of them carry."""

@@ -24,12 +24,13 @@ class TeamRow:
 
 @dataclass(frozen=True, slots=True)
 class QuotaRow:
-    """What a queue uses of a flavor, in thousandths of a core."""
+    """What a queue uses of a flavor, and what of that is borrowed, in thousandths of a core."""
 
     queue: str
     flavor: str
     used: int
     nominal: int
+    borrowed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from controller.demo import summary
 from controller.demo.summary import Result
-from controller.demo.world import World
+from controller.demo.world import Quota, World
 
 
 class Report:
@@ -31,8 +31,9 @@ class Report:
         """Say which queues are being made."""
         self.step("Making two ResourceFlavors, and for each team a ClusterQueue, a namespace and a LocalQueue")
         for team in world.teams:
-            cores = (f"{world.amounts(units)['cpu']} on {world.named(flavor)}" for flavor, units in team.quotas)
-            self.detail(f"{world.named(team.name)} ({team.strategy}): cpu {', then '.join(cores)}")
+            cores = ", then ".join(_owned(world, quota) for quota in team.quotas)
+            self.detail(f"{world.named(team.name)} ({team.strategy}): cpu {cores}")
+        self.detail(f"both are below {world.parent}, so each borrows what the other leaves")
 
     def result(self, result: Result) -> None:
         """Say what the run came to."""
@@ -54,3 +55,8 @@ class Report:
     def _say(self, lead: str, text: str) -> None:
         self.console.print(lead, end="")
         self.console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+def _owned(world: World, quota: Quota) -> str:
+    owned = f"{world.amounts(quota.units)['cpu']} on {world.named(quota.flavor)}"
+    return owned if quota.lends is None else f"{owned}, {world.amounts(quota.lends)['cpu']} of them lent"

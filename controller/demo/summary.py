@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from controller.core.amounts import CPU, format_amount
 from controller.demo.observer import Observer, Stage, Track
 from controller.demo.writes import Writes
 
@@ -21,6 +22,8 @@ class Result:
     seconds: float
     tracks: Sequence[Track]
     writes: Writes | None
+    borrowed: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """The most thousandths of a core borrowed at a time, and of what nominal quota: by team and flavor."""
     trouble: str = ""
     """The latest fault of a watch, which may be why something was not seen."""
 
@@ -31,7 +34,14 @@ class Result:
         seconds = seen.elapsed
         if seen.is_over:
             seconds = max(one.ended or 0.0 for one in tracks) - min(one.created for one in tracks)
-        return cls(expected=seen.expected, seconds=seconds, tracks=tracks, writes=writes, trouble=seen.trouble)
+        return cls(
+            expected=seen.expected,
+            seconds=seconds,
+            tracks=tracks,
+            writes=writes,
+            borrowed=seen.most_borrowed,
+            trouble=seen.trouble,
+        )
 
     def shortcomings(self) -> list[str]:
         """Say what is not as it should be: how many pods, and why."""
@@ -62,8 +72,21 @@ def lines(result: Result) -> Iterator[tuple[str, str]]:
     flavors = Counter(track.flavor for track in released)
     shares = (f"{name} {count} ({100 * count / len(released):.0f} %)" for name, count in flavors.most_common())
     yield "where they ran", ", ".join(shares) or "nowhere"
+    yield from _borrowed(result.borrowed)
     if result.writes is not None:
         yield from _writes(result.writes)
+
+
+def _borrowed(borrowed: Mapping[tuple[str, str], tuple[int, int]]) -> Iterator[tuple[str, str]]:
+    if not borrowed:
+        yield "borrowed", "nothing: nobody had to"
+    for team in sorted({team for team, _ in borrowed}):
+        loans = (
+            f"up to {format_amount(CPU, most)} cores of {flavor} beyond its own {format_amount(CPU, nominal)}"
+            for (whose, flavor), (most, nominal) in sorted(borrowed.items(), reverse=True)
+            if whose == team
+        )
+        yield f"{team} borrowed", ", ".join(loans)
 
 
 def _writes(writes: Writes) -> Iterator[tuple[str, str]]:

@@ -66,6 +66,7 @@ class ResourceUsage(Struct):
     name: str
     total: str
     quota: str
+    borrowed: str = "0"
 
 
 class FlavorUsage(Struct):

@@ -28,21 +28,36 @@ NODE_SHAPES: Final = (
 """Less spot than the teams' quotas add up to, so that quota is not all that pods wait for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a team owns of a flavor, in units, and how much of that others may borrow; None: all."""
+
+    flavor: str
+    units: int
+    lends: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
-    """One team: its ClusterQueue, namespace and LocalQueue. `quotas` are units by flavor, preferred flavor first."""
+    """One team: its ClusterQueue, namespace and LocalQueue. The preferred flavor is first."""
 
     name: str
     strategy: str
     share: int
     """How many of 100 pods are this team's."""
-    quotas: tuple[tuple[str, int], ...]
+    quotas: tuple[Quota, ...]
 
 
 _TEAMS = (
-    Team(name="team-a", strategy="BestEffortFIFO", share=60, quotas=(("spot", 24), ("on-demand", 8))),
-    Team(name="team-b", strategy="StrictFIFO", share=40, quotas=(("spot", 16), ("on-demand", 8))),
+    Team(name="team-a", strategy="BestEffortFIFO", share=80, quotas=(Quota("spot", 20), Quota("on-demand", 8))),
+    Team(
+        name="team-b",
+        strategy="StrictFIFO",
+        share=20,
+        quotas=(Quota("spot", 16, lends=8), Quota("on-demand", 8, lends=4)),
+    ),
 )
+"""Team a has more to do than quota, team b less: a borrows what b leaves, all of it once b is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +95,11 @@ class World:
         return f"{RUN_LABEL}={self.run}"
 
     @property
+    def parent(self) -> str:
+        """Name of the ClusterQueue above the teams', through which they borrow from each other."""
+        return self.named("teams")
+
+    @property
     def urgent(self) -> str:
         """Name of the priority class of urgent pods."""
         return self.named("demo-urgent")
@@ -109,6 +129,8 @@ def objects(world: World) -> list[Body]:
         _object(world, "scheduling.k8s.io/v1", "PriorityClass", world.urgent)
         # Never: kube-scheduler's own preemption knows no quota
         | {"value": 1000, "preemptionPolicy": "Never", "description": "Urgent pods of the Penstock demo."},
+        # owns nothing itself: what one team can borrow is the other's
+        _object(world, _API_VERSION, "ClusterQueue", world.parent) | {"spec": {}},
         *(body for team in world.teams for body in _team(world, team)),
     ]
 
@@ -132,21 +154,23 @@ def _flavors(world: World) -> Iterator[Body]:
 def _team(world: World, team: Team) -> Iterator[Body]:
     name = world.named(team.name)
     namespace = _object(world, "v1", "Namespace", name)
-    flavors = [
-        {
-            "name": world.named(flavor),
-            "resources": [{"name": r, "nominalQuota": amount} for r, amount in world.amounts(units).items()],
-        }
-        for flavor, units in team.quotas
-    ]
     spec = {
+        "parent": world.parent,
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}},
         "queueingStrategy": team.strategy,
-        "flavors": flavors,
+        "flavors": [{"name": world.named(one.flavor), "resources": _resources(world, one)} for one in team.quotas],
     }
     yield namespace
     yield _object(world, _API_VERSION, "ClusterQueue", name, spec=spec)
     yield _object(world, _API_VERSION, "LocalQueue", LOCAL_QUEUE, namespace=name, spec={"clusterQueue": name})
+
+
+def _resources(world: World, quota: Quota) -> list[Body]:
+    owned = [{"name": name, "nominalQuota": amount} for name, amount in world.amounts(quota.units).items()]
+    if quota.lends is None:
+        return owned
+    lent = world.amounts(quota.lends)
+    return [one | {"lendingLimit": lent[one["name"]]} for one in owned]
 
 
 def _object(

@@ -17,6 +17,7 @@ from controller.core.keys import (
     CLUSTER_QUEUE,
     CONDITION,
     FLAVOR,
+    FLAVORS,
     GATE,
     HELD,
     ON_TOP,
@@ -74,6 +75,7 @@ class PodDecoder:
         self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
+        self._flavor_sets: dict[str, tuple[str, ...]] = {}
         self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
         self._kin = Kin()
 
@@ -107,6 +109,7 @@ class PodDecoder:
             is_terminating=meta.deletion_timestamp is not None,
             cluster_queue=labels.get(CLUSTER_QUEUE),
             flavor=labels.get(FLAVOR),
+            flavors=self._carried_flavors(notes[FLAVORS]) if FLAVORS in notes and FLAVOR not in labels else (),
             pinned=pinned,
             said=_said(status),
             hold=hold or unclear,
@@ -132,6 +135,12 @@ class PodDecoder:
         requests, hold = self._demand(pod)
         hold = hold or (_CLAIMS if _has_claims(pod.spec) else None)
         return self._shape(Shape(requests, constraints)), outline, pinned, hold
+
+    def _carried_flavors(self, noted: str) -> tuple[str, ...]:
+        """The same tuple on pods that carry the same; of one flavor alone we write the label."""
+        if noted not in self._flavor_sets:
+            self._flavor_sets[noted] = tuple(name for name in noted.split(",") if name)
+        return self._flavor_sets[noted]
 
     def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
         """Cluster-wide policies and those of the pod's namespace: others cannot concern it, whatever stands there.

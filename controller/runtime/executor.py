@@ -44,6 +44,10 @@ _READ_PAUSE = 1.0
 _MESSAGE_ROOM = 500
 
 
+_Flavors = tuple[Flavor, ...]
+"""Those that are open to a pod; empty: one of them is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Released:
     """A pod was released: as it was before, and how."""
@@ -86,7 +90,7 @@ class Executor:
         self._on_released = on_released
         self._on_room = on_room
         self._workers = workers
-        self._queue: asyncio.Queue[tuple[Admit, Flavor | None]] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[Admit, _Flavors]] = asyncio.Queue()
         self._doubts: asyncio.Queue[_Doubt] = asyncio.Queue()
 
     def room(self) -> int:
@@ -95,8 +99,13 @@ class Executor:
         return 0 if waiting > self._workers else 3 * self._workers - waiting
 
     def submit(self, admit: Admit) -> None:
-        """Queue an admission, with the flavor as it was decided on."""
-        self._queue.put_nowait((admit, self._cache.flavors.get(admit.flavor)))
+        """Queue an admission, with its flavors as they were decided on."""
+        self._queue.put_nowait((admit, self._flavors(admit)))
+
+    def _flavors(self, admit: Admit) -> _Flavors:
+        """The flavors that are open to the pod, as they are now; none where one of them is gone."""
+        found = [self._cache.flavors.get(name) for name in admit.flavors or (admit.flavor,)]
+        return tuple(one for one in found if one is not None) if None not in found else ()
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -116,26 +125,26 @@ class Executor:
 
     async def _work(self) -> None:
         while True:
-            admit, flavor = await self._queue.get()
+            admit, flavors = await self._queue.get()
             if self._queue.qsize() == self._workers:
                 self._on_room()
             try:
-                await self.release(admit, flavor)
+                await self.release(admit, flavors)
             finally:
                 self._queue.task_done()
 
-    async def release(self, admit: Admit, flavor: Flavor | None) -> None:
-        """Send the release patch of an assumed admission onto `flavor` as it was decided on; settle what comes of it.
+    async def release(self, admit: Admit, flavors: _Flavors) -> None:
+        """Send the release patch of an assumed admission onto `flavors` as decided on; settle what comes of it.
 
         A pod, or a flavor, that is another one by now is decided again.
         """
         uid = admit.uid
         pod = self._cache.pods.get(uid)
-        if pod is None or pod.phase is not Phase.QUEUED or flavor is None or self._is_outdated(pod, admit, flavor):
+        if pod is None or pod.phase is not Phase.QUEUED or not flavors or self._is_outdated(pod, admit, flavors):
             self._cache.settle(uid)
             return
         admission = Admission(admit.cluster_queue, at=clock.rfc3339(clock.now()), by=self._identity)
-        patch = release_patch(pod, flavor, admission, node=admit.node)
+        patch = release_patch(pod, flavors, admission, node=admit.node, domain=admit.domain)
         began = clock.monotonic()
         try:
             body = await self._client.patch(
@@ -152,10 +161,10 @@ class Executor:
         self._metrics.patch_seconds.observe(clock.monotonic() - began)
         self._released(pod, admit, after)
 
-    def _is_outdated(self, pod: Pod, admit: Admit, flavor: Flavor) -> bool:
+    def _is_outdated(self, pod: Pod, admit: Admit, flavors: _Flavors) -> bool:
         kind = admit.workload.kind
         is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
-        return is_edited or self._cache.flavors.get(admit.flavor) != flavor
+        return is_edited or self._flavors(admit) != flavors
 
     def _released(self, before: Pod, admit: Admit, after: Pod) -> None:
         self._cache.update_pod(after)
@@ -216,7 +225,7 @@ class Executor:
         """Believe what a read found."""
         if now.uid != before.uid:
             self._cache.drop_pod(before.uid)
-        elif now.cluster_queue == admit.cluster_queue and now.flavor == admit.flavor and not now.gates:
+        elif _carries(now, admit) and not now.gates:
             self._released(before, admit, now)
         else:
             self._cache.update_pod(now)
@@ -249,6 +258,12 @@ class Executor:
 
 def _path(pod: Pod) -> str:
     return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+
+
+def _carries(now: Pod, admit: Admit) -> bool:
+    """Whether the pod has the stamps of this admission."""
+    stamped = now.flavors == admit.flavors if admit.flavors else now.flavor == admit.flavor
+    return stamped and now.cluster_queue == admit.cluster_queue
 
 
 def _is_same(sent: Pod, now: Pod) -> bool:

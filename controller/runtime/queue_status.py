@@ -9,7 +9,7 @@ from controller.api.cluster_queue_status import FLAVORS_REPORTED
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
-from controller.core.doors import tree_fault
+from controller.core.doors import any_fault, tree_fault
 from controller.core.hands import aside
 from controller.core.pods import Phase
 from controller.core.queues import ClusterQueue, StopPolicy
@@ -128,6 +128,9 @@ def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) ->
     if missing:
         text = f"spec.flavors names {', '.join(missing)}, which does not exist or is invalid"
         return ("Active", False, "FlavorNotFound", text)
+    apart = any_fault(queue, cache.flavors)
+    if apart is not None:
+        return ("Active", False, "FlavorsDoNotGoTogether", apart)
     fault = tree_fault(cache.tree, queue.name, cache.flavors)
     if fault is not None:
         return ("Active", False, "ParentNotUsable", fault)

@@ -11,7 +11,7 @@ from typing import Any
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.reasons import RESERVED
-from controller.core.decisions import Evict, Wait
+from controller.core.decisions import Evict, Wait, onto
 from controller.core.keys import CONDITION
 from controller.core.pods import Phase, Pod, Said
 from controller.core.reasons import Reason
@@ -163,7 +163,7 @@ def _says(said: Said | None, wait: Wait, message: str) -> bool:
 
 def _released(pod: Pod, now: float) -> dict[str, Any]:
     if pod.cluster_queue and pod.flavor:
-        text = f"Admitted by ClusterQueue {pod.cluster_queue} onto flavor {pod.flavor}"
+        text = f"Admitted by ClusterQueue {pod.cluster_queue} onto {onto(pod.flavor, pod.flavors)}"
         return _condition(pod.said, "True", "Admitted", text, now)
     text = "The scheduling gate was removed by somebody else"
     return _condition(pod.said, "True", "ReleasedOutsidePenstock", text, now)

@@ -23,7 +23,7 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
     """
     where = f", room planned on node {admit.node}" if admit.node else ""
     waited = max(0, int(now - pod.created))
-    message = f"Admitted by ClusterQueue {admit.cluster_queue} onto flavor {admit.flavor} after {waited} s{where}"
+    message = f"Admitted by ClusterQueue {admit.cluster_queue} onto {admit.onto} after {waited} s{where}"
     return {
         **_event(pod, pod.uid, instance=instance, now=now),
         "reason": "Admitted",

@@ -49,7 +49,7 @@ def _releases(random: Random) -> Iterator[Pair]:
         pod, flavor = decoded(old), _flavor(random)
         if isinstance(narrow(pod.shape.constraints, flavor), Narrowing):
             node = "node-1" if chance(random, 50) else None
-            operations = release_patch(pod, flavor, ADMISSION, node=node)
+            operations = release_patch(pod, [flavor], ADMISSION, node=node)
             yield old, patched(old, operations)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -120,10 +121,12 @@ async def nothing_runs(penstock: CommandLine) -> None:
 
 
 async def test_a_demo_in_a_sandbox_releases_every_pod_once_and_leaves_nothing(penstock: CommandLine) -> None:
-    answer = await finish(penstock.start("demo", "--pods", "12", "--seed", "3"))
+    answer = await finish(penstock.start("demo", "--pods", "40", "--seed", "3"))
     assert answer.code == 0, answer
-    assert "12 of 12 released, 12 ended" in answer.out
-    assert "12 for 12 pods: exactly one each" in answer.out
+    assert "40 of 40 released, 40 ended" in answer.out
+    assert "40 for 40 pods: exactly one each" in answer.out
+    assert re.search(r"where they ran +spot \d+ .*, on-demand \d+ ", answer.out), answer.out
+    assert re.search(r"team-a borrowed +up to \d cores of spot beyond its own 20", answer.out), answer.out
     assert "What to try next" in answer.out
     assert "\x1b" not in answer.out
     await nothing_runs(penstock)

@@ -15,9 +15,10 @@ from controller.core.decide import decide
 from controller.core.decisions import Admit
 from controller.core.effective import FIXED, Override, Variation, WrittenQuota
 from controller.core.keys import GATE
+from controller.core.mix import Mix
 from controller.core.nodes import Node
 from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, StopPolicy
+from controller.core.queues import ClusterQueue, FlavorMode, StopPolicy
 from controller.core.reasons import Reason
 from controller.core.room import Room
 from controller.core.shares import Amount, Share
@@ -65,11 +66,17 @@ def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
     names = draw(st.sampled_from((("spot",), ("spot", "steady"), ("steady", "spot"))))
     given = {"memory": "64Gi"}
     quotas = [a_quota(one, cpu=draw(st.sampled_from(("2", "4", "64"))), **given) for one in names]
-    first = replace(quotas[0], fallback_after=draw(st.sampled_from((0, 300, 3000))))
+    mode = draw(st.sampled_from((*FlavorMode, FlavorMode.ORDERED))) if len(names) > 1 else FlavorMode.ORDERED
+    is_any = mode is FlavorMode.ANY
+    first = replace(quotas[0], fallback_after=0 if is_any else draw(st.sampled_from((0, 300, 3000))))
     timeout = draw(st.sampled_from((None, 300)))
     of_each = draw(st.sampled_from(({}, {}, {"cpu": 2000}, {"cpu": 3000, "pods": 2})))
     parent = draw(st.sampled_from(("", "org")))
-    return a_cluster_queue(name, first, *quotas[1:], parent=parent, user_limits=of_each, reservation_timeout=timeout)
+    mix = None if is_any else draw(st.sampled_from((None, None, Mix(1, 100), Mix(0, 50), Mix(1, 70))))
+    limits = draw(st.sampled_from(({}, {}, {"cpu": 5000})))
+    fields: dict[str, Any] = {"user_limits": of_each, "reservation_timeout": timeout, "mix": mix}
+    fields |= {"flavor_mode": mode, "limits": limits}
+    return a_cluster_queue(name, first, *quotas[1:], parent=parent, **fields)
 
 
 HALF, ALL = Share(5000), Share(10_000)
@@ -192,7 +199,7 @@ class ClusterMachine(RuleBasedStateMachine):
         admit = self.sent.pop(uid)
         stamps: dict[str, Any] = {
             "cluster_queue": admit.cluster_queue,
-            "flavor": admit.flavor,
+            **({"flavors": admit.flavors} if admit.flavors else {"flavor": admit.flavor}),
             "pinned": admit.node,
             "admitted_at": float(self.now),
         }
@@ -275,7 +282,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def decisions_come_to_rest(self, limit: int) -> None:
         while not self.step(limit):
             pass
-        full = replace(self.cache.snapshot(), blocked={}, freed=frozenset())
+        full = replace(self.cache.snapshot(), settled=None, freed=frozenset())
         assert decide(full, limit=UNLIMITED).admits == ()
         for kind in self.cache.backlog.runs:
             assert self.cache.reasons.of(kind).reason is not Reason.PENDING
@@ -293,9 +300,9 @@ class ClusterMachine(RuleBasedStateMachine):
         by_flavor: Counter[tuple[str, str]] = Counter()
         by_node: Counter[tuple[str, str]] = Counter()
         for pod in self.pods.values():
-            queue, flavor, node = self.account_of(pod)
+            queue, flavors, node = self.account_of(pod)
             for resource, amount in pod.shape.requests:
-                if queue:
+                for flavor in flavors if queue else ():
                     by_queue[(queue, flavor, resource)] += amount
                     by_flavor[(flavor, resource)] += amount
                 if node:
@@ -340,23 +347,34 @@ class ClusterMachine(RuleBasedStateMachine):
         assert self.cache.policies.count(("", "wide")) == carried.count("wide")
         assert self.cache.policies.count(("default", "own")) == carried.count("default/own")
 
-    def account_of(self, pod: Pod) -> tuple[str, str, str | None]:
-        """Who pays for a pod and on which node it takes room."""
+    def account_of(self, pod: Pod) -> tuple[str, tuple[str, ...], str | None]:
+        """Who pays for a pod, the flavors in which it holds quota, and on which node it takes room."""
         if pod.uid in self.sent:
             admit = self.sent[pod.uid]
-            return admit.cluster_queue, admit.flavor, admit.node
+            return admit.cluster_queue, admit.flavors or (admit.flavor,), admit.node
         if pod.gates or pod.is_finished:
-            return "", "", None
-        if pod.cluster_queue and pod.flavor:
-            return pod.cluster_queue, pod.flavor, pod.node or (None if self.is_overdue(pod) else pod.pinned)
+            return "", (), None
+        if pod.cluster_queue and (pod.flavor or pod.flavors):
+            at = pod.node or (None if self.is_overdue(pod) else pod.pinned)
+            return pod.cluster_queue, self.held_by(pod), at
         door = self.cache.local_queues.get((pod.namespace, pod.queue or ""))
         queue = self.cache.cluster_queues.get(door.cluster_queue) if door is not None else None
         if queue is None:
-            return "", "", pod.node
+            return "", (), pod.node
         node = self.cache.nodes.get(pod.node or "")
         known = [quota.flavor for quota in queue.flavors]
         landed = node.labels["pool"] if node is not None and node.labels["pool"] in self.cache.flavors else ""
-        return queue.name, landed if landed in known else known[0], pod.node
+        return queue.name, (landed if landed in known else known[0],), pod.node
+
+    def held_by(self, pod: Pod) -> tuple[str, ...]:
+        """The flavor of the pod's stamp; of several, all until it has a node, then that of the node or the last."""
+        if not pod.flavors:
+            return (pod.flavor or "",)
+        if pod.node is None:
+            return pod.flavors
+        node = self.cache.nodes.get(pod.node)
+        landed = node.labels["pool"] if node is not None and node.labels["pool"] in self.cache.flavors else ""
+        return (landed if landed in pod.flavors else pod.flavors[-1],)
 
     def is_overdue(self, pod: Pod) -> bool:
         queue = self.cache.cluster_queues.get(pod.cluster_queue or "")

@@ -32,7 +32,7 @@ def applied(world: Snapshot, plan: Plan, pods: list[Pod]) -> Snapshot:
     for queue in leaves(world):
         for quota in queue.flavors:
             for resource in {*quota.nominal, PODS}:
-                usage.add(queue.name, quota.flavor, resource, world.usage.get((queue.name, quota.flavor, resource), 0))
+                usage.add(queue.name, quota.flavor, resource, world.usage.used(queue.name, quota.flavor, resource))
     on_node = {node: dict(sums) for node, sums in world.node_used.items()}
     for admit in plan.admits:
         del left[admit.uid]
@@ -44,7 +44,7 @@ def applied(world: Snapshot, plan: Plan, pods: list[Pod]) -> Snapshot:
                 taken = on_node.setdefault(admit.node, {})
                 taken[resource] = taken.get(resource, 0) + amount
     fresh = a_snapshot(*left.values(), locals_=DOORS)
-    return replace(world, runs=fresh.runs, usage=usage.sums, flavor_usage=of_flavor, node_used=on_node)
+    return replace(world, runs=fresh.runs, usage=usage, flavor_usage=of_flavor, node_used=on_node)
 
 
 @THOROUGH
@@ -57,11 +57,11 @@ def test_nothing_is_given_twice(made: World, limit: int) -> None:
         for column in world.tree.columns(queue.name):
             cell = world.tree.cell(queue.name, column)
             assert cell is not None
-            borrowed = after.usage.get((queue.name, *column), 0) - cell.subtree
+            borrowed = after.usage.used(queue.name, *column) - cell.subtree
             most = 0 if not queue.parent else cell.borrowing_limit
             assert most is None or borrowed <= most
         for resource, most in queue.limits.items():
-            assert after.usage.get((queue.name, "", resource), 0) <= most
+            assert after.usage.used(queue.name, "", resource) <= most
     for flavor in world.flavors.values():
         for resource, capacity in flavor.sums.items():
             assert after.flavor_usage.get((flavor.name, resource), 0) <= capacity

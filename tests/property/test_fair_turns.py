@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.core.decide import decide
-from controller.core.decisions import Wait
 from controller.core.fair_sharing import FairShares
 from controller.core.fair_sharing_policy import Share
 from controller.core.queues import FlavorQuota
+from controller.core.settled import Settled
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import Workload, WorkloadClass, among_all
+from controller.core.workloads import Workload, among_all
 from tests.support.builders import (
+    STRICT,
     UNLIMITED,
     a_cluster_queue,
     a_local_queue,
@@ -46,16 +47,22 @@ def fair_worlds(draw: st.DrawFn) -> Snapshot:
     )
 
 
-def blocked_from_the_start(world: Snapshot) -> dict[WorkloadClass, Wait]:
-    """What a decision that saw nobody else would find blocked."""
+def settled(world: Snapshot) -> Settled:
+    """What is known once a decision has found blocked what it would find so if nobody else waited."""
     alone = {kind: decide(replace(world, runs={kind: run}), limit=UNLIMITED) for kind, run in world.runs.items()}
-    return {kind: plan.waits[kind] for kind, plan in alone.items() if not plan.admits}
+    found = Settled(alone)
+    for kind, plan in alone.items():
+        local = world.local_queues.get(kind.queue)
+        is_strict = local is not None and world.cluster_queues[local.cluster_queue].strategy is STRICT
+        if not plan.admits and not is_strict:
+            found.settle(kind, plan.waits[kind])
+    return found
 
 
 @THOROUGH
 @given(fair_worlds(), st.sampled_from((1, 2, UNLIMITED)))
 def test_what_is_known_to_be_blocked_changes_nobodys_turn(world: Snapshot, limit: int) -> None:
-    known = replace(world, blocked=blocked_from_the_start(world))
+    known = replace(world, settled=settled(world))
     assert decide(known, limit=limit).admits == decide(world, limit=limit).admits
 
 

@@ -172,5 +172,5 @@ def test_a_release_after_the_policies_is_legal(document: Json, chosen: list[Poli
     queued = patched(document, operations)
     pod = decoded(queued)
     assume(isinstance(narrow(pod.shape.constraints, flavor), Narrowing))
-    release = release_patch(pod, flavor, ADMISSION, node="node-1")
+    release = release_patch(pod, [flavor], ADMISSION, node="node-1")
     assert may_change(queued, patched(queued, release)) == ()

@@ -125,7 +125,7 @@ def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> No
         root = tree.cell("org", ("spot", "cpu"))
         assert root is not None
         assert world.used("org") <= root.subtree
-    full = replace(world.cache.snapshot(), blocked={}, freed=frozenset())
+    full = replace(world.cache.snapshot(), settled=None, freed=frozenset())
     plan = decide(full, limit=UNLIMITED)
     assert (plan.admits, plan.evicts) == ((), ())
 

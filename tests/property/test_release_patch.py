@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from controller.core.flavor_sets import merged
 from controller.core.keys import GATE
 from controller.core.narrowing import Narrowing, narrow
 from controller.core.pod_update import may_change
@@ -24,7 +26,7 @@ NODES = st.sampled_from((None, "node-1"))
 def patch(document: Json, flavor: Flavor, node: str | None) -> list[Json]:
     pod = decoded(document)
     assume(isinstance(narrow(pod.shape.constraints, flavor), Narrowing))
-    return release_patch(pod, flavor, ADMISSION, node=node)
+    return release_patch(pod, [flavor], ADMISSION, node=node)
 
 
 @THOROUGH
@@ -38,6 +40,33 @@ def test_the_patch_is_legal_and_leaves_the_flavors_part_of_the_nodes(
     for number, one in enumerate(labels):
         name = f"node-{number}"
         assert may_run_on(after, name, one) is (may_run_on(document, name, one) and flavor.selects(one))
+
+
+@st.composite
+def flavor_sets(draw: st.DrawFn) -> list[Flavor]:
+    """Two or three flavors that go together: one label tells them apart."""
+    first = draw(narrowing_flavors())
+    key = draw(st.sampled_from(("pool", "zone")))
+    labels = {name: value for name, value in first.node_labels if name != key}
+    values = draw(st.lists(st.sampled_from(("spot", "steady", "a", "b")), min_size=2, max_size=3, unique=True))
+    return [replace(first, name=value, node_labels=tuple(sorted({**labels, key: value}.items()))) for value in values]
+
+
+@THOROUGH
+@given(pod_documents(), flavor_sets(), NODES, st.lists(node_labels(), min_size=3, max_size=8))
+def test_of_several_flavors_the_patch_is_legal_and_leaves_the_nodes_of_all_of_them(
+    document: Json, flavors: list[Flavor], node: str | None, labels: list[dict[str, str]]
+) -> None:
+    pod = decoded(document)
+    assume(isinstance(narrow(pod.shape.constraints, merged(flavors)), Narrowing))
+    after = patched(document, release_patch(pod, flavors, ADMISSION, node=node))
+    assert may_change(document, after) == ()
+    read = decoded(after)
+    assert (read.flavors, read.flavor, read.pinned) == (tuple(one.name for one in flavors), None, node)
+    for number, one in enumerate(labels):
+        name = f"node-{number}"
+        is_of_one = any(flavor.selects(one) for flavor in flavors)
+        assert may_run_on(after, name, one) is (may_run_on(document, name, one) and is_of_one)
 
 
 @THOROUGH

@@ -172,7 +172,7 @@ def test_a_queued_pod_with_a_default_class_can_still_be_narrowed(
     queued = patched(document, answer.operations)
     pod = decoded(queued)
     assume(isinstance(narrow(pod.shape.constraints, flavor), Narrowing))
-    operations = release_patch(pod, flavor, ADMISSION, node=node)
+    operations = release_patch(pod, [flavor], ADMISSION, node=node)
     released = patched(queued, operations)
     assert may_change(queued, released) == ()
     if may_run_on(released, "node-1", labels):

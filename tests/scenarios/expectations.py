@@ -45,8 +45,8 @@ def _given(value: Mapping[str, Any] | UnsetType) -> Mapping[str, Any]:
 
 
 def where(admit: Admit) -> str:
-    """`spot on node-1`."""
-    return f"{admit.flavor} on {admit.node or NOWHERE}"
+    """`spot on node-1`, or `spot or on-demand on node-1` where both are open to it."""
+    return f"{' or '.join(admit.flavors or (admit.flavor,))} on {admit.node or NOWHERE}"
 
 
 def sentence(wait: Waiting) -> str:

@@ -266,7 +266,8 @@ class Cluster:
             self._retries[pod.name] = self.now + min(_FIRST_PAUSE * 2 ** (times - 1), _LONGEST_PAUSE)
             return ""
         admission = Admission(admit.cluster_queue, at=rfc3339(self.now), by="controller")
-        patch = release_patch(pod, self.cache.flavors[admit.flavor], admission, node=admit.node)
+        flavors = [self.cache.flavors[name] for name in admit.flavors or (admit.flavor,)]
+        patch = release_patch(pod, flavors, admission, node=admit.node, domain=admit.domain)
         self.put_pod(patched(self.pods[pod.name], patch))
         self.cache.settle(pod.uid)
         return pod.name

@@ -127,6 +127,7 @@ def a_flavor(
     labels: Mapping[str, str] | None = None,
     requirements: Iterable[str] = (),
     tolerations: Iterable[Toleration] = (),
+    **fields: Any,
 ) -> Flavor:
     """A flavor of the nodes labelled `pool=<name>`, unless other labels are given."""
     return Flavor(
@@ -134,6 +135,7 @@ def a_flavor(
         node_labels=tuple(sorted(({"pool": name} if labels is None else labels).items())),
         requirements=tuple(map(a_requirement, requirements)),
         tolerations=tuple(tolerations),
+        **fields,
     )
 
 
@@ -204,7 +206,7 @@ def a_snapshot(
     return Snapshot(
         cluster_queues=by_queue,
         tree=tree,
-        usage=used.sums,
+        usage=used,
         local_queues={(door.namespace, door.name): door for door in doors},
         flavors=by_name,
         nodes=NodeIndex(known, by_name),

@@ -232,7 +232,7 @@ def waiting_pods(draw: st.DrawFn, name: str) -> Pod:
     )
 
 
-FLAVORS = (a_flavor("spot"), a_flavor("steady"), a_static_flavor("licence", cpu="3", memory="6Gi"))
+FLAVORS = (a_flavor("spot", is_spot=True), a_flavor("steady"), a_static_flavor("licence", cpu="3", memory="6Gi"))
 DOORS = (a_local_queue("main", "team-a"), a_local_queue("side", "team-a"), a_local_queue("other", "team-b"))
 
 

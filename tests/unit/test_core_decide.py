@@ -9,11 +9,13 @@ from controller.core.decisions import Blocker, Wait
 from controller.core.labels import LabelSelector
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
+from controller.core.settled import Settled
 from controller.core.workloads import Hold
 from tests.support.builders import (
     HOLD,
     STRICT,
     UNLIMITED,
+    a_cache,
     a_cluster_queue,
     a_flavor,
     a_local_queue,
@@ -26,6 +28,7 @@ from tests.support.builders import (
     a_workload,
     admitted,
     constraints,
+    decided,
     waiting,
 )
 
@@ -176,6 +179,13 @@ def test_a_local_queue_serves_its_own_namespace_alone() -> None:
     assert waiting(plan) == {"main/1000": "QueueNotFound"}
 
 
+def settled(pod: Pod, wait: Wait) -> Settled:
+    """What a decision reads when an earlier one said this of the pod's class, and of no other."""
+    known = Settled()
+    known.settle(a_workload(pod).kind, wait)
+    return known
+
+
 NO_ROOM = Wait(Reason.NO_CAPACITY, blockers=(Blocker("spot", Reason.NO_CAPACITY, "cpu", 1000, 0),))
 NO_QUOTA = Wait(Reason.QUOTA_EXCEEDED, blockers=(Blocker("spot", Reason.QUOTA_EXCEEDED, "cpu", 1000, 0),))
 
@@ -187,7 +197,6 @@ NO_QUOTA = Wait(Reason.QUOTA_EXCEEDED, blockers=(Blocker("spot", Reason.QUOTA_EX
         (NO_ROOM, {"node-2"}, {"a": "node-2"}),
         (NO_ROOM, {"gone"}, {}),
         (NO_QUOTA, {"node-2"}, {}),
-        (Wait(Reason.PENDING), set(), {"a": "node-1"}),
     ],
 )
 def test_a_blocked_class_is_looked_at_again_on_freed_nodes_alone(
@@ -197,7 +206,7 @@ def test_a_blocked_class_is_looked_at_again_on_freed_nodes_alone(
     world = a_snapshot(
         pod,
         nodes=[a_node("node-1", cpu="1"), a_node("node-2")],
-        blocked={a_workload(pod).kind: wait},
+        settled=settled(pod, wait),
         freed=frozenset(freed),
     )
     plan = decide(world, limit=UNLIMITED)
@@ -210,18 +219,16 @@ def test_a_blocked_class_that_fills_the_freed_room_keeps_its_earlier_arithmetic(
     world = a_snapshot(
         *pods,
         nodes=[a_node(cpu="1")],
-        blocked={a_workload(pods[0]).kind: NO_ROOM},
+        settled=settled(pods[0], NO_ROOM),
         freed=frozenset({"node-1"}),
     )
     plan = decide(world, limit=UNLIMITED)
     assert (list(admitted(plan)), plan.waits) == (["a"], {})
 
 
-def test_a_blocked_class_of_a_strict_queue_is_looked_at_in_full() -> None:
-    pod = a_pod("a")
-    queue = a_cluster_queue(strategy=STRICT)
-    world = a_snapshot(pod, queues=[queue], blocked={a_workload(pod).kind: NO_QUOTA})
-    assert list(admitted(decide(world, limit=UNLIMITED))) == ["a"]
+def test_what_was_said_of_the_head_of_a_strict_queue_is_never_the_last_word() -> None:
+    cache = a_cache(a_pod("a", a_shape(cpu="3")), queues=[a_cluster_queue("team-a", a_quota(cpu="2"), strategy=STRICT)])
+    assert waiting(decided(cache)) == waiting(decided(cache)) == {"main/3000": "NeverFits"}
 
 
 def test_two_classes_do_not_share_the_same_room() -> None:

@@ -27,7 +27,7 @@ NOTHING = a_flavor("spot", labels={})
 
 
 def patch_of(document: Json, flavor: Flavor, *, node: str | None = "node-1") -> list[Json]:
-    return release_patch(decoded(document), flavor, ADMISSION, node=node)
+    return release_patch(decoded(document), [flavor], ADMISSION, node=node)
 
 
 def released(document: Json, flavor: Flavor = NOTHING, *, node: str | None = "node-1") -> Json:

@@ -108,18 +108,41 @@ def test_a_released_pod_no_longer_waits_whatever_its_condition_says(observer: Ob
 
 
 def test_quota_is_what_the_queue_says_and_nothing_before_it_does(observer: Observer) -> None:
-    assert [(row.used, row.nominal) for row in observer.picture().quota[:2]] == [(0, 240), (0, 80)]
+    assert [(row.used, row.nominal) for row in observer.picture().quota[:2]] == [(0, 200), (0, 80)]
     said = {
         "metadata": {"name": "demo-abc-team-a"},
         "status": {
             "flavorsUsage": [
-                {"name": "demo-abc-spot", "resources": [{"name": "cpu", "total": "120m", "quota": "240m"}]}
+                {"name": "demo-abc-spot", "resources": [{"name": "cpu", "total": "120m", "quota": "200m"}]}
             ]
         },
     }
     observer.see_queue(msgspec.convert(said, wire.QueueObject))
     row = observer.picture().quota[0]
-    assert (row.queue, row.flavor, row.used, row.nominal) == ("team-a", "spot", 120, 240)
+    assert (row.queue, row.flavor, row.used, row.nominal, row.borrowed) == ("team-a", "spot", 120, 200, 0)
+
+
+def borrows(observer: Observer, milli: int) -> None:
+    cpu = {"name": "cpu", "total": f"{200 + milli}m", "quota": "200m", "borrowed": f"{milli}m"}
+    said = {
+        "metadata": {"name": "demo-abc-team-a"},
+        "status": {"flavorsUsage": [{"name": "demo-abc-spot", "resources": [cpu]}]},
+    }
+    observer.see_queue(msgspec.convert(said, wire.QueueObject))
+
+
+def test_what_is_borrowed_is_shown_while_it_is_and_the_most_of_it_at_the_end(observer: Observer) -> None:
+    borrows(observer, 40)
+    borrows(observer, 80)
+    borrows(observer, 20)
+    assert observer.picture().quota[0].borrowed == 20
+    assert "borrowed: team-a 20m of spot" in display.line(observer.picture())
+    shown = io.StringIO()
+    Console(file=shown, width=100, force_terminal=False).print(display.render(observer.picture(), 30))
+    assert "20m borrowed, 220m of 200m" in shown.getvalue()
+    assert dict(summary.lines(result(observer)))["team-a borrowed"] == "up to 80m cores of spot beyond its own 200m"
+    borrows(observer, 0)
+    assert "borrowed" not in display.line(observer.picture())
 
 
 def test_only_events_of_penstock_are_told(observer: Observer) -> None:
@@ -172,6 +195,7 @@ def test_a_complete_run_has_no_shortcomings_and_waits_that_were_measured(observe
         "wait at the gate": "p50 3.0 s, p95 5.0 s, longest 5.0 s",
         "  team-a": "p50 3.0 s, p95 5.0 s, longest 5.0 s",
         "where they ran": "spot 3 (100 %)",
+        "borrowed": "nothing: nobody had to",
         "release patches": "3 for 3 pods: exactly one each, 1 more had to be decided again (audit log)",
         "condition patches": "7, to say on pods why they wait",
     }

@@ -22,6 +22,14 @@ _PARSERS: dict[str, Any] = {
 }
 
 
+def test_both_teams_are_below_one_queue_that_owns_nothing_and_one_keeps_a_part_of_its_own() -> None:
+    queues = {one["metadata"]["name"]: one["spec"] for one in world.objects(WORLDS[0]) if one["kind"] == "ClusterQueue"}
+    assert queues["teams"] == {}
+    assert {queues[name]["parent"] for name in ("team-a", "team-b")} == {"teams"}
+    lent = [quota.get("lendingLimit") for one in queues["team-b"]["flavors"] for quota in one["resources"]]
+    assert lent == ["8", "16Gi", "4", "8Gi"]
+
+
 @pytest.mark.parametrize("here", WORLDS)
 def test_every_object_is_legal_and_carries_the_label_of_the_run(here: World) -> None:
     objects = world.objects(here)
@@ -72,7 +80,7 @@ def test_pods_name_their_queue_and_carry_the_gate_only_without_a_webhook(here: W
 
 
 def test_no_pod_is_larger_than_a_quota_and_a_node() -> None:
-    assert max(workload.UNITS) <= min(units for team in WORLDS[0].teams for _, units in team.quotas)
+    assert max(workload.UNITS) <= min(quota.units for team in WORLDS[0].teams for quota in team.quotas)
     assert max(workload.UNITS) <= min(int(shape.cpu) for shape in world.NODE_SHAPES)
 
 

@@ -97,7 +97,11 @@ def a_queue(**spec: Any) -> Json:
             "of kueue.x-k8s.io/priority-class",
         ),
         (kueue_object("Workload", "w", {}), "Workload w: kind: is left out: there is no object beside the pod"),
-        (kueue_object("Topology", "t", {}), "Topology t: kind: is left out: there are no topologies here"),
+        (kueue_object("Topology", "t", {}), "Topology t: kind: is left out: a gang names the label of nodes itself"),
+        (
+            kueue_flavor("f", nodeLabels={"a": "b"}, topologyName="rack"),
+            "ResourceFlavor f: spec.topologyName: is left out: a gang names the label of nodes itself, by",
+        ),
     ],
 )
 def test_what_changes_when_pods_are_admitted_is_told_and_no_hindrance(document: Json, told: str) -> None:
@@ -134,8 +138,8 @@ def test_the_label_of_pods_and_the_room_of_flavors_are_always_told(options: tupl
         ),
         (
             kueue_flavor("f", nodeLabels={"a": "b"}, topologyName="rack"),
-            (),
-            "ResourceFlavor f: spec.topologyName: there are no topologies yet",
+            STATIC,
+            "ResourceFlavor f: spec.topologyName: with --capacity Static nobody looks at nodes",
         ),
         (kueue_flavor("f", nodeTaints=[TAINT]), STATIC, "spec.nodeTaints[0]: with --capacity Static nobody looks at"),
     ],

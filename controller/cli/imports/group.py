@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from controller.cli.imports.kueue import kueue
+from controller.cli.imports.kueue_pods import kueue_pods
 from controller.cli.imports.kupid import kupid
 
 
@@ -14,4 +15,5 @@ def import_group() -> None:
 
 
 import_group.add_command(kueue)
+import_group.add_command(kueue_pods)
 import_group.add_command(kupid)

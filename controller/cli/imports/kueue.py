@@ -19,8 +19,9 @@ _TOLD: dict[Capacity, str] = {
     "Static": "capacity.static of a flavor is what all queues own of it together: raise it with their quotas",
 }
 _LABEL = (
-    "pods name their queue by the label penstock.dev/queue-name, instead of kueue.x-k8s.io/queue-name: change it in "
-    "what makes the pods; pods that run already are not charged to a queue"
+    "pods name their queue by the label penstock.dev/queue-name; that of Kueue, kueue.x-k8s.io/queue-name, counts in "
+    "namespaces with the label penstock.dev/kueue-labels=Accepted; pods that run already are charged by "
+    "penstock import kueue-pods"
 )
 _PARTIAL = "nothing is written; change the objects, or accept this by --partial"
 

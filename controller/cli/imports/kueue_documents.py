@@ -37,7 +37,7 @@ UNCONVERTED = {
     "MultiKueueCluster": "pods are not sent to other clusters",
     "MultiKueueConfig": "pods are not sent to other clusters",
     "ProvisioningRequestConfig": "no nodes are asked for before pods are admitted",
-    "Topology": "there are no topologies here; flavors that name one are told of apart",
+    "Topology": "a gang names the label of nodes itself; flavors that name one are told of apart",
     "Workload": "there is no object beside the pod; make pods again with the label penstock.dev/queue-name",
 }
 """Kinds of the same group that are told of and left out; a queue or flavor that needs one says what that changes."""

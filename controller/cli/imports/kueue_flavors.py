@@ -11,6 +11,7 @@ from controller.cli.imports.kueue_objects import Taint
 from controller.cli.imports.kueue_report import Report
 from controller.core import taints
 from controller.core.amounts import MAX_VALUE, format_amount
+from controller.core.keys import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 
 Capacity = Literal["Nodes", "Static"]
 
@@ -23,15 +24,25 @@ def flavor_spec(found: Found, capacity: Capacity, sums: Mapping[str, int], repor
     for index, taint in enumerate(written.node_taints):
         _tell_taint(found, index, taint, held, capacity, report)
     if written.topology_name is not None:
-        report.lose(
-            found,
-            "spec.topologyName",
-            "there are no topologies yet, so pods are admitted without keeping to the one that they ask for; remove it",
-        )
+        _tell_topology(found, capacity, report)
     if capacity == "Static" and sums:
         static = {name: format_amount(name, min(total, MAX_VALUE)) for name, total in sorted(sums.items())}
         spec["capacity"] = {"mode": "Static", "static": static}
     return dict(spec)
+
+
+def _tell_topology(found: Found, capacity: Capacity, report: Report) -> None:
+    """Here pods name the label itself; where room is known by sums there are no nodes to keep together on."""
+    if capacity == "Static":
+        told = "with --capacity Static nobody looks at nodes, so gangs that ask for a topology never fit; remove it"
+        report.lose(found, "spec.topologyName", told)
+        return
+    told = (
+        f"is left out: a gang names the label of nodes itself, by the annotation {REQUIRED_TOPOLOGY} or "
+        f"{PREFERRED_TOPOLOGY}, instead of kueue.x-k8s.io/podset-required-topology or podset-preferred-topology; there "
+        "are no slices"
+    )
+    report.warn(found, "spec.topologyName", told)
 
 
 def tell_overlaps(flavors: Sequence[Found], report: Report) -> None:

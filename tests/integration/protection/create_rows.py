@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, POLICIES, QUEUE_NAME, QUEUEING, USER
+from controller.core.keys import (
+    ADMITTED_AT,
+    CLUSTER_QUEUE,
+    FLAVOR,
+    KUEUE_GROUP,
+    KUEUE_PRIORITY_CLASS,
+    POD_GROUP,
+    POLICIES,
+    PRIORITY_CLASS,
+    QUEUE_NAME,
+    QUEUEING,
+    USER,
+)
 from controller.core.protection import Rule
 from tests.integration.protection.table import (
     ALLOWED,
+    BY_KUEUE,
     DAEMON,
     GATED,
     IN_GATES,
@@ -26,6 +39,7 @@ from tests.integration.protection.table import (
 )
 
 FORGED = {"annotations": {USER: "victim"}}
+KUEUE = Where.KUEUE
 
 CREATE = (
     Row(
@@ -92,6 +106,38 @@ CREATE = (
         name="the annotation of static pods opens no way around the gate",
         does=Create(joined(QUEUED_LABELS, MIRROR), ON_NODE),
         outcome=Refused(IN_NODE),
+    ),
+    Row(
+        rule=Rule.GATE_REQUIRED,
+        name="where Kueue's labels are accepted they are taken for ours, before the default queue",
+        does=Create(joined(BY_KUEUE, {"labels": {KUEUE_PRIORITY_CLASS: "high", KUEUE_GROUP: "train"}}), where=KUEUE),
+        outcome=Allowed(gated=True, labels={QUEUE_NAME: "main", PRIORITY_CLASS: "high", POD_GROUP: "train"}),
+        warning="LocalQueue 'main' does not exist",
+    ),
+    Row(
+        rule=Rule.GATE_REQUIRED,
+        name="our labels go before Kueue's",
+        does=Create(joined(BY_KUEUE, {"labels": {QUEUE_NAME: "ours", KUEUE_PRIORITY_CLASS: "high"}}), where=KUEUE),
+        outcome=Allowed(gated=True, labels={QUEUE_NAME: "ours", PRIORITY_CLASS: "high"}),
+    ),
+    Row(
+        rule=Rule.GATE_REQUIRED,
+        name="Kueue's label means nothing where nobody has it accepted",
+        does=Create(BY_KUEUE),
+        outcome=Allowed(gated=False, without=(QUEUE_NAME,)),
+    ),
+    Row(
+        rule=Rule.GATE_REQUIRED,
+        name="a pod that Kueue's label queues cannot name its node",
+        does=Create(BY_KUEUE, ON_NODE, where=KUEUE),
+        outcome=Refused((*IN_NODE, "'main'")),
+    ),
+    Row(
+        rule=Rule.GATE_REQUIRED,
+        name="a pod of a daemon set passes by Kueue's label too",
+        who=Who.DAEMON_SET_CONTROLLER,
+        does=Create(joined(BY_KUEUE, DAEMON), where=KUEUE),
+        outcome=Allowed(gated=False, without=(QUEUE_NAME,)),
     ),
     Row(
         rule=Rule.QUEUE_REQUIRED,

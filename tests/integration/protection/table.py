@@ -13,12 +13,15 @@ from enum import StrEnum
 from typing import Any
 
 from controller.core.keys import (
+    ACCEPTED,
     ADMITTED_AT,
     CLUSTER_QUEUE,
     CONDITION,
     DEFAULT_QUEUE,
     FLAVOR,
     GATE,
+    KUEUE_LABELS,
+    KUEUE_QUEUE,
     QUEUE_NAME,
     QUEUEING,
     REQUIRED,
@@ -45,12 +48,15 @@ class Where(StrEnum):
     REQUIRED = "required"
     DEFAULTED = "defaulted"
     """With the default queue `main`."""
+    KUEUE = "kueue"
+    """With Kueue's labels accepted, and the default queue `other`."""
 
 
 LABELS_OF: dict[Where, dict[str, str]] = {
     Where.PLAIN: {QUEUEING: "required"},  # another value than Required means nothing
     Where.REQUIRED: {QUEUEING: REQUIRED},
     Where.DEFAULTED: {DEFAULT_QUEUE: "main"},
+    Where.KUEUE: {KUEUE_LABELS: ACCEPTED, DEFAULT_QUEUE: "other"},
 }
 
 
@@ -124,6 +130,7 @@ class Row:
 
 ALLOWED = Allowed()
 QUEUED_LABELS = {"labels": {QUEUE_NAME: "main"}}
+BY_KUEUE = {"labels": {KUEUE_QUEUE: "main"}}
 STAMPS = {"labels": {CLUSTER_QUEUE: "team", FLAVOR: "spot"}, "annotations": {ADMITTED_AT: "2026-03-01T08:00:00Z"}}
 GATED = {"schedulingGates": [{"name": GATE}]}
 OPENED = {"spec": {"schedulingGates": [{"name": GATE, "$patch": "delete"}]}}

@@ -23,6 +23,7 @@ from tests.integration.protection.conftest import Protected
 from tests.integration.protection.people import ALL_OF, AS_BREAK_GLASS, Field
 from tests.integration.protection.table import (
     ALLOWED,
+    BY_KUEUE,
     DAEMON,
     GATED,
     MIRROR,
@@ -69,6 +70,7 @@ def row(name: str, who: Who, does: Create | Update | Bind) -> Row:
 
 UNHINDERED = (
     row("a pod without a queue is created", Who.EDITOR, Create()),
+    row("a pod with Kueue's label is created where nobody has it accepted", Who.EDITOR, Create(BY_KUEUE)),
     row("labels of a pod without a queue change", Who.EDITOR, Update(Start.FOREIGN, EDIT)),
     row("a node reports of a pod without a queue", Who.NODE, Update(Start.FOREIGN, REPORT, "status")),
     row("a pod of a daemon set is created", Who.DAEMON_SET_CONTROLLER, Create(DAEMON)),
@@ -90,6 +92,7 @@ BRINGS_ITS_GATE = row("a pod that brings queue and gate itself", Who.EDITOR, Cre
 
 HELD_BACK = (
     row("a queued pod is created", Who.EDITOR, Create(QUEUED_LABELS)),
+    row("a pod that Kueue's label queues is created", Who.EDITOR, Create(BY_KUEUE, where=Where.KUEUE)),
     row("our gate is put on a pod without a queue", Who.EDITOR, Create(spec=GATED)),
     row("a pod without a queue is created where one is required", Who.EDITOR, Create(where=Where.REQUIRED)),
     row("the gate is opened", Who.EDITOR, Update(Start.QUEUED, OPENED)),

@@ -100,7 +100,7 @@ class Stale:
         plan = decide(self.cache.snapshot(), limit=10)
         self.cache.absorb(plan)
         for admit in plan.admits:
-            await self.executor.release(admit, self.cache.flavors[admit.flavor])
+            await self.executor.release(admit, (self.cache.flavors[admit.flavor],))
         return len(plan.admits)
 
     def count(self, result: PatchResult) -> float:

@@ -1,0 +1,46 @@
+"""Which blocked classes may go on since a mix of spot and on-demand moved, by pods that came or went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from controller.cache.blocked import Blocked
+from controller.core.mixing import standing
+from controller.core.queues import ClusterQueue, Flavor
+from controller.core.reasons import Reason
+from controller.core.tree_usage import TreeUsage
+from controller.core.workloads import WorkloadClass
+
+
+class Mixes:
+    """How each queue with a mix stood when its classes were opened last."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int]] = {}
+
+    def forget(self, queue: str) -> None:
+        """Let what waits for the mix of a queue be looked at again: a decision found it with more than is so now."""
+        self._seen.pop(queue, None)
+
+    def open(
+        self,
+        blocked: Blocked,
+        queues: Mapping[str, ClusterQueue],
+        flavors: Mapping[str, Flavor],
+        usage: TreeUsage,
+        classes: Callable[[str], Iterable[WorkloadClass]],
+    ) -> None:
+        """Open what waits for a mix that moved, and what waits for a later flavor: the earlier one may be closed."""
+        for queue in queues.values():
+            if queue.mix is None:
+                continue
+            now = standing(flavors, usage, queue)
+            if self._seen.get(queue.name) == now:
+                continue
+            self._seen[queue.name] = now
+            blocked.open([kind for kind in classes(queue.name) if _rests_on_mix(blocked, kind)])
+
+
+def _rests_on_mix(blocked: Blocked, kind: WorkloadClass) -> bool:
+    wait = blocked.waits.get(kind)
+    return wait is not None and (wait.later is not None or any(one.reason is Reason.MIX_LIMIT for one in wait.blockers))

@@ -1,0 +1,93 @@
+"""In which domain there is room for a gang whose members stay together, and why none has.
+
+The smallest domain that has room for the first of its pod sets is tried first (`core.topology`), as Kueue does: the
+larger ones are left for larger gangs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from controller.core.decisions import Blocker, Wait
+from controller.core.ledger import Ledger
+from controller.core.narrowing import Conflict, narrow
+from controller.core.queues import ClusterQueue, Flavor
+from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
+from controller.core.topology import Domain, Topology
+from controller.core.workloads import PodSet, WorkloadClass
+
+_Sizes = Mapping[str, int]
+"""For how many pods there is room, by domain."""
+
+
+def domains(
+    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology
+) -> Iterator[Domain]:
+    """Yield the domains to try for a gang, those of the first flavor first.
+
+    The flavors behind one that is still waited for are left out. Where nodes are yet to come, all domains of those that
+    there are may do.
+    """
+    if topology.value:
+        yield Domain(topology.key, topology.value, topology.is_required)
+        return
+    first, seen = kind.pod_sets[0], set[str]()
+    for quota in queue.flavors:
+        flavor = snapshot.flavors[quota.flavor]
+        if isinstance(narrow(first.shape.constraints, flavor), Conflict):
+            continue
+        sizes = _sizes(snapshot, ledger, flavor, first, topology.key)
+        wide = [(size, value) for value, size in sizes.items() if size >= first.count or flavor.is_summed]
+        for _, value in sorted(wide):
+            if value not in seen:
+                seen.add(value)
+                yield Domain(topology.key, value, topology.is_required)
+        if quota.fallback_after > kind.waited:
+            return
+
+
+def no_domain(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology) -> Wait:
+    """Say why no domain has room for all of a gang, flavor by flavor."""
+    blockers = tuple(_blocker(snapshot, ledger, snapshot.flavors[one.flavor], kind, topology) for one in queue.flavors)
+    is_never = all(one.reason is Reason.NEVER_FITS for one in blockers)
+    return Wait(Reason.NEVER_FITS if is_never else Reason.NO_CAPACITY, blockers=blockers)
+
+
+def _blocker(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, kind: WorkloadClass, topology: Topology) -> Blocker:
+    key, first = topology.key, kind.pod_sets[0]
+    held = narrow(first.shape.constraints, flavor)
+    if isinstance(held, Conflict):
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
+    sizes = _sizes(snapshot, ledger, flavor, first, key)
+    if not sizes:
+        return Blocker(
+            flavor.name, Reason.NEVER_FITS, detail=f"none of its nodes that suit the pods has the label {key}"
+        )
+    most = dict.fromkeys(sizes, 0)
+    for node, value in _labelled(snapshot, flavor, first, key):
+        most[value] += snapshot.nodes.nodes[node].holds(first.shape.requests)
+    largest = max(most.values())
+    if largest < first.count and not flavor.is_summed:
+        detail = f"no {key} holds more than {largest} of the {first.count} pods, even when nothing else runs there"
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
+    size, value = max((size, value) for value, size in sizes.items())
+    detail = f"no {key} has room for all {kind.size} pods now"
+    if size < first.count:
+        detail = f"{detail}: {value} has most, for {size}"
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=detail)
+
+
+def _sizes(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, key: str) -> _Sizes:
+    sizes: dict[str, int] = {}
+    for node, value in _labelled(snapshot, flavor, pod_set, key):
+        sizes[value] = sizes.get(value, 0) + ledger.fits_on(node, pod_set.shape.requests)
+    return sizes
+
+
+def _labelled(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet, key: str) -> Iterator[tuple[str, str]]:
+    """The nodes that the pods may use, and the domain of each; one without the label is in none."""
+    for node in snapshot.nodes.allowed(flavor, pod_set.shape.constraints):
+        value = snapshot.nodes.nodes[node].labels.get(key)
+        if value:
+            yield node, value

@@ -1,0 +1,63 @@
+"""Labels of Kueue on pods and Jobs, in namespaces that have them accepted: what they become here, key by key.
+
+Only at create. From then on our own keys count, which are protected; Kueue's are read no more. What `config/policy`
+does in the apiserver, the same, is in mutating.yaml and kueue.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from controller.core.keys import (
+    ACCEPTED,
+    GANG,
+    KUEUE_GROUP,
+    KUEUE_GROUP_SIZE,
+    KUEUE_LABELS,
+    KUEUE_PRIORITY_CLASS,
+    KUEUE_QUEUE,
+    POD_GROUP,
+    POD_GROUP_SIZE,
+    PRIORITY_CLASS,
+    QUEUE_NAME,
+)
+
+_LABELS: Final = ((KUEUE_QUEUE, QUEUE_NAME), (KUEUE_PRIORITY_CLASS, PRIORITY_CLASS), (KUEUE_GROUP, POD_GROUP))
+_OF_OWNERS: Final = _LABELS[:2]
+"""What Kueue reads of a Job, not of its template."""
+
+Labels = Mapping[str, str]
+
+
+def are_accepted(namespace_labels: Labels) -> bool:
+    """Whether the namespace has Kueue's labels taken for ours."""
+    return namespace_labels.get(KUEUE_LABELS) == ACCEPTED
+
+
+def labels_of_pod(labels: Labels) -> dict[str, str]:
+    """Return the labels of ours that a pod lacks and Kueue's stand for."""
+    return {ours: labels[theirs] for theirs, ours in _LABELS if theirs in labels and ours not in labels}
+
+
+def annotations_of_pod(annotations: Labels) -> dict[str, str]:
+    """Return the same of annotations: the size of a group."""
+    size = annotations.get(KUEUE_GROUP_SIZE)
+    return {POD_GROUP_SIZE: size} if size is not None and POD_GROUP_SIZE not in annotations else {}
+
+
+def labels_of_template(owner: Labels, template: Labels) -> dict[str, str]:
+    """Return the labels of ours that a template lacks: by its own labels of Kueue, or those of what it stands in.
+
+    Nothing unless a queue is among them: a workload that Kueue does not queue stays as it is.
+    """
+    both = {theirs: template.get(theirs, owner.get(theirs)) for theirs, _ in _OF_OWNERS}
+    if both[KUEUE_QUEUE] is None:
+        return {}
+    return {ours: value for theirs, ours in _OF_OWNERS if (value := both[theirs]) is not None and ours not in template}
+
+
+def annotations_of_template(template: Labels, annotations: Labels, *, parallelism: int) -> dict[str, str]:
+    """Return what makes the pods of a Job that Kueue queues as a whole a gang: there all start, or none."""
+    is_settled = POD_GROUP in template or KUEUE_GROUP in template or GANG in annotations
+    return {GANG: "true"} if parallelism > 1 and not is_settled else {}

@@ -1,0 +1,36 @@
+"""Whether the mix of a queue lets pods go to a spot flavor now. What counts are its admitted pods, by their flavors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from controller.core.amounts import PODS
+from controller.core.decisions import Blocker
+from controller.core.queues import ClusterQueue, Flavor
+from controller.core.reasons import Reason
+from controller.core.tree_usage import TreeUsage
+
+
+def standing(flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueue) -> tuple[int, int]:
+    """Return how many of the queue's admitted pods are on its spot flavors, and how many on all of its flavors."""
+    counts = [(quota.flavor, usage.used(queue.name, quota.flavor, PODS)) for quota in queue.flavors]
+    spot = sum(count for name, count in counts if name in flavors and flavors[name].is_spot)
+    return spot, sum(count for _, count in counts)
+
+
+def mix_blocker(
+    flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueue, flavor: Flavor, count: int
+) -> Blocker | None:
+    """Say why the mix does not let so many pods more onto a flavor; None: it does, or does not concern it."""
+    mix = queue.mix
+    if mix is None or not flavor.is_spot:
+        return None
+    if not mix.spot_percent:
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=f"spotPercent of ClusterQueue {queue.name} is 0")
+    spot, total = standing(flavors, usage, queue)
+    lacks = mix.lacks(spot, total, count)
+    if not lacks:
+        return None
+    more = f"{lacks} more pod{'s' * (lacks > 1)} of ClusterQueue {queue.name} on-demand first"
+    detail = f"needs {more}: {spot} of its {total} are on spot"
+    return Blocker(flavor.name, Reason.MIX_LIMIT, need=lacks, detail=detail)

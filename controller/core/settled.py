@@ -1,0 +1,68 @@
+"""Classes of which all is said, and which a decision need not look at. Mutable: kept by the cache, read by `decide`.
+
+Within the same world a class that was blocked stays blocked, and one that is held stays held. Events open classes again
+(the cache says which); room that comes free on a node concerns only those that were short of it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from controller.core.decisions import Wait
+from controller.core.reasons import QUOTA_REASONS
+from controller.core.shapes import Shape
+from controller.core.workloads import WorkloadClass
+
+_Kinds = dict[WorkloadClass, None]
+"""A set that keeps its order, so that equal worlds are looked at in the same order."""
+
+
+class Settled:
+    """What was said. `pending` are the classes to look at, `waits` has the arithmetic of those that are blocked."""
+
+    def __init__(self, pending: Iterable[WorkloadClass] = ()) -> None:
+        self.pending: _Kinds = dict.fromkeys(pending)
+        self.waits: dict[WorkloadClass, Wait] = {}
+        self.of_any_room: _Kinds = {}
+        """Blocked classes that any room concerns: who may preempt may need less than it takes."""
+        self._short_of_room: dict[str, dict[Shape, _Kinds]] = {}
+
+    def short_of_room(self, flavor: str) -> Mapping[Shape, Iterable[WorkloadClass]]:
+        """Return the classes that found no room in a flavor, by the shape of their pods."""
+        return self._short_of_room.get(flavor, {})
+
+    def settle(self, kind: WorkloadClass, wait: Wait, *, may_preempt: bool = False) -> None:
+        """Look at a class no more, since this is why it waits."""
+        self.forget(kind)
+        if not wait.blockers:
+            return
+        self.waits[kind] = wait
+        if may_preempt:
+            self.of_any_room[kind] = None
+        for flavor in flavors_without_room(wait):
+            by_shape = self._short_of_room.setdefault(flavor, {})
+            for one in kind.pod_sets:
+                by_shape.setdefault(one.shape, {})[kind] = None
+
+    def open(self, kinds: Iterable[WorkloadClass]) -> None:
+        """Let these be looked at again, in full."""
+        for kind in kinds:
+            self.forget(kind)
+            self.pending[kind] = None
+
+    def forget(self, kind: WorkloadClass) -> None:
+        """Drop a class, of which nothing may wait any more."""
+        self.pending.pop(kind, None)
+        self.of_any_room.pop(kind, None)
+        wait = self.waits.pop(kind, None)
+        for flavor in flavors_without_room(wait) if wait is not None else ():
+            by_shape = self._short_of_room[flavor]
+            for shape in {one.shape for one in kind.pod_sets}:
+                del by_shape[shape][kind]
+                if not by_shape[shape]:
+                    del by_shape[shape]
+
+
+def flavors_without_room(wait: Wait) -> set[str]:
+    """Return the flavors in which something else than quota was short."""
+    return {one.flavor for one in wait.blockers if one.flavor and one.reason not in QUOTA_REASONS}

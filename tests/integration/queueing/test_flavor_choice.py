@@ -1,0 +1,81 @@
+"""How pods come to one of several flavors, on a real control plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controller.core.keys import FLAVORS, POD_GROUP, POD_GROUP_SIZE, REQUIRED_TOPOLOGY
+from tests.support.eventually import eventually
+from tests.support.team import TEAM_LABEL, Team, flavor_of
+
+pytestmark = pytest.mark.integration
+
+
+async def test_of_a_mixed_queue_the_first_pods_run_on_demand_and_of_the_rest_half_on_spot(team: Team) -> None:
+    for shape, kind in (("spot", "Spot"), ("steady", "OnDemand")):
+        await team.nodes(shape, cpu="8")
+        await team.flavor(shape, nodeLabels={TEAM_LABEL: team.id, "shape": shape}, capacityType=kind)
+    quotas = {"spot": {"cpu": 8}, "steady": {"cpu": 8}}
+    await team.cluster_queue(quotas, onDemandBase=1, spotPercent=50)
+    await team.local_queue()
+    pods = await team.until_bound(*await team.pods(5))
+    assert sorted(str(flavor_of(pod)) for pod in pods.values()) == [team.full("spot")] * 2 + [team.full("steady")] * 3
+
+    await team.pod("cheap", spec={"nodeSelector": {TEAM_LABEL: team.id, "shape": "spot"}})
+    said = await team.until_waiting("cheap", "MixLimit")
+    assert f"needs 1 more pod of ClusterQueue {team.full('cq')} on-demand first: 2 of its 5 are on spot" in said
+    await team.pod("sure", spec={"nodeSelector": {TEAM_LABEL: team.id, "shape": "steady"}})
+    await team.until_bound("sure", "cheap")
+
+
+async def test_a_pod_to_which_all_flavors_are_open_is_counted_where_the_scheduler_puts_it(team: Team) -> None:
+    for shape in ("spot", "steady"):
+        await team.nodes(shape, cpu="4")
+        await team.flavor(shape)
+    await team.cluster_queue({"spot": {"cpu": 4}, "steady": {"cpu": 4}}, flavorMode="Any")
+    await team.local_queue()
+    pods = await team.until_bound(*await team.pods(2, "2"))
+    names = f"{team.full('spot')},{team.full('steady')}"
+    assert {pod["metadata"]["annotations"][FLAVORS] for pod in pods.values()} == {names}
+    assert {flavor_of(pod) for pod in pods.values()} == {None}
+    affinity = pods["pod-0"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "shape", "operator": "In", "values": ["spot", "steady"]}]
+    await eventually(lambda: _used(team, {"spot": "4", "steady": "0"}), message="usage is not where the pods are")
+
+    # the scheduler has its own mind: what is open to the next pod, it may put elsewhere than we planned
+    await team.pod("third", "1")
+    await team.until_bound("third")
+    await eventually(lambda: _used(team, {"spot": "4", "steady": "1"}), message="usage is not where the pods are")
+
+
+async def _used(team: Team, expected: dict[str, str]) -> bool:
+    status = await team.status("clusterqueues", team.full("cq"))
+    found = {flavor["name"]: flavor["resources"][0]["total"] for flavor in status.get("flavorsUsage", ())}
+    assert found == {team.full(name): amount for name, amount in expected.items()}
+    return True
+
+
+async def test_a_gang_stays_in_the_zone_that_has_room_for_all_of_it_and_so_do_those_made_again(team: Team) -> None:
+    for zone, count in (("a", 3), ("b", 2)):
+        await team.nodes(zone, count=count, cpu="2", labels={"zone": zone, "pool": "all"})
+    await team.flavor("all", nodeLabels={TEAM_LABEL: team.id, "pool": "all"})
+    await team.cluster_queue({"all": {"cpu": 64}})
+    await team.local_queue()
+    gang: dict[str, Any] = {
+        "labels": {POD_GROUP: "train"},
+        "annotations": {POD_GROUP_SIZE: "4", REQUIRED_TOPOLOGY: "zone"},
+    }
+    pods = await team.until_bound(*await team.pods(4, "1", **gang))
+    nodes = {pod["spec"]["nodeName"] for pod in pods.values()}
+    assert nodes == {f"{team.full('b')}-{number}" for number in range(2)}, nodes
+
+    await team.delete("pod-0")
+    await team.pod("again", "1", **gang)
+    found = await team.until_bound("again")
+    assert found["again"]["spec"]["nodeName"] in nodes
+    affinity = found["again"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "zone", "operator": "In", "values": ["b"]}]

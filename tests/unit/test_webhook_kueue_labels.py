@@ -1,0 +1,209 @@
+"""Kueue's labels, where a namespace has them accepted: what the webhook makes of them on pods, Jobs and the like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from controller.core.keys import (
+    ACCEPTED,
+    GANG,
+    GATE,
+    KUEUE_GROUP,
+    KUEUE_GROUP_SIZE,
+    KUEUE_LABELS,
+    KUEUE_PRIORITY_CLASS,
+    KUEUE_QUEUE,
+    POD_GROUP,
+    POD_GROUP_SIZE,
+    PRIORITY_CLASS,
+    QUEUE_NAME,
+    USER,
+)
+from tests.support.json_patch import patched
+from tests.support.worlds import TRUSTED, EmptyWorld
+from webhook.kueue_labels import check_owner, mutate_owner
+from webhook.review import Request
+from webhook.steps import mutate
+from webhook.template_review import TemplateRequest, read_template
+from webhook.validation import validate
+
+Json = dict[str, Any]
+BY_KUEUE = {KUEUE_QUEUE: "theirs", KUEUE_PRIORITY_CLASS: "high"}
+GROUP = {"batch": ("jobs", "cronjobs")}
+
+
+class Moving(EmptyWorld):
+    """A namespace that has Kueue's labels accepted, and a default queue."""
+
+    def __init__(self, accepted: str = ACCEPTED) -> None:
+        self._accepted = accepted
+
+    def namespace_labels(self, namespace: str) -> dict[str, str]:
+        return {KUEUE_LABELS: self._accepted, "penstock.dev/default-queue": "default"}
+
+
+def a_pod(labels: Json, annotations: Json | None = None, **spec: Any) -> Request:
+    metadata = {"labels": labels, **({} if annotations is None else {"annotations": annotations})}
+    pod = {"metadata": metadata, "spec": {"containers": [], **spec}}
+    return Request(uid="1", operation="CREATE", namespace="ns", subresource="", user="ann", groups=(), pod=pod)
+
+
+def created(request: Request, world: EmptyWorld) -> Json:
+    """The pod as it is stored; sent through once more, nothing changes."""
+    result: Json = patched(dict(request.pod), mutate(request, world).operations)
+    again = Request(uid="1", operation="CREATE", namespace="ns", subresource="", user="ann", groups=(), pod=result)
+    assert mutate(again, world).operations == ()
+    assert validate(again, world).denial is None
+    return result
+
+
+def test_a_pod_gets_ours_beside_kueues() -> None:
+    pod = created(a_pod({**BY_KUEUE, KUEUE_GROUP: "train"}, {KUEUE_GROUP_SIZE: "3"}), Moving())
+    assert pod["spec"]["schedulingGates"] == [{"name": GATE}]
+    ours = {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high", POD_GROUP: "train"}
+    assert pod["metadata"]["labels"] == {**BY_KUEUE, KUEUE_GROUP: "train", **ours}
+    assert pod["metadata"]["annotations"][POD_GROUP_SIZE] == "3"
+
+
+def test_what_a_pod_says_in_our_words_stays() -> None:
+    ours = {QUEUE_NAME: "ours", PRIORITY_CLASS: "low", POD_GROUP: "a"}
+    pod = created(a_pod({**BY_KUEUE, KUEUE_GROUP: "b", **ours}, {KUEUE_GROUP_SIZE: "3", POD_GROUP_SIZE: "2"}), Moving())
+    assert pod["metadata"]["labels"].items() >= ours.items()
+    assert pod["metadata"]["annotations"][POD_GROUP_SIZE] == "2"
+
+
+@pytest.mark.parametrize("accepted", ["", "accepted", "True"])
+def test_another_value_than_accepted_means_nothing(accepted: str) -> None:
+    pod = created(a_pod(BY_KUEUE), Moving(accepted))
+    assert pod["metadata"]["labels"] == {**BY_KUEUE, QUEUE_NAME: "default"}
+
+
+def test_a_priority_class_that_does_not_exist_is_warned_of() -> None:
+    class Empty(Moving):
+        def has_priority_class(self, name: str) -> bool:
+            return False
+
+    answer = mutate(a_pod(BY_KUEUE), Empty())
+    assert any("'high' does not exist" in warning for warning in answer.warnings)
+
+
+def test_a_pod_that_nothing_gave_our_label_is_refused_where_kueues_counts() -> None:
+    denial = validate(a_pod(BY_KUEUE), Moving()).denial
+    assert denial is not None
+    assert denial.startswith("gate-required: spec.schedulingGates: a pod of queue 'theirs'")
+    assert validate(a_pod(BY_KUEUE), EmptyWorld()).denial is None
+
+
+def owner(
+    labels: Json, kind: str = "jobs", *, template: Json | None = None, old: Json | None = None, **spec: Any
+) -> Json:
+    """A request about an owner; `old`: its former template."""
+    inside: Json = {"template": {"metadata": {}, "spec": {}, **(template or {})}, **spec}
+
+    def holder(spec: Json) -> Json:
+        if kind == "cronjobs":
+            return {"metadata": {}, "spec": {"jobTemplate": {"metadata": {"labels": labels}, "spec": spec}}}
+        return {"metadata": {"labels": labels}, "spec": spec}
+
+    return {
+        "uid": "1",
+        "operation": "CREATE" if old is None else "UPDATE",
+        "namespace": "ns",
+        "resource": {"group": "batch" if kind in GROUP["batch"] else "apps", "resource": kind},
+        "userInfo": {"username": "ann", "groups": []},
+        "object": holder(inside),
+        "oldObject": None if old is None else holder({**inside, "template": old}),
+    }
+
+
+def read(request: Json) -> TemplateRequest:
+    return read_template(
+        orjson.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    )
+
+
+def written(request: Json, world: EmptyWorld | None = None) -> Json:
+    """The object as it is stored; what comes out needs nothing more, and passes the check."""
+    world = world or Moving()
+    result: Json = patched(request["object"], mutate_owner(read(request), world).operations)
+    again = {**request, "object": result}
+    assert mutate_owner(read(again), world).operations == ()
+    assert check_owner(read(again), world).denial is None
+    return result
+
+
+def test_the_template_of_a_job_gets_ours_and_its_user_and_begins() -> None:
+    spec = written(owner(BY_KUEUE, suspend=True, parallelism=4))["spec"]
+    metadata = spec["template"]["metadata"]
+    assert metadata["labels"] == {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}
+    assert metadata["annotations"] == {GANG: "true", USER: "ann"}
+    assert spec["suspend"] is False
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"metadata": {"labels": {POD_GROUP: "mine"}}},
+        {"metadata": {"labels": {KUEUE_GROUP: "mine"}}},
+        {"metadata": {"annotations": {GANG: "false"}}},
+    ],
+)
+def test_a_job_that_says_what_its_gang_is_keeps_it(template: Json) -> None:
+    metadata = written(owner(BY_KUEUE, parallelism=4, template=template))["spec"]["template"]["metadata"]
+    assert metadata["annotations"].get(GANG) == template["metadata"].get("annotations", {}).get(GANG)
+
+
+def test_a_job_of_one_pod_is_no_gang() -> None:
+    assert GANG not in written(owner(BY_KUEUE))["spec"]["template"]["metadata"]["annotations"]
+
+
+def test_of_a_cron_job_the_label_of_its_jobs_counts() -> None:
+    inner = written(owner(BY_KUEUE, "cronjobs", parallelism=2))["spec"]["jobTemplate"]["spec"]["template"]["metadata"]
+    assert inner["labels"][QUEUE_NAME] == "theirs"
+    assert inner["annotations"] == {GANG: "true", USER: "ann"}
+
+
+@pytest.mark.parametrize("kind", ["deployments", "statefulsets"])
+def test_of_deployments_and_stateful_sets_each_pod_is_for_itself(kind: str) -> None:
+    metadata = written(owner(BY_KUEUE, kind))["spec"]["template"]["metadata"]
+    assert metadata["labels"][QUEUE_NAME] == "theirs"
+    assert metadata["annotations"] == {USER: "ann"}
+
+
+def test_the_templates_own_label_goes_before_the_owners() -> None:
+    template = {"metadata": {"labels": {KUEUE_QUEUE: "inner"}}}
+    assert written(owner(BY_KUEUE, template=template))["spec"]["template"]["metadata"]["labels"][QUEUE_NAME] == "inner"
+
+
+def test_a_template_that_is_left_as_it_is_starts_no_rollout() -> None:
+    same = {"metadata": {"labels": {"app": "a"}}, "spec": {}}
+    assert mutate_owner(read(owner(BY_KUEUE, "deployments", template=same, old=same)), Moving()).operations == ()
+    changed = {"metadata": {"labels": {"app": "b"}}, "spec": {}}
+    labels = written(owner(BY_KUEUE, "deployments", template=changed, old=same))["spec"]["template"]["metadata"][
+        "labels"
+    ]
+    assert labels[QUEUE_NAME] == "theirs"
+
+
+def test_what_kueue_does_not_queue_is_left_alone() -> None:
+    suspended = owner({KUEUE_PRIORITY_CLASS: "high"}, suspend=True)
+    spec = written(suspended)["spec"]
+    assert spec["suspend"] is True
+    assert "labels" not in spec["template"]["metadata"]
+    assert written(owner(BY_KUEUE, suspend=True), EmptyWorld())["spec"]["suspend"] is True
+    assert QUEUE_NAME not in written(owner(BY_KUEUE, "replicasets"))["spec"]["template"]["metadata"].get("labels", {})
+
+
+def test_a_template_that_nothing_gave_our_label_is_refused() -> None:
+    refused = check_owner(read(owner(BY_KUEUE)), Moving()).denial
+    assert refused == (
+        "gate-required: spec.template.metadata.labels[penstock.dev/queue-name]: is missing: the namespace has the "
+        "label penstock.dev/kueue-labels, and kueue.x-k8s.io/queue-name names a queue; "
+        "create it again: Penstock adds it"
+    )
+    assert check_owner(read(owner(BY_KUEUE)), EmptyWorld()).denial is None
+    trusted = {**owner(BY_KUEUE), "userInfo": {"username": TRUSTED, "groups": []}}
+    assert check_owner(read(trusted), Moving()).denial is None

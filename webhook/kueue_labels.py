@@ -1,0 +1,93 @@
+"""Kueue's labels on pods and on what makes pods, where their namespace has them accepted. Which: `core.kueue_labels`.
+
+Pods get ours beside them. Kueue reads the label of a Job or Deployment, not of its template: so the template gets ours,
+and a new Job that its manifest suspends, for Kueue to begin it, begins: its pods wait at the gate instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from controller.core import kueue_labels
+from controller.core.keys import KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
+from controller.core.pointers import escape
+from controller.core.protection import Rule
+from webhook.creators import actor
+from webhook.patching import Operations, applied
+from webhook.review import Answer, Request
+from webhook.template_review import TemplateRequest
+from webhook.templates_step import is_being_written, within
+from webhook.users import check_template, note_on_template
+from webhook.world import World
+
+_OWNERS = ("jobs", "cronjobs", "deployments", "statefulsets")
+"""What Kueue queues by a label of its own, or by that of the Jobs that it makes. What these make has their template."""
+
+
+def taken_over(request: Request, world: World) -> Operations:
+    """Give a pod what its labels of Kueue stand for."""
+    if not kueue_labels.are_accepted(world.namespace_labels(request.namespace)):
+        return ()
+    metadata = request.pod.get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    return (
+        *_added("labels", metadata.get("labels"), kueue_labels.labels_of_pod(metadata.get("labels") or {})),
+        *_added("annotations", annotations, kueue_labels.annotations_of_pod(annotations)),
+    )
+
+
+def mutate_owner(request: TemplateRequest, world: World) -> Answer:
+    """Take the labels of Kueue over into the template, and note its user."""
+    metadata, labels = _metadata(request), _lacking(request, world)
+    inside = _added("labels", metadata.get("labels"), labels)
+    if QUEUE_NAME in labels:
+        inside += _added("annotations", metadata.get("annotations"), _gang(request))
+    pod = applied(request.inner.pod, inside) if inside else request.inner.pod
+    noted = note_on_template(replace(request, inner=replace(request.inner, pod=pod)), world)
+    begins: Operations = ({"op": "add", "path": "/spec/suspend", "value": False},) if _waits(request, world) else ()
+    return Answer(operations=(*within(request.workload.path, inside), *noted.operations, *begins))
+
+
+def check_owner(request: TemplateRequest, world: World) -> Answer:
+    """Refuse a template whose pods would run without the queue that Kueue's label names, and forged notes."""
+    if QUEUE_NAME not in _lacking(request, world) or actor(request.inner, world).is_trusted:
+        return check_template(request, world)
+    path = f"{request.path}.metadata.labels[{QUEUE_NAME}]"
+    what = f"is missing: the namespace has the label {KUEUE_LABELS}, and {KUEUE_QUEUE} names a queue"
+    return Answer(denial=f"{Rule.GATE_REQUIRED}: {path}: {what}; create it again: Penstock adds it")
+
+
+def _lacking(request: TemplateRequest, world: World) -> dict[str, str]:
+    """Return the labels that the template has to have, where this request writes it."""
+    if not (request.kind in _OWNERS and is_being_written(request) and _is_accepted(request, world)):
+        return {}
+    return kueue_labels.labels_of_template(request.labels, _metadata(request).get("labels") or {})
+
+
+def _gang(request: TemplateRequest) -> dict[str, str]:
+    if request.kind not in ("jobs", "cronjobs"):
+        return {}
+    labels, annotations = (_metadata(request).get(part) or {} for part in ("labels", "annotations"))
+    return kueue_labels.annotations_of_template(labels, annotations, parallelism=request.parallelism)
+
+
+def _waits(request: TemplateRequest, world: World) -> bool:
+    """Whether it is a new Job that Kueue would begin."""
+    is_new_job = request.kind == "jobs" and request.inner.operation == "CREATE"
+    return is_new_job and request.is_suspended and KUEUE_QUEUE in request.labels and _is_accepted(request, world)
+
+
+def _is_accepted(request: TemplateRequest, world: World) -> bool:
+    return kueue_labels.are_accepted(world.namespace_labels(request.inner.namespace))
+
+
+def _metadata(request: TemplateRequest) -> Mapping[str, Any]:
+    return request.inner.pod.get("metadata") or {}
+
+
+def _added(part: str, present: Mapping[str, str] | None, added: Mapping[str, str]) -> Operations:
+    if added and present is None:
+        return ({"op": "add", "path": f"/metadata/{part}", "value": dict(added)},)
+    return tuple({"op": "add", "path": f"/metadata/{part}/{escape(key)}", "value": added[key]} for key in added)
