@@ -84,7 +84,7 @@ class ClusterQueueSpec(QueueFlavors):
             _RECLAIMS_FROM_SOMEBODY,
             _SCHEDULED_FLAVORS,
             HAS_SOMEBODY_TO_SHARE_WITH,
-            SAID_BY_THE_ROOT,
+            *SAID_BY_THE_ROOT,
         )
     )
 

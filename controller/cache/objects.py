@@ -30,6 +30,7 @@ from controller.core.fair_sharing_policy import USUAL, FairSharing, Strategy
 from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
 from controller.core.mix import Mix
+from controller.core.past_usage import PastUsageRule
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import (
     CapacityMode,
@@ -116,7 +117,15 @@ def _fair_sharing(written: WrittenFairSharing | None) -> FairSharing | None:
         USUAL.strategies
         if written.preemption_strategies is None
         else tuple(map(Strategy, written.preemption_strategies)),
+        _past_usage(written),
     )
+
+
+def _past_usage(written: WrittenFairSharing) -> PastUsageRule | None:
+    if written.usage_half_life is None:
+        return None
+    weights = {resource: read_price(weight) for resource, weight in (written.resource_weights or {}).items()}
+    return PastUsageRule(parse_duration(written.usage_half_life), weights)
 
 
 def _mix(spec: ClusterQueueSpec) -> Mix | None:
@@ -207,6 +216,7 @@ def to_local_queue(written: WrittenLocalQueue) -> LocalQueue:
         cluster_queue=written.spec.cluster_queue,
         stop=StopPolicy(written.spec.stop_policy),
         stop_note=_stop_note(written, written.spec.stop_policy),
+        weight=parse_quantity(written.spec.fair_sharing.weight),
     )
 
 

@@ -1,13 +1,22 @@
-"""Fair sharing in the status of a ClusterQueue: its share, and a weight that has no effect."""
+"""Fair sharing in statuses: the share of a ClusterQueue, a weight without effect, the past usage of a LocalQueue.
+
+Past usage changes every second while anything runs, so it is written at most once a minute, and not at all while
+nothing runs: then what stands there stays right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.written import Entry
 from controller.core.fair_sharing import FairShares, shown
 from controller.core.queues import ClusterQueue
+from controller.kube.clock import epoch
 from controller.runtime.status import Finding, Status
+
+_WRITTEN_SECONDS: Final = 60
 
 
 def fair_sharing_status(cache: ClusterCache, name: str) -> Status | None:
@@ -25,3 +34,16 @@ def weight_without_effect(cache: ClusterCache, queue: ClusterQueue | None) -> It
     if root not in cache.tree.fair_roots:
         text = f"spec.fairSharing has no effect: {root}, the root of the tree, has none; add it there, {{}} is enough"
         yield ("FairSharing", False, "OffAtTheRoot", text)
+
+
+def past_usage_status(cache: ClusterCache, entry: Entry) -> Status | None:
+    """Return the part of a LocalQueue's status that is about its past usage."""
+    local, standing = cache.local_queues.get(entry.key), entry.status.get("fairSharing")
+    if local is None or local.cluster_queue not in cache.cluster_queues or local.cluster_queue in cache.tree.faults:
+        return standing  # until that is put right the sums must not be lost
+    fresh = cache.usage.past.status(entry.key, local.cluster_queue)
+    if fresh is None or not standing or standing.get("counts") != fresh["counts"]:
+        return fresh
+    until = epoch(standing.get("countedUntil"))
+    is_recent = 0 <= cache.now - until < _WRITTEN_SECONDS
+    return standing if is_recent or cache.usage.past.is_said(entry.key, until) else fresh

@@ -6,9 +6,9 @@ from tests.support.api_objects import cluster_queue
 from tests.support.faulty import Faulty
 
 _NOBODY = "goes only with spec.parent: without one there is nobody to share with"
-_FORM = 'must be a quantity: a whole number, or text such as "500m", "8" or "64Gi"'
 
 _ROOT = "goes only on the root of a tree, which has no spec.parent: it holds for all of the tree"
+_WEIGHTS = "goes only with usageHalfLife: without it no usage is counted"
 _FINAL, _INITIAL = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 _IN_ORDER = f"must be one or both, {_FINAL} first"
 
@@ -20,10 +20,10 @@ FAIR_SHARING = (
         f"spec.fairSharing: Invalid value: weight {_NOBODY}",
     ),
     Faulty(
-        "a weight that is no number",
-        cluster_queue(parent="org", fairSharing={"weight": "heavy"}),
-        f'spec.fairSharing.weight: "heavy": {_FORM}',
-        f"spec.fairSharing.weight: Invalid value: {_FORM}",
+        "a weight below zero",
+        cluster_queue(parent="org", fairSharing={"weight": -1}),
+        "spec.fairSharing.weight: -1: must not be negative",
+        "spec.fairSharing.weight: Invalid value: must not be negative",
     ),
     Faulty(
         "strategies below the root",
@@ -36,5 +36,17 @@ FAIR_SHARING = (
         cluster_queue(fairSharing={"preemptionStrategies": [_INITIAL, _FINAL]}),
         f'spec.fairSharing.preemptionStrategies: ["{_INITIAL}", "{_FINAL}"]: {_IN_ORDER}',
         f"spec.fairSharing.preemptionStrategies: Invalid value: {_IN_ORDER}",
+    ),
+    Faulty(
+        "a half-life below the root",
+        cluster_queue(parent="org", fairSharing={"usageHalfLife": "1h"}),
+        f'spec.fairSharing.usageHalfLife: "1h": {_ROOT}',
+        f"spec.fairSharing: Invalid value: usageHalfLife {_ROOT}",
+    ),
+    Faulty(
+        "weights of resources that nobody counts",
+        cluster_queue(fairSharing={"resourceWeights": {"cpu": 2}}),
+        f'spec.fairSharing.resourceWeights: {{"cpu": 2}}: {_WEIGHTS}',
+        f"spec.fairSharing.resourceWeights: Invalid value: resourceWeights {_WEIGHTS}",
     ),
 )

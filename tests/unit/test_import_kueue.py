@@ -130,9 +130,11 @@ def test_weights_are_taken_over_and_let_their_tree_share_fairly() -> None:
         kueue_queue("a", CPU, cohortName="left", fairSharing={"weight": "2"}),
         kueue_queue("b", CPU, cohortName="other"),
         kueue_queue("c", CPU),
+        kueue_object("LocalQueue", "m", {"clusterQueue": "a", "fairSharing": {"weight": 3}}, namespace="n"),
     )
     weights = {name: spec.get("fairSharing") for name, spec in ours.items()}
-    shared = {"ClusterQueue/org": {}, "ClusterQueue/left": {"weight": "0.5"}, "ClusterQueue/a": {"weight": "2"}}
+    shared: Json = {"ClusterQueue/org": {}, "ClusterQueue/left": {"weight": "0.5"}, "ClusterQueue/a": {"weight": "2"}}
+    shared["LocalQueue/m"] = {"weight": 3}
     assert {name: one for name, one in weights.items() if one is not None} == shared
 
 

@@ -52,7 +52,7 @@ def a_queue(**spec: Any) -> Json:
         (a_queue(fairSharing={"weight": 2}), "spec.fairSharing.weight: is left out: without a cohort"),
         (
             a_queue(admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
-            "spec.admissionScope.admissionMode: there is no order by past usage yet",
+            "spec.admissionScope.admissionMode: write fairSharing.usageHalfLife to the root",
         ),
         (
             a_queue(concurrentAdmissionPolicy={"migration": {"mode": "RetainFirstAdmission"}}),
@@ -73,10 +73,6 @@ def a_queue(**spec: Any) -> Json:
         (
             kueue_object("LocalQueue", "m", {"clusterQueue": "a", "stopPolicy": "HoldAndDrain"}, namespace="n"),
             "LocalQueue n/m: spec.stopPolicy: drains only",
-        ),
-        (
-            kueue_object("LocalQueue", "m", {"clusterQueue": "a", "fairSharing": {"weight": 3}}, namespace="n"),
-            "LocalQueue n/m: spec.fairSharing.weight: there is no order by past usage yet",
         ),
         (
             kueue_object("LocalQueue", "default", {"clusterQueue": "a"}, namespace="n"),

@@ -62,7 +62,7 @@ def convert(
     ]
     kind = "WorkloadPriorityClass"
     priorities = [_document(kind, one, _priority_spec(one), faults) for one in kinds[kind]]
-    doors = [_document("LocalQueue", one, _door_spec(one), faults) for one in kinds["LocalQueue"]]
+    doors = [_document("LocalQueue", one, _door_spec(one, report), faults) for one in kinds["LocalQueue"]]
     if faults:
         raise ConversionError("\n".join(faults))
     return [*priorities, *flavors, *queues, *doors]
@@ -150,8 +150,10 @@ def _priority_spec(found: Found) -> Document:
     return {"value": found.spec.value, **described}
 
 
-def _door_spec(found: Found) -> Document:
-    return {"clusterQueue": found.spec.cluster_queue, **_stop(found)}
+def _door_spec(found: Found, report: Report) -> Document:
+    weight = weight_of(found, report, has_parent=True)
+    shared = {} if weight is None else {"fairSharing": weight}
+    return {"clusterQueue": found.spec.cluster_queue, **shared, **_stop(found)}
 
 
 def _stop(found: Found) -> Document:

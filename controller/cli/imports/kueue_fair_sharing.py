@@ -19,7 +19,7 @@ _TURNED_ON = (
 
 
 def weight_of(found: Found, report: Report, *, has_parent: bool) -> Document | None:
-    """Return fairSharing of a ClusterQueue or Cohort, if it has a weight that says anything."""
+    """Return fairSharing of a queue or Cohort, if it has a weight that says anything."""
     written: FairSharing = found.spec.fair_sharing
     if str(written.weight) == "1":
         return None
