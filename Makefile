@@ -10,7 +10,7 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-u
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz fuzz-decide mutants render bench-webhook \
+.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz fuzz-decide mutants render scale bench-webhook \
 	bench-decide generate lock image clean
 
 help: ## Show this list
@@ -64,6 +64,9 @@ fuzz-decide: $(VENV)/dev.stamp ## Hold the decision to the plain rules in small 
 
 mutants: oracle ## Break the rules on pods one at a time, to see the tests fail (minutes; ONLY="part of a name", JOBS=)
 	@$(BIN)/python -m tests.mutation $(if $(ONLY),"$(ONLY)") $(if $(JOBS),--jobs $(JOBS))
+
+scale: sandbox ## Run many pods through fifty queues of one tree, and hold the audit log to the quotas (N=20000 pods)
+	@PENSTOCK_SCALE_PODS=$(or $(N),5000) $(BIN)/pytest -n 0 tests/integration/scale $(PYTEST)
 
 # After the sandbox, whose build has compiled half of it already, and fetched Go where there is none.
 render: sandbox ## Build what the tests read Helm and kustomize by (a minute, once)

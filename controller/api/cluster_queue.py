@@ -18,18 +18,27 @@ from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules, unique_
 from controller.api.schedule import (
     BY_NAME,
     NO_SUCH_FLAVOR,
+    ONLY_WITH_PARENT,
     DurationText,
     ScheduleWindow,
     faults_of_schedule,
+    faults_without_parent,
 )
 from controller.api.values import ObjectName, Quantity, ResourceName
 
-_ONLY_WITH_PARENT = "goes only with spec.parent: without one there is nobody to borrow from or lend to"
 _NEEDS_PARENT = tuple(
     Rule(
         f"has(self.parent) || !has(self.flavors) || self.flavors.all(f, f.resources.all(r, !has(r.{field})))",
-        f"{field} {_ONLY_WITH_PARENT}",
+        f"{field} {ONLY_WITH_PARENT}",
         field_path=".flavors",
+    )
+    for field in ("borrowingLimit", "lendingLimit")
+) + tuple(
+    Rule(
+        f"has(self.parent) || !has(self.schedule) || self.schedule.all(w, !has(w.flavors) || w.flavors.all(f, "
+        f"f.resources.all(r, !has(r.{field}))))",
+        f"{field} of a window {ONLY_WITH_PARENT}",
+        field_path=".schedule",
     )
     for field in ("borrowingLimit", "lendingLimit")
 )
@@ -225,15 +234,9 @@ class ClusterQueueSpec(QueueFlavors):
     @model_validator(mode="after")
     def _limits_of_the_tree_need_a_parent(self) -> Self:
         if self.parent is None:
-            refuse(
-                [
-                    Fault(("flavors", at, "resources", index, field), value, _ONLY_WITH_PARENT)
-                    for at, flavor in enumerate(self.flavors)
-                    for index, one in enumerate(flavor.resources)
-                    for field, value in (("borrowingLimit", one.borrowing_limit), ("lendingLimit", one.lending_limit))
-                    if value is not None
-                ]
-            )
+            refuse(faults_without_parent([flavor.resources for flavor in self.flavors], ()))
+            for at, window in enumerate(self.schedule):
+                refuse(faults_without_parent([flavor.resources for flavor in window.flavors], ("schedule", at)))
         return self
 
 

@@ -49,6 +49,7 @@ class Capacity(Model):
             ),
             *(_only_with(field, mode) for field, mode in _MODE_OF.items()),
             *(_only_with(field, "Autoscaled") for field in _OF_AUTOSCALED),
+            _only_with("packing", "Nodes"),
         )
     )
 
@@ -72,6 +73,14 @@ class Capacity(Model):
             "admitted pods of all queues ask for stays within it."
         ),
     ] = None
+    packing: Annotated[
+        Literal["LeastFree", "MostFree"] | None,
+        Field(
+            description="Which node with room a pod gets, of the resource that is scarcest. LeastFree (default): the "
+            "fullest, so that large holes stay for large pods and empty nodes can go. MostFree: the emptiest, so that "
+            "pods disturb each other least. Only in mode Nodes."
+        ),
+    ] = None
     provision_timeout: Annotated[
         DurationText | None,
         Field(
@@ -91,8 +100,9 @@ class Capacity(Model):
             "max": self.max,
             "provisionTimeout": self.provision_timeout,
             "coolDown": self.cool_down,
+            "packing": self.packing,
         }
-        modes = {**_MODE_OF, **dict.fromkeys(_OF_AUTOSCALED, "Autoscaled")}
+        modes = {**_MODE_OF, **dict.fromkeys(_OF_AUTOSCALED, "Autoscaled"), "packing": "Nodes"}
         refuse(
             [
                 *(

@@ -9,7 +9,7 @@ from pydantic import Field, StrictInt, model_validator
 from controller.api.base import Model
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, unique_names
 from controller.api.schedule import BY_NAME, DurationText
-from controller.api.values import ObjectName, Quantity, QuotaAmount, ResourceName
+from controller.api.values import ObjectName, QuotaAmount, ResourceName
 
 _NOTHING_BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
 _FALLS_BACK_TO_SOMETHING = Rule(
@@ -67,17 +67,17 @@ class ResourceQuota(Model):
         ),
     ]
     borrowing_limit: Annotated[
-        Quantity | None,
+        QuotaAmount | None,
         Field(
-            description="The most beyond nominalQuota that may be borrowed through the parent. Left out: no limit. "
-            "Only with a parent."
+            description="The most beyond nominalQuota that may be borrowed through the parent; a percentage as there. "
+            "Left out: no limit. Only with a parent."
         ),
     ] = None
     lending_limit: Annotated[
-        Quantity | None,
+        QuotaAmount | None,
         Field(
             description="The most of nominalQuota, and of what queues below lend, that others may borrow while it is "
-            "free. Left out: all of it. Only with a parent."
+            "free; a percentage as there. Left out: all of it. Only with a parent."
         ),
     ] = None
 
@@ -139,6 +139,14 @@ class QueueFlavors(Model):
             "one of their nodeLabels."
         ),
     ] = "Ordered"
+    pin: Annotated[
+        Literal["Prefer", "None"],
+        Field(
+            description="Whether a released pod prefers the node on which room was planned for it. Prefer (default): "
+            "by a weight of 100, so that gangs find the room that was counted. None: kube-scheduler chooses by its own "
+            "scores; the room stays kept until it has."
+        ),
+    ] = "Prefer"
     on_demand_base: Annotated[
         StrictInt | None,
         Field(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, StrictStr, model_validator
 
@@ -30,6 +30,8 @@ _ZONE_FORM = 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"'
 NO_SUCH_FLAVOR = "must be a flavor that spec.flavors lists"
 _NO_SUCH_RESOURCE = "must be a resource that spec.flavors lists for this flavor"
 _WINDOW_NAMES = (Field(max_length=16), SchemaKeys(x_kubernetes_list_type="atomic"))
+ONLY_WITH_PARENT = "goes only with spec.parent: without one there is nobody to borrow from or lend to"
+_CHANGES_NOTHING = "must change something: give nominalQuota, borrowingLimit or lendingLimit"
 _OVERRIDES_NOTHING = "must override something: give flavors or stopPolicy"
 
 
@@ -115,14 +117,36 @@ ZoneName = Annotated[
 
 
 class OverriddenQuota(Model):
-    """The quota of one resource while the window is open."""
+    """The quota and limits of one resource while the window is open. What is left out stays as it is."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            Rule("has(self.nominalQuota) || has(self.borrowingLimit) || has(self.lendingLimit)", _CHANGES_NOTHING)
+        )
+    )
 
     # one of the queue's own, so its form needs no rule, which would cost too much in a list in a list in a list
     name: Annotated[
         StrictStr,
         Field(description="The resource; one that the queue lists for this flavor.", min_length=1, max_length=317),
     ]
-    nominal_quota: Annotated[QuotaAmount, Field(description="What stands in the place of the queue's nominalQuota.")]
+    nominal_quota: Annotated[
+        QuotaAmount | None, Field(description="What stands in the place of the queue's nominalQuota.")
+    ] = None
+    borrowing_limit: Annotated[
+        QuotaAmount | None,
+        Field(description="What stands in the place of its borrowingLimit, or is one. Only with a parent."),
+    ] = None
+    lending_limit: Annotated[
+        QuotaAmount | None,
+        Field(description="What stands in the place of its lendingLimit, or is one. Only with a parent."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.nominal_quota is None and self.borrowing_limit is None and self.lending_limit is None:
+            raise fault(_CHANGES_NOTHING)
+        return self
 
 
 class OverriddenFlavor(Model):
@@ -219,3 +243,26 @@ def faults_of_schedule(windows: Iterable[ScheduleWindow], quotas: Mapping[str, C
                 if resource.name not in quotas[flavor.name]
             ]
     return faults
+
+
+class TreeLimits(Protocol):
+    """What both the queue and its windows say of a resource in one flavor."""
+
+    @property
+    def borrowing_limit(self) -> str | int | None:
+        """The most beyond nominalQuota."""
+
+    @property
+    def lending_limit(self) -> str | int | None:
+        """The most that others may have."""
+
+
+def faults_without_parent(flavors: Iterable[Iterable[TreeLimits]], at: tuple[str | int, ...]) -> list[Fault]:
+    """Say which limits of the tree the resources of these flavors have, of a queue that is in none."""
+    return [
+        Fault((*at, "flavors", number, "resources", index, field), value, ONLY_WITH_PARENT)
+        for number, resources in enumerate(flavors)
+        for index, one in enumerate(resources)
+        for field, value in (("borrowingLimit", one.borrowing_limit), ("lendingLimit", one.lending_limit))
+        if value is not None
+    ]

@@ -63,6 +63,7 @@ def to_flavor(written: ResourceFlavor) -> Flavor:
         ),
         mode=CapacityMode(spec.capacity.mode),
         sums=supply_amounts(spec.capacity.static or spec.capacity.max or {}),
+        spreads=spec.capacity.packing == "MostFree",
         is_spot=spec.capacity_type == "Spot",
         price={resource: read_price(text) for resource, text in (spec.price or {}).items()},
         provision_timeout=parse_duration(spec.capacity.provision_timeout or PROVISION_TIMEOUT) if is_autoscaled else 0,
@@ -93,6 +94,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         },
         mix=_mix(spec),
         flavor_mode=FlavorMode(spec.flavor_mode),
+        pins=spec.pin == "Prefer",
         when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
@@ -173,11 +175,11 @@ def _seconds(duration: str | None) -> int | None:
 
 
 def to_variation(written: WrittenClusterQueue) -> Variation:
-    """Return what of the cluster queue changes by itself: quotas that are shares, and windows."""
+    """Return what of the cluster queue changes by itself: quotas and limits that are shares, and windows."""
     spec = written.spec
-    shares = ((f.name, [r for r in f.resources if is_share(r.nominal_quota)]) for f in spec.flavors)
+    shares = (_quotas(flavor.name, flavor.resources, is_share) for flavor in spec.flavors)
     return Variation(
-        shares=tuple(_quotas(name, resources) for name, resources in shares if resources),
+        shares=tuple(one for one in shares if any(one.parts)),
         overrides=tuple(map(_to_override, spec.schedule)),
     )
 
@@ -191,13 +193,27 @@ def _to_override(written: ScheduleWindow) -> Override:
     )
     return Override(
         window=window,
-        quotas=tuple(_quotas(flavor.name, flavor.resources) for flavor in written.flavors),
+        quotas=tuple(_quotas(flavor.name, flavor.resources, _is_given) for flavor in written.flavors),
         stop=None if written.stop_policy is None else StopPolicy(written.stop_policy),
     )
 
 
-def _quotas(flavor: str, resources: Iterable[ResourceQuota | OverriddenQuota]) -> WrittenQuota:
-    return WrittenQuota(flavor, {r.name: _amount(r.name, r.nominal_quota) for r in resources})
+def _quotas(
+    flavor: str, resources: Iterable[ResourceQuota | OverriddenQuota], is_meant: Callable[[str | int | None], bool]
+) -> WrittenQuota:
+    nominal: dict[str, Amount] = {}
+    borrowing: dict[str, Amount] = {}
+    lending: dict[str, Amount] = {}
+    for one in resources:
+        given = (one.nominal_quota, one.borrowing_limit, one.lending_limit)
+        for amounts, text in zip((nominal, borrowing, lending), given, strict=True):
+            if text is not None and is_meant(text):
+                amounts[one.name] = _amount(one.name, text)
+    return WrittenQuota(flavor, nominal, borrowing, lending)
+
+
+def _is_given(text: str | int | None) -> bool:
+    return text is not None
 
 
 def _amount(resource: str, text: str | int) -> Amount:

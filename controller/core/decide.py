@@ -231,7 +231,7 @@ class _Decision:
             nodes = self._ledger.find_nodes(flavor, shape, end - index, only_freed=only_freed) if end > index else ()
         for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
             self._ledger.occupy(node, shape.requests)
-            self._admits.append(Admit(workload.uid, workload, queue.name, flavor.name, node))
+            self._admits.append(Admit(workload.uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins))
         self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
         return index + len(nodes)
 
@@ -283,7 +283,8 @@ class _Decision:
             self._ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
             among = tuple(flavor.name for flavor in one.among)
-            self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domain))
+            admit = Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domain, queue.pins)
+            self._admits.append(admit)
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""

@@ -56,7 +56,7 @@ class Admit:
     """Release this pod onto this flavor; `node` is where room was found (None: a sum, not a node).
 
     `flavors` are those that are open to it, in order, where there are several; then `flavor` is the one that pays.
-    `domain` is where its gang stays together.
+    `domain` is where its gang stays together. `is_pinned`: it prefers the node.
 
 
     The pods of a gang stand one after the other in a plan, all or none of them.
@@ -69,6 +69,7 @@ class Admit:
     node: str | None
     flavors: tuple[str, ...] = ()
     domain: Domain | None = None
+    is_pinned: bool = True
 
     @property
     def also(self) -> tuple[str, ...]:

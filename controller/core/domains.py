@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from controller.core.decisions import Blocker, Wait
+from controller.core.decisions import Blocker
 from controller.core.ledger import Ledger
 from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import ClusterQueue, Flavor
@@ -43,27 +43,20 @@ def domains(
             if value not in seen:
                 seen.add(value)
                 yield Domain(topology.key, value, topology.is_required)
-        if quota.fallback_after > kind.waited:
+        is_waited_for = quota.fallback_after > kind.waited
+        if is_waited_for and domain_blocker(snapshot, ledger, flavor, kind, topology).reason is not Reason.NEVER_FITS:
             return
 
 
-def no_domain(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology) -> Wait:
-    """Say why no domain has room for all of a gang, flavor by flavor."""
-    blockers = tuple(_blocker(snapshot, ledger, snapshot.flavors[one.flavor], kind, topology) for one in queue.flavors)
-    is_never = all(one.reason is Reason.NEVER_FITS for one in blockers)
-    return Wait(Reason.NEVER_FITS if is_never else Reason.NO_CAPACITY, blockers=blockers)
-
-
-def _blocker(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, kind: WorkloadClass, topology: Topology) -> Blocker:
+def domain_blocker(
+    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, kind: WorkloadClass, topology: Topology
+) -> Blocker:
+    """Say why no domain has room for all of a gang in a flavor that has room for them in several."""
     key, first = topology.key, kind.pod_sets[0]
-    held = narrow(first.shape.constraints, flavor)
-    if isinstance(held, Conflict):
-        return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     sizes = _sizes(snapshot, ledger, flavor, first, key)
     if not sizes:
-        return Blocker(
-            flavor.name, Reason.NEVER_FITS, detail=f"none of its nodes that suit the pods has the label {key}"
-        )
+        detail = f"none of its nodes that suit the pods has the label {key}"
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
     most = dict.fromkeys(sizes, 0)
     for node, value in _labelled(snapshot, flavor, first, key):
         most[value] += snapshot.nodes.nodes[node].holds(first.shape.requests)

@@ -20,10 +20,17 @@ NOT_READY_SECONDS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuota:
-    """Quotas of one flavor as written, of which some may be shares. Only what is listed is overridden."""
+    """Quotas and limits of one flavor as written, of which some may be shares. Only what is listed is overridden."""
 
     flavor: str
-    nominal: Mapping[str, Amount]
+    nominal: Mapping[str, Amount] = field(default_factory=dict)
+    borrowing: Mapping[str, Amount] = field(default_factory=dict)
+    lending: Mapping[str, Amount] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[Mapping[str, Amount], ...]:
+        """All of it, by resource."""
+        return self.nominal, self.borrowing, self.lending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +57,7 @@ class Variation:
     def shared_flavors(self) -> set[str]:
         """Names of the flavors whose capacity counts."""
         written = (*self.shares, *(quota for override in self.overrides for quota in override.quotas))
-        return {q.flavor for q in written if any(isinstance(amount, Share) for amount in q.nominal.values())}
+        return {q.flavor for q in written if any(isinstance(one, Share) for part in q.parts for one in part.values())}
 
 
 FIXED: Final = Variation()
@@ -113,16 +120,19 @@ def _overlaid(
     quota: FlavorQuota, layers: Iterable[tuple[WrittenQuota, ...]], capacities: Mapping[str, Capacity]
 ) -> FlavorQuota:
     capacity = capacities.get(quota.flavor, Capacity()).amounts
-    nominal = dict(quota.nominal)
+    nominal, borrowing, lending = dict(quota.nominal), dict(quota.borrowing), dict(quota.lending)
     for layer in layers:
         for written in layer:
             if written.flavor == quota.flavor:
                 nominal.update(amounts_of(written.nominal, capacity))
-    return replace(quota, nominal=nominal)
+                borrowing.update(amounts_of(written.borrowing, capacity))
+                lending.update(amounts_of(written.lending, capacity))
+    return replace(quota, nominal=nominal, borrowing=borrowing, lending=lending)
 
 
 def _changing(variation: Variation, flavor: str) -> Iterator[str]:
     for written in (variation.shares, *(override.quotas for override in variation.overrides)):
         for quota in written:
             if quota.flavor == flavor:
-                yield from quota.nominal
+                for part in quota.parts:
+                    yield from part

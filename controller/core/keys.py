@@ -64,6 +64,7 @@ KUEUE_GROUP_SIZE: Final = "kueue.x-k8s.io/pod-group-total-count"
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
 FLAVOR: Final = "penstock.dev/flavor"
 FLAVORS: Final = "penstock.dev/flavors"
+PLANNED_NODE: Final = "penstock.dev/planned-node"
 ADMITTED_AT: Final = "penstock.dev/admitted-at"
 ADMITTED_BY: Final = "penstock.dev/admitted-by"
 POLICIES: Final = "penstock.dev/policies"
@@ -74,7 +75,7 @@ USER: Final = "penstock.dev/user"
 STAMPED_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
 """Pod labels that only the release patch writes; they say where the pod is charged."""
 
-STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, POLICIES, USER)
+STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, PLANNED_NODE, POLICIES, USER)
 """Pod annotations that only Penstock writes."""
 
 WRITTEN_AT_CREATE: Final = (POLICIES, USER)

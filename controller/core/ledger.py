@@ -160,7 +160,7 @@ class Ledger:
             allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
             if only_freed:
                 allowed &= self._snapshot.freed
-            search: Search | None = self._room.search(flavor.name, shape.requests, allowed)
+            search: Search | None = self._room.search(flavor.name, shape.requests, allowed, spreads=flavor.spreads)
             if not self._is_trying:
                 self._searches[key] = search
         else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
-from controller.core.domains import domains, no_domain
+from controller.core.domains import domain_blocker, domains
 from controller.core.flavor_sets import payer
 from controller.core.ledger import Ledger
 from controller.core.mixing import mix_blocker
@@ -84,7 +84,9 @@ def _place_together(
 ) -> Placements | Wait:
     """Find the domain that takes all pods of one workload; what is short in all of them is told first."""
     found = place(snapshot, ledger, queue, replace(kind, topology=None), only_freed=only_freed)
-    if isinstance(found, Wait):
+    # a flavor that is waited for may hold them, but not in one domain
+    is_all = not topology.is_required or bool(topology.value)
+    if isinstance(found, Wait) and (is_all or all(one.reason is not Reason.NO_CAPACITY for one in found.blockers)):
         return found
     inside: Placements | Wait | None = None
     for domain in domains(snapshot, ledger, queue, kind, topology):
@@ -96,7 +98,24 @@ def _place_together(
     if not topology.is_required:
         return found
     # of the members that are lacking, what is short where the others are
-    return inside if topology.value and inside is not None else no_domain(snapshot, ledger, queue, kind, topology)
+    return inside if topology.value and inside is not None else _apart(snapshot, ledger, queue, kind, topology)
+
+
+def _apart(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology) -> Wait:
+    """Say why no domain takes a gang, flavor by flavor: what is short there anyway, or only in one domain."""
+    blockers: list[Blocker] = []
+    must_wait, first = 0, kind.pod_sets[0]
+    for quota in queue.flavors:
+        if kind.waited < must_wait:
+            return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=Later(quota.flavor, must_wait))
+        found, flavor = _try(snapshot, ledger, queue, quota, first, only_freed=False), snapshot.flavors[quota.flavor]
+        if not isinstance(found, Blocker) or (found.reason is Reason.NO_CAPACITY and not flavor.is_summed):
+            apart = domain_blocker(snapshot, ledger, flavor, kind, topology)
+            found = apart if apart.reason is Reason.NEVER_FITS or not isinstance(found, Blocker) else found
+        blockers.append(found)
+        if quota.fallback_after and not _never(snapshot, found, first.shape):
+            must_wait = max(must_wait, quota.fallback_after)
+    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers))
 
 
 def brought_up_to_date(known: Wait, found: Wait) -> Wait:

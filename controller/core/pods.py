@@ -47,7 +47,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node its soft pin names.
+    """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node that was planned for it.
 
     `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps, or `flavors`
     where several were open to it, in order, of which `flavor` is then the one that pays; so is `admitted_at`, in

@@ -72,8 +72,9 @@ class Flavor:
     """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction.
 
     `price`: of an hour of each resource's `budgets.price_unit`, in billionths. `sums` are what there is, or may be, of
-    each resource where room is known by sums. `provision_timeout` and `cool_down` are of mode Autoscaled, in seconds:
-    how long pods wait for a node to come, and how long none are then sent.
+    each resource where room is known by sums. `spreads`: pods get the node with most free, not the fullest.
+    `provision_timeout` and `cool_down` are of mode Autoscaled, in seconds: how long pods wait for a node to come, and
+    how long none are then sent.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Flavor:
     sums: Mapping[str, int] = field(default_factory=dict)
     price: Mapping[str, int] = field(default_factory=dict)
     is_spot: bool = False
+    spreads: bool = False
     provision_timeout: int = 0
     cool_down: int = 0
 
@@ -126,7 +128,8 @@ class ClusterQueue:
     says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
-    after its admission; None: for ever. `fair_sharing` of a root: the tree shares fairly.
+    after its admission; None: for ever. `pins`: released pods prefer the node that was planned for them. `fair_sharing`
+    of a root: the tree shares fairly.
     """
 
     name: str
@@ -149,6 +152,7 @@ class ClusterQueue:
     fair_sharing: FairSharing | None = None
     mix: Mix | None = None
     flavor_mode: FlavorMode = FlavorMode.ORDERED
+    pins: bool = True
 
     @property
     def takes_first_flavor(self) -> bool:

@@ -13,7 +13,16 @@ from typing import Any
 from controller.core.directives import PREFERRED, REQUIRED
 from controller.core.documents import requirement_document, term_document, toleration_document
 from controller.core.flavor_sets import merged, preferences
-from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, FLAVORS, GATE, QUEUE_NAME
+from controller.core.keys import (
+    ADMITTED_AT,
+    ADMITTED_BY,
+    CLUSTER_QUEUE,
+    FLAVOR,
+    FLAVORS,
+    GATE,
+    PLANNED_NODE,
+    QUEUE_NAME,
+)
 from controller.core.labels import Requirement, Term
 from controller.core.narrowing import Conflict, Narrowing, narrow
 from controller.core.node_terms import named
@@ -42,12 +51,18 @@ class Admission:
 
 
 def release_patch(
-    pod: Pod, flavors: Sequence[Flavor], admission: Admission, *, node: str | None, domain: Domain | None = None
+    pod: Pod,
+    flavors: Sequence[Flavor],
+    admission: Admission,
+    *,
+    node: str | None,
+    domain: Domain | None = None,
+    is_pinned: bool = True,
 ) -> Operations:
     """Build the operations that release `pod` onto one of `flavors`, softly pinned to `node` where one was planned.
 
     Of several flavors, which must go together (`core.flavor_sets`), the earlier are preferred. A `domain` is added to
-    what the flavors require, or preferred.
+    what the flavors require, or preferred. Not `is_pinned`: the node is only noted, so that its room is kept.
 
     The pod must carry our gate as its only one, and must not contradict the flavor: the decision has checked both.
     Raises ValueError where it does.
@@ -61,9 +76,9 @@ def release_patch(
     return [
         *_guards(pod),
         *_node_selector(pod, held),
-        *_affinity(pod, held, _preferred(flavors, domain, node)),
+        *_affinity(pod, held, _preferred(flavors, domain, node if is_pinned else None)),
         *_tolerations(pod, held),
-        *_stamps(pod, [one.name for one in flavors], admission),
+        *_stamps(pod, [one.name for one in flavors], admission, None if is_pinned else node),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
         {"op": "remove", "path": "/spec/schedulingGates/0"},
     ]
@@ -147,7 +162,7 @@ def _tolerations(pod: Pod, held: Narrowing) -> Operations:
     return [{"op": "add", "path": "/spec/tolerations/-", "value": one} for one in documents]
 
 
-def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission) -> Operations:
+def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission, planned: str | None) -> Operations:
     labels: Operations = [
         {"op": "add", "path": f"/metadata/labels/{escape(CLUSTER_QUEUE)}", "value": admission.cluster_queue}
     ]
@@ -156,6 +171,8 @@ def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission) -> Operation
         labels.append({"op": "add", "path": f"/metadata/labels/{escape(FLAVOR)}", "value": flavors[0]})
     else:
         stamps[FLAVORS] = ",".join(flavors)
+    if planned is not None:
+        stamps[PLANNED_NODE] = planned
     if pod.has_annotations:
         paths = {f"/metadata/annotations/{escape(key)}": value for key, value in stamps.items()}
         return [*labels, *({"op": "add", "path": path, "value": value} for path, value in paths.items())]

@@ -62,10 +62,16 @@ class Search:
     that once was too full is not looked at again.
     """
 
-    __slots__ = ("allowed", "asked", "full", "requests")
+    __slots__ = ("allowed", "asked", "full", "requests", "spreads")
 
-    def __init__(self, requests: Requests, allowed: AbstractSet[str], shelves: Iterable[_Shelf]) -> None:
-        """`shelves` are those of the requests' resources; `allowed` are usable nodes of their flavor."""
+    def __init__(
+        self, requests: Requests, allowed: AbstractSet[str], shelves: Iterable[_Shelf], *, spreads: bool
+    ) -> None:
+        """`shelves` are those of the requests' resources; `allowed` are usable nodes of their flavor.
+
+        `spreads`: each pod gets the node with most left, not the fullest.
+        """
+        self.spreads = spreads
         self.requests = requests
         self.allowed = allowed
         self.full: set[str] = set()
@@ -97,9 +103,10 @@ class RoomLeft:
         for resource, need in requests:
             free[resource] = free.get(resource, 0) - need
 
-    def search(self, flavor: str, requests: Requests, allowed: AbstractSet[str]) -> Search:
+    def search(self, flavor: str, requests: Requests, allowed: AbstractSet[str], *, spreads: bool = False) -> Search:
         """Prepare to find nodes of a flavor for these requests among `allowed`, usable nodes of the flavor."""
-        return Search(requests, allowed, [self._shelf(flavor, resource) for resource, _ in requests])
+        shelves = [self._shelf(flavor, resource) for resource, _ in requests]
+        return Search(requests, allowed, shelves, spreads=spreads)
 
     def find(self, search: Search) -> str | None:
         """Return the fullest of the allowed nodes with room; None without one."""
@@ -111,6 +118,8 @@ class RoomLeft:
         Fullest: with the least left of the resource of which the fewest nodes have enough, so that large holes are
         kept for large pods. Best fit: what several leave is left where most is left.
         """
+        if search.spreads:
+            return self._spread(search, count)
         nodes: list[str] = []
         allowed, full = search.allowed, search.full
         for _, node in self._in_order(search):
@@ -123,6 +132,24 @@ class RoomLeft:
             nodes += [node] * min(count - len(nodes), room)
             if len(nodes) == count:
                 break
+        return nodes
+
+    def _spread(self, search: Search, count: int) -> list[str]:
+        """Return a node for each of `count` pods, each that of which most is left then; fewer where room ends."""
+        scarce = self._scarcest(search)[2]
+        need = dict(search.requests).get(scarce, 0)
+        ahead = [one for one in self._in_order(search) if one[1] in search.allowed and one[1] not in search.full]
+        nodes: list[str] = []
+        taken: dict[str, int] = {}
+        while ahead and len(nodes) < count:
+            amount, node = ahead.pop()
+            if self._fits(node, search.requests) <= taken.get(node, 0):
+                if node not in taken:
+                    search.full.add(node)
+                continue
+            nodes.append(node)
+            taken[node] = taken.get(node, 0) + 1
+            insort(ahead, (amount - need, node))
         return nodes
 
     def fits(self, node: str, requests: Requests) -> bool:

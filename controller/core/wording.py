@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from controller.core.amounts import format_amount
+from controller.core.arithmetic import Arithmetic
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Wait
 from controller.core.reasons import Reason
@@ -16,11 +17,26 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
-def describe(wait: Wait, since: float) -> str:
-    """One line for conditions and Events: the arithmetic of each flavor in order, or the single fault.
+def describe(wait: Wait, since: float, figures: Arithmetic | None = None) -> str:
+    """One sentence for conditions and Events: what each flavor said in order, or the single fault; then the figures.
 
-    `since`: from when on the workload waits, seconds since 1970.
+    `since`: from when on the workload waits, seconds since 1970. `figures`: those of the moment, where they are wanted.
     """
+    said = _describe_all(wait, since)
+    return said if figures is None else "; ".join((said, *_tell(figures)))
+
+
+def _tell(figures: Arithmetic) -> Iterator[str]:
+    held, place = figures.held, figures.place
+    if held is not None:
+        used, quota = (format_amount(held.resource, amount) for amount in (held.used, held.quota))
+        borrowed = [f"{name} {format_amount(held.resource, amount)}" for name, amount in held.borrowers]
+        by_whom = f" (borrowed: {first_few(borrowed, 3)})" if borrowed else ""
+        yield f"ClusterQueue {held.at} uses {used} of {quota} {held.resource}{by_whom}"
+    yield f"place {place.before + 1} of {place.waiting} in ClusterQueue {place.queue}"
+
+
+def _describe_all(wait: Wait, since: float) -> str:
     if not wait.blockers:
         return wait.text
     clauses = [_describe_blocker(blocker) for blocker in wait.blockers]

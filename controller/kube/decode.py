@@ -14,13 +14,11 @@ from msgspec.json import Decoder
 from controller.core.amounts import QuantityError, supply_amount
 from controller.core.demand import ContainerDemand, Reported, pod_demand
 from controller.core.keys import (
-    CLUSTER_QUEUE,
     CONDITION,
-    FLAVOR,
-    FLAVORS,
     GATE,
     HELD,
     ON_TOP,
+    PLANNED_NODE,
     POLICIES,
     PRIORITY_CLASS,
     QUEUE_NAME,
@@ -41,7 +39,7 @@ from controller.core.workloads import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode_owners import Kin, completion_index
-from controller.kube.decode_reserved import admitted_at, unscheduled
+from controller.kube.decode_reserved import stamps, unscheduled
 from controller.kube.decode_runs import ended, started
 from controller.kube.errors import UnreadableObject
 
@@ -75,7 +73,6 @@ class PodDecoder:
         self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
-        self._flavor_sets: dict[str, tuple[str, ...]] = {}
         self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
         self._kin = Kin()
 
@@ -107,10 +104,8 @@ class PodDecoder:
             node=spec.node_name or None,
             is_finished=status.phase in _ENDED,
             is_terminating=meta.deletion_timestamp is not None,
-            cluster_queue=labels.get(CLUSTER_QUEUE),
-            flavor=labels.get(FLAVOR),
-            flavors=self._carried_flavors(notes[FLAVORS]) if FLAVORS in notes and FLAVOR not in labels else (),
-            pinned=pinned,
+            **stamps(labels, notes),
+            pinned=pinned or notes.get(PLANNED_NODE),
             said=_said(status),
             hold=hold or unclear,
             outline=outline,
@@ -125,7 +120,6 @@ class PodDecoder:
             held=notes.get(HELD),
             is_on_top=ON_TOP in notes,
             policies=self._carried(meta.namespace, notes[POLICIES]) if POLICIES in notes else (),
-            admitted_at=admitted_at(meta.annotations),
             unscheduled="" if spec.node_name else unscheduled(status),
         )
 
@@ -135,12 +129,6 @@ class PodDecoder:
         requests, hold = self._demand(pod)
         hold = hold or (_CLAIMS if _has_claims(pod.spec) else None)
         return self._shape(Shape(requests, constraints)), outline, pinned, hold
-
-    def _carried_flavors(self, noted: str) -> tuple[str, ...]:
-        """The same tuple on pods that carry the same; of one flavor alone we write the label."""
-        if noted not in self._flavor_sets:
-            self._flavor_sets[noted] = tuple(name for name in noted.split(",") if name)
-        return self._flavor_sets[noted]
 
     def _carried(self, namespace: str, noted: str) -> tuple[str, ...]:
         """Cluster-wide policies and those of the pod's namespace: others cannot concern it, whatever stands there.

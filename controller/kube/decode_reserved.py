@@ -1,18 +1,39 @@
-"""Of admitted pods: when that was, and what keeps kube-scheduler from putting them onto a node."""
+"""Of admitted pods: our stamps, and what keeps kube-scheduler from putting them onto a node."""
 
 from __future__ import annotations
 
-from controller.core.keys import ADMITTED_AT
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, FLAVORS
 from controller.kube import wire
 from controller.kube.clock import epoch
 
 _MESSAGE_ROOM = 500
 
 
-def admitted_at(annotations: dict[str, str] | None) -> float:
+def stamps(labels: Mapping[str, str], notes: Mapping[str, str]) -> dict[str, Any]:
+    """Return what our stamps make of the fields of a Pod; of a flavor that has a label no set is read."""
+    flavor = labels.get(FLAVOR)
+    return {
+        "cluster_queue": labels.get(CLUSTER_QUEUE),
+        "flavor": flavor,
+        "flavors": _flavors(notes[FLAVORS]) if flavor is None and FLAVORS in notes else (),
+        "admitted_at": _admitted_at(notes.get(ADMITTED_AT)),
+    }
+
+
+@lru_cache(maxsize=1024)
+def _flavors(noted: str) -> tuple[str, ...]:
+    """The same tuple on pods that carry the same."""
+    return tuple(name for name in noted.split(",") if name)
+
+
+def _admitted_at(text: str | None) -> float:
     """Read our stamp; what the break-glass group may have made of it is none."""
     try:
-        return epoch(annotations.get(ADMITTED_AT)) if annotations else 0.0
+        return epoch(text)
     except (ValueError, OverflowError):
         return 0.0
 

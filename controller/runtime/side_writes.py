@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
+from controller.cache.arithmetic import figures_of
 from controller.cache.cluster import ClusterCache
 from controller.cache.reasons import RESERVED
 from controller.core.decisions import Evict, Wait, onto
@@ -116,7 +117,7 @@ class ConditionLane:
         if pod is None or workload is None:
             return None
         wait = self._cache.reasons.of(workload.kind)
-        message = describe(wait, workload.since)[:_MESSAGE_ROOM]
+        message = describe(wait, workload.since, figures_of(self._cache, workload, wait))[:_MESSAGE_ROOM]
         if wait.reason is Reason.PENDING or _says(pod.said, wait, message):
             return None
         return pod, _condition(pod.said, "False", wait.reason.value, message, now)
@@ -158,7 +159,7 @@ def _says(said: Said | None, wait: Wait, message: str) -> bool:
     """Whether the condition on the pod will do: the same reason and, where that is not arithmetic, the same words."""
     if said is None or (said.status, said.reason) != ("False", wait.reason.value):
         return False
-    return bool(wait.blockers) or said.message_hash == hash(message)
+    return bool(wait.blockers) or wait.reason is Reason.PRIORITY or said.message_hash == hash(message)
 
 
 def _released(pod: Pod, now: float) -> dict[str, Any]:

@@ -147,13 +147,14 @@ async def test_what_cel_cannot_say_is_accepted_and_told_by_us(served: Client, ob
 
 async def test_the_largest_objects_are_accepted_within_the_cost_of_their_rules(served: Client) -> None:
     long_key = f"{'a' * 63}.example.com/{'b' * 60}"
-    resources = [{"name": f"{long_key}{i:02}", "nominalQuota": "9" * 18} for i in range(64)]
+    most = dict.fromkeys(("nominalQuota", "borrowingLimit", "lendingLimit"), "9" * 18)
+    resources = [{"name": f"{long_key}{i:02}", **most} for i in range(64)]
     flavors = [{"name": f"{'f' * 60}-{i}", "resources": resources} for i in range(16)]
     # not all 16 windows with all that a queue has: an object has room for 1.5 MB
     crons = ",".join(["10-50/10"] * 13) + " * * * *"
     brief = [{**flavor, "resources": resources[:1]} for flavor in flavors]
     windows = [a_window(f"w{i}", start=crons, flavors=brief if i else flavors) for i in range(16)]
-    queue = cluster_queue(flavors=flavors, schedule=windows)
+    queue = cluster_queue(parent="p", flavors=flavors, schedule=windows)
     flavor = resource_flavor(
         nodeLabels={f"{long_key}{i:02}": "v" * 63 for i in range(32)},
         nodeRequirements=[

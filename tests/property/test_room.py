@@ -140,3 +140,21 @@ def test_the_allowed_nodes_are_those_that_allow_the_pod_one_by_one(
         }
         assert index.allowed(flavor, where) == expected
         assert index.allowed(flavor, where) == set(expected)
+
+
+@THOROUGH
+@given(clusters, st.integers(1, 3), st.integers(1, 9))
+def test_pods_that_are_spread_go_one_by_one_to_the_node_with_most_left(
+    cluster: dict[str, Node], need: int, count: int
+) -> None:
+    left = RoomLeft(Room(NodeIndex(cluster, {"spot": SPOT}), {}))
+    allowed = {name for name, node in cluster.items() if node.is_usable}
+    free = {name: cluster[name].allocatable["cpu"] for name in allowed if "cpu" in cluster[name].allocatable}
+    expected = []
+    for _ in range(count):
+        amount, name = max(((amount, name) for name, amount in free.items()), default=(0, ""))
+        if amount < need:
+            break
+        expected.append(name)
+        free[name] -= need
+    assert left.pack(left.search("spot", (("cpu", need),), allowed, spreads=True), count) == expected

@@ -23,7 +23,7 @@ FAIR_SHARING = (
         "a weight below zero",
         cluster_queue(parent="org", fairSharing={"weight": -1}),
         "spec.fairSharing.weight: -1: must not be negative",
-        "spec.fairSharing.weight: Invalid value: must not be negative",
+        "spec.fairSharing.weight: Invalid value: -1: must not be negative",
     ),
     Faulty(
         "strategies below the root",

@@ -77,4 +77,22 @@ FLAVOR_CHOICE = (
         "spec.flavorMode: \"All\": must be 'Ordered' or 'Any'",
         'spec.flavorMode: Unsupported value: "All": supported values: "Ordered", "Any"',
     ),
+    Faulty(
+        "a packing that does not exist",
+        resource_flavor(capacity={"packing": "Tight"}),
+        "spec.capacity.packing: \"Tight\": must be 'LeastFree' or 'MostFree'",
+        'spec.capacity.packing: Unsupported value: "Tight": supported values: "LeastFree", "MostFree"',
+    ),
+    Faulty(
+        "packing of sums",
+        resource_flavor(capacity={"mode": "Static", "static": {"cpu": 3}, "packing": "MostFree"}),
+        'spec.capacity.packing: "MostFree": must be left out unless mode is Nodes',
+        'spec.capacity.packing: Invalid value: mode is "Static": packing must be left out unless mode is Nodes',
+    ),
+    Faulty(
+        "a pin that does not exist",
+        cluster_queue(pin="Require"),
+        "spec.pin: \"Require\": must be 'Prefer' or 'None'",
+        'spec.pin: Unsupported value: "Require": supported values: "Prefer", "None"',
+    ),
 )

@@ -14,6 +14,7 @@ CRON = (
 )
 DURATION = 'must be a duration in hours, minutes and seconds, such as "8h", "90m" or "1h30m"'
 RANGE = "must be more than 0s and at most 744h (31 days)"
+CHANGES_NOTHING = "must change something: give nominalQuota, borrowingLimit or lendingLimit"
 BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
 TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
 ZONE = 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"'
@@ -132,6 +133,20 @@ SCHEDULES: tuple[Faulty, ...] = (
         _queue(flavors=[quotas(), quotas()]),
         'spec.schedule[0].flavors[1].name: "spot": names a flavor a second time; name each once',
         'spec.schedule[0].flavors[1]: Duplicate value: {"name":"spot"}',
+    ),
+    Faulty(
+        "a window that names a resource and changes nothing of it",
+        _queue(flavors=[{"name": "spot", "resources": [{"name": "cpu"}]}]),
+        f'spec.schedule[0].flavors[0].resources[0]: {{"name": "cpu"}}: {CHANGES_NOTHING}',
+        f"spec.schedule[0].flavors[0].resources[0]: Invalid value: {CHANGES_NOTHING}",
+    ),
+    Faulty(
+        "a window with a limit of the tree, in a queue without a parent",
+        _queue(flavors=[{"name": "spot", "resources": [{"name": "cpu", "borrowingLimit": "10%"}]}]),
+        'spec.schedule[0].flavors[0].resources[0].borrowingLimit: "10%": goes only with spec.parent: without one there '
+        "is nobody to borrow from or lend to",
+        "spec.schedule: Invalid value: borrowingLimit of a window goes only with spec.parent: without one there is "
+        "nobody to borrow from or lend to",
     ),
     Faulty(
         "a window with a negative quota",

@@ -19,7 +19,15 @@ from controller.core.nodes import Node, NodeIndex
 from controller.core.queues import ClusterQueue, FlavorQuota, StopPolicy
 from controller.core.shares import Amount, Share, ShareError, parse_share
 from controller.core.windows import FOR_EVER
-from tests.support.builders import HOLD, a_cluster_queue, a_flavor, a_node, a_quota, a_static_flavor
+from tests.support.builders import (
+    HOLD,
+    a_cluster_queue,
+    a_flavor,
+    a_node,
+    a_quota,
+    a_static_flavor,
+    a_tree_quota,
+)
 from tests.support.zones import a_window
 
 
@@ -92,6 +100,19 @@ def test_of_open_windows_the_last_in_the_list_wins_field_by_field() -> None:
     shut = effective(queue, variation)
     assert (nominal(shut), shut.stop) == (nominal(queue), StopPolicy.NONE)
     assert shut.flavors[0].changing == {"cpu", "memory"}
+
+
+def test_limits_of_the_tree_may_be_shares_and_windows_lay_theirs_over_each_alone() -> None:
+    written = a_tree_quota("spot", 10, borrow=0, lend=7)
+    queue = a_cluster_queue("q", written, parent="org")
+    night = Override(window=a_window("night"), quotas=(WrittenQuota("spot", lending={"cpu": Share(10_000)}),))
+    variation = Variation(shares=(WrittenQuota("spot", borrowing={"cpu": Share(2500)}),), overrides=(night,))
+    capacities = {"spot": Capacity({"cpu": 40})}
+    assert variation.shared_flavors() == {"spot"}
+    for opened, lent in (((), 7), (("night",), 40)):
+        (quota,) = in_effect(queue, variation, opened=opened, capacities=capacities).flavors
+        assert (quota.nominal, quota.borrowing, quota.lending) == ({"cpu": 10}, {"cpu": 10}, {"cpu": lent})
+        assert quota.changing == {"cpu"}
 
 
 def test_a_window_may_open_a_queue_that_is_held() -> None:

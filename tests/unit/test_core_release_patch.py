@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, PLANNED_NODE, QUEUE_NAME
 from controller.core.pod_update import may_change
 from controller.core.queues import Flavor
 from controller.core.release_patch import release_patch
 from controller.core.taints import Toleration
+from controller.core.topology import Domain
 from tests.support.builders import a_flavor
 from tests.support.json_patch import PatchFailed, patched
 from tests.support.pod_documents import ADMISSION, CREATED, a_pod_document, decoded
@@ -49,6 +50,26 @@ def test_the_gate_is_gone_and_the_stamps_are_on() -> None:
     stamped = {**document["metadata"]["labels"], CLUSTER_QUEUE: "team-a", FLAVOR: "spot"}
     assert after["metadata"]["labels"] == stamped
     assert after["metadata"]["annotations"] == {ADMITTED_AT: CREATED, ADMITTED_BY: "leader"}
+
+
+def test_without_the_pin_the_planned_node_is_noted_and_nothing_prefers_it() -> None:
+    document = a_pod_document()
+    after = patched(document, release_patch(decoded(document), [NOTHING], ADMISSION, node="node-1", is_pinned=False))
+    assert "affinity" not in after["spec"]
+    assert after["metadata"]["annotations"][PLANNED_NODE] == "node-1"
+    assert decoded(after).pinned == "node-1"
+    nowhere = patched(document, release_patch(decoded(document), [NOTHING], ADMISSION, node=None, is_pinned=False))
+    assert PLANNED_NODE not in nowhere["metadata"]["annotations"]
+
+
+def test_a_preferred_domain_is_a_preference_and_a_required_one_a_requirement() -> None:
+    document = a_pod_document()
+    for domain in (Domain("zone", "a"), Domain("zone", "a", is_required=False)):
+        operations = release_patch(decoded(document), [NOTHING], ADMISSION, node=None, domain=domain)
+        affinity = patched(document, operations)["spec"]["affinity"]["nodeAffinity"]
+        term = {"matchExpressions": [ZONE_A]}
+        required, preferred = {"nodeSelectorTerms": [term]}, [{"weight": 50, "preference": term}]
+        assert affinity == ({REQUIRED: required} if domain.is_required else {PREFERRED: preferred})
 
 
 def test_other_annotations_stay() -> None:

@@ -1,0 +1,18 @@
+"""The figures behind what a workload is told, as the cache has them now."""
+
+from __future__ import annotations
+
+from controller.cache.cluster import ClusterCache
+from controller.core.arithmetic import Arithmetic, arithmetic, place_of
+from controller.core.decisions import Wait
+from controller.core.workloads import Workload
+
+
+def figures_of(cache: ClusterCache, workload: Workload, wait: Wait) -> Arithmetic | None:
+    """Return who holds what a workload waits for, and its place; None where figures say nothing, or lead nowhere."""
+    local = cache.local_queues.get(workload.kind.queue)
+    if local is None:
+        return None
+    kinds = (kind for key in cache.queues_of(local.cluster_queue) for kind in cache.backlog.classes(key))
+    place = place_of(workload, local.cluster_queue, (cache.backlog.runs[kind] for kind in kinds))
+    return arithmetic(wait, cache.tree, cache.usage.in_tree, place)

@@ -1,0 +1,88 @@
+"""The figures behind a Wait as they are now: whose quota is short, who holds it, and who is before a workload.
+
+Worked out when somebody asks, not by the decision: they change with every pod, and few are ever read.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from controller.core.decisions import Blocker, Wait
+from controller.core.quota_tree import QuotaTree
+from controller.core.reasons import QUOTA_REASONS, Reason
+from controller.core.tree_usage import TreeUsage
+from controller.core.workloads import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What cluster queue `at` has of a resource, and uses; amounts in the resource's unit.
+
+    `flavor` empty: of all flavors, by its limit. `borrowers` are the queues of its tree that use more than their own
+    quota, and by how much, the largest first.
+    """
+
+    at: str
+    flavor: str
+    resource: str
+    quota: int
+    used: int
+    borrowers: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How many wait in the cluster queue, and how many of them before the workload."""
+
+    queue: str
+    before: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The shortage whose end helps first, and the workload's place."""
+
+    held: Held | None
+    place: Place
+
+
+def arithmetic(wait: Wait, tree: QuotaTree, usage: TreeUsage, place: Place) -> Arithmetic | None:
+    """Return the figures behind a Wait; None where no change of figures would end it."""
+    if wait.reason is Reason.PRIORITY:
+        return Arithmetic(None, place)
+    if not wait.blockers or wait.reason is Reason.NEVER_FITS:
+        return None
+    short = next((one for one in wait.blockers if one.reason is wait.reason), None)
+    return Arithmetic(None if short is None else _held(short, tree, usage), place)
+
+
+def place_of(workload: Workload, queue: str, runs: Iterable[Sequence[Workload]]) -> Place:
+    """Return the place of a workload among all that wait in its cluster queue, class by class in order."""
+    before = waiting = 0
+    for run in runs:
+        waiting += len(run)
+        before += bisect_left(run, workload.order, key=lambda one: one.order)
+    return Place(queue, before, waiting)
+
+
+def _held(short: Blocker, tree: QuotaTree, usage: TreeUsage) -> Held | None:
+    if short.reason not in QUOTA_REASONS or short.reason is Reason.USER_LIMIT or short.resource is None:
+        return None
+    used = usage.used(short.at, short.flavor, short.resource)
+    if not short.flavor:
+        return Held(short.at, "", short.resource, tree.limits(short.at).get(short.resource, 0), used)
+    column = (short.flavor, short.resource)
+    cell = tree.cell(short.at, column)
+    if cell is None:
+        return None
+    borrowers = []
+    for name in tree.relatives(short.at) if short.reason is Reason.PARENT_QUEUE_LIMIT else ():
+        own = None if tree.children(name) else tree.cell(name, column)
+        beyond = 0 if own is None else usage.used(name, *column) - own.subtree
+        if beyond > 0:
+            borrowers.append((name, beyond))
+    borrowers.sort(key=lambda one: (-one[1], one[0]))
+    return Held(short.at, *column, cell.subtree, used, tuple(borrowers))

@@ -1,0 +1,141 @@
+"""What the apiserver's audit log tells of usage: when each pod was released, and when its end was reported.
+
+A pod counts from the moment when the release was answered until its end began to be written, both by the apiserver's
+clock. So what is found to be too much was too much; what passes for less than that is not seen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from tests.integration.scale.company import ROOT, SHARES
+
+CONTROLLER = "system:serviceaccount:penstock-system:penstock-controller"
+_NOT_KUBELETS = (CONTROLLER, "system:kube-scheduler")
+_NOBODY_WAITS = 504
+"""The apiserver's code for a request whose client has gone."""
+
+
+class _Object(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+    subresource: str = ""
+
+
+class _User(msgspec.Struct):
+    username: str = ""
+
+
+class _Answer(msgspec.Struct):
+    code: int = 0
+
+
+class _Entry(msgspec.Struct, rename="camel"):
+    verb: str
+    user: _User
+    request_received_timestamp: str
+    stage_timestamp: str
+    object_ref: _Object = msgspec.field(default_factory=_Object)
+    response_status: _Answer = msgspec.field(default_factory=_Answer)
+
+
+@dataclass(slots=True)
+class Log:
+    """Releases and ends in a growing log, read on from where it was left. Times are RFC 3339 texts.
+
+    `unanswered` are releases of a controller that was killed before the answer: they took effect, or did not.
+    """
+
+    path: Path
+    releases: Counter[str] = field(default_factory=Counter)
+    unanswered: set[str] = field(default_factory=set)
+    released: dict[str, str] = field(default_factory=dict)
+    ended: dict[str, str] = field(default_factory=dict)
+    _begun: set[str] = field(default_factory=set)
+    _offset: int = 0
+
+    def read_on(self) -> None:
+        """Take in what was written since."""
+        with self.path.open("rb") as file:
+            file.seek(self._offset)
+            text = file.read()
+        whole = text.rfind(b"\n") + 1
+        self._offset += whole
+        for line in text[:whole].splitlines():
+            self._take(msgspec.json.decode(line, type=_Entry))
+
+    def _take(self, entry: _Entry) -> None:
+        is_done = entry.response_status.code < 300
+        if entry.verb != "patch" or not (is_done or entry.response_status.code == _NOBODY_WAITS):
+            return
+        name, user = entry.object_ref.name, entry.user.username
+        if user == CONTROLLER and not entry.object_ref.subresource:
+            if is_done:
+                self.releases[name] += 1
+            else:
+                self.unanswered.add(name)
+            self.released[name] = entry.stage_timestamp
+        elif entry.object_ref.subresource == "status" and user not in _NOT_KUBELETS and is_done:
+            # first that it runs, then that it has ended; fake kubelets say that twice now and then
+            if name in self._begun:
+                self.ended.setdefault(name, entry.request_received_timestamp)
+            self._begun.add(name)
+
+    def changes(self, sizes: Mapping[str, tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
+        """(pod, team, cpus) in the order of time: more when a pod was released, less when it ended."""
+        begins = ((at, 1, name) for name, at in self.released.items())
+        ends = ((at, -1, name) for name, at in self.ended.items())
+        for _, sign, name in sorted([*begins, *ends]):
+            team, cpu = sizes[name]
+            yield name, team, sign * cpu
+
+
+class Books:
+    """Usage of every queue of the tree, by the rules of Kueue's documents, plainly: nothing is shared with the core."""
+
+    def __init__(self) -> None:
+        self._charged: Counter[str] = Counter()
+        self._children: dict[str, list[str]] = {}
+        for name, share in SHARES.items():
+            self._children.setdefault(share.parent, []).append(name)
+        self.owned: dict[str, int] = {}
+        self._own(ROOT)
+        self.most: Counter[str] = Counter()
+        """The most that was ever used, by queue."""
+
+    def _own(self, name: str) -> int:
+        below = self._children.get(name, ())
+        self.owned[name] = SHARES[name].owns + sum(self._own(one) - self._kept(one) for one in below)
+        return self.owned[name]
+
+    def _kept(self, name: str) -> int:
+        lends = SHARES[name].lends
+        return 0 if lends is None else max(0, self.owned[name] - lends)
+
+    def _used(self, name: str) -> int:
+        below = self._children.get(name, ())
+        return self._charged[name] + sum(max(0, self._used(one) - self._kept(one)) for one in below)
+
+    def excesses(self, changes: Iterable[tuple[str, str, int]]) -> Iterator[str]:
+        """Book all changes; say each time that a queue uses more than it may."""
+        for pod, team, cpu in changes:
+            self._charged[team] += cpu
+            name = team
+            while name and cpu > 0:
+                used, most = self._used(name), self.allowed(name)
+                self.most[name] = max(self.most[name], used)
+                if most is not None and used > most:
+                    yield f"{pod} of {team}: {name} uses {used} of {most}"
+                name = SHARES[name].parent
+
+    def allowed(self, name: str) -> int | None:
+        """The most that a queue may use; None: as much as its parent has."""
+        share = SHARES[name]
+        if not share.parent:
+            return self.owned[name]
+        return None if share.borrows is None else self.owned[name] + share.borrows
