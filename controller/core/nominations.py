@@ -23,8 +23,8 @@ among all, the cluster queue's name. Of a tree that shares fairly: those of the 
 Place = tuple[str, str]
 """("node", its name), or ("sum", the name of a flavor whose room is known by sums)."""
 
-_Shelf = tuple[str, str, str]
-"""A root, a flavor and a resource of it; or a place and a resource."""
+_Shelf = tuple[str, str, str, str]
+"""("quota", a root, a flavor and a resource of it), or a place and a resource of it with nothing in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,23 @@ class Nominations:
             return
         if nominee.is_touchy:
             self._touchy.setdefault(root, set()).add(line)
-        for column, amount in nominee.takes.amounts.items():
+        for column in nominee.takes.amounts:
             if self._tree.cell(line, column) is not None:
-                left = self._ledger.usage.available(line, column).amount
-                self._bound((root, *column), left - amount, line, nominee)
-        for (place, resource), amount in nominee.takes.room.items():
-            self._bound((*place, resource), self._ledger.left(*place, resource) - amount, line, nominee)
+                self._holds(("quota", root, *column), line, nominee)
+        for place, resource in nominee.takes.room:
+            self._holds((*place, "", resource), line, nominee)
 
-    def _bound(self, shelf: _Shelf, spare: int, line: str, nominee: Nominee) -> None:
+    def _holds(self, shelf: _Shelf, line: str, nominee: Nominee) -> bool:
+        """Say whether there is still enough for the nominee, and note how much else may be taken until it is asked."""
+        kind, name, flavor, resource = shelf
+        if kind == "quota":
+            left = self._ledger.usage.available(line, (flavor, resource)).amount
+            spare = left - nominee.takes.amounts[flavor, resource]
+        else:
+            spare = self._ledger.left(kind, name, resource) - nominee.takes.room[(kind, name), resource]
         self._count += 1
         heappush(self._bounds.setdefault(shelf, []), (self._taken[shelf] + spare, self._count, line, nominee))
+        return spare >= 0
 
     def outdated(self, root: str, taken: Takes) -> set[str]:
         """Note what was taken in the tree of this root; return the lines whose nominee may not fit any more."""
@@ -95,15 +102,18 @@ class Nominations:
             return {line for line, one in self.of.items() if one.placed is not None}
         found = set(self._touchy.get(root, ()))
         for column, amount in taken.amounts.items():
-            found.update(self._take((root, *column), amount))
+            found.update(self._take(("quota", root, *column), amount))
         for (place, resource), amount in taken.room.items():
-            found.update(self._take((*place, resource), amount))
+            found.update(self._take((*place, "", resource), amount))
         return found
 
     def _take(self, shelf: _Shelf, amount: int) -> Iterator[str]:
         self._taken[shelf] += amount
         heap = self._bounds.get(shelf, [])
+        due = []
         while heap and heap[0][0] < self._taken[shelf]:
-            _, _, line, nominee = heappop(heap)
-            if self.of.get(line) is nominee:
+            due.append(heappop(heap)[2:])
+        for line, nominee in due:
+            # what others take of a tree is often their own
+            if self.of.get(line) is nominee and not self._holds(shelf, line, nominee):
                 yield line
