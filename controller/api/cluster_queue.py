@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, StrictBool, StrictStr, model_validator
+from pydantic import ConfigDict, Field, StrictBool, model_validator
 
 from controller.api.ageing import BOUNDED, Ageing
-from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
-from controller.api.budget import Budget, BudgetStatus
+from controller.api.base import AGE, Column, Definition, Model, Resource, StopPolicy, active
+from controller.api.budget import Budget
+from controller.api.cluster_queue_status import ClusterQueueStatus
+from controller.api.fair_sharing import HAS_SOMEBODY_TO_SHARE_WITH, SAID_BY_THE_ROOT, FairSharing, faults_of
 from controller.api.nodes import LabelSelector
 from controller.api.preemption import Preemption
 from controller.api.queue_flavors import OF_FLAVORS, QueueFlavors
@@ -18,15 +20,11 @@ from controller.api.schedule import (
     NO_SUCH_FLAVOR,
     ONLY_WITH_PARENT,
     DurationText,
-    ScheduleStatus,
     ScheduleWindow,
     faults_of_schedule,
     faults_without_parent,
 )
-from controller.api.values import ObjectName, Quantity, ReportedQuantity, ResourceName
-
-FLAVORS_REPORTED: Final = 64
-"""In the status of a queue: one with queues below it reports their flavors too."""
+from controller.api.values import ObjectName, Quantity, ResourceName
 
 _NEEDS_PARENT = tuple(
     Rule(
@@ -88,7 +86,15 @@ class ClusterQueueSpec(QueueFlavors):
     """Who may use how much."""
 
     model_config = ConfigDict(
-        json_schema_extra=rules(*_NEEDS_PARENT, *OF_FLAVORS, _TIMES_OUT, _RECLAIMS_FROM_SOMEBODY, _SCHEDULED_FLAVORS)
+        json_schema_extra=rules(
+            *_NEEDS_PARENT,
+            *OF_FLAVORS,
+            _TIMES_OUT,
+            _RECLAIMS_FROM_SOMEBODY,
+            _SCHEDULED_FLAVORS,
+            HAS_SOMEBODY_TO_SHARE_WITH,
+            *SAID_BY_THE_ROOT,
+        )
     )
 
     parent: Annotated[
@@ -193,6 +199,13 @@ class ClusterQueueSpec(QueueFlavors):
         unique_names("budget"),
         BY_NAME,
     ] = ()
+    fair_sharing: Annotated[
+        FairSharing | None,
+        Field(
+            description="On the root of a tree: its queues take turns by what they have borrowed, who has less first. "
+            "On those below: their weight. Left out on the root: the order of workloads alone decides."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _windows_override_what_there_is(self) -> Self:
@@ -214,66 +227,17 @@ class ClusterQueueSpec(QueueFlavors):
         return self
 
     @model_validator(mode="after")
+    def _shares_where_it_may(self) -> Self:
+        refuse(faults_of(self.fair_sharing, has_parent=self.parent is not None))
+        return self
+
+    @model_validator(mode="after")
     def _limits_of_the_tree_need_a_parent(self) -> Self:
         if self.parent is None:
             refuse(faults_without_parent([flavor.resources for flavor in self.flavors], ()))
             for at, window in enumerate(self.schedule):
                 refuse(faults_without_parent([flavor.resources for flavor in window.flavors], ("schedule", at)))
         return self
-
-
-class ResourceUsage(Status):
-    """Usage of one resource in one flavor."""
-
-    name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
-    total: Annotated[
-        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
-    ]
-    quota: Annotated[
-        ReportedQuantity,
-        Field(description="What they may ask for at the moment without borrowing, what queues below own with it."),
-    ]
-    borrowed: Annotated[ReportedQuantity, Field(description="What of the total is borrowed through the parent.")] = "0"
-
-
-class FlavorUsage(Status):
-    """Usage of one flavor."""
-
-    name: Annotated[ObjectName, Field(description="The flavor.")]
-    resources: Annotated[
-        tuple[ResourceUsage, ...], Field(description="Usage by resource.", max_length=64), BY_NAME
-    ] = ()
-
-
-class LimitUsage(Status):
-    """Usage of a resource that is limited over all flavors."""
-
-    name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
-    total: Annotated[
-        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
-    ]
-    max: Annotated[ReportedQuantity, Field(description="What they may ask for.")]
-
-
-class ClusterQueueStatus(Status):
-    """What the queue holds now."""
-
-    pending: Annotated[Count, Field(description="Workloads that wait.")] = 0
-    reserved: Annotated[Count, Field(description="Workloads that are admitted and not yet on nodes.")] = 0
-    running: Annotated[Count, Field(description="Workloads that are on nodes.")] = 0
-    flavors_usage: Annotated[
-        tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=FLAVORS_REPORTED), BY_NAME
-    ] = ()
-    limits_usage: Annotated[
-        tuple[LimitUsage, ...], Field(description="Usage of what spec.limits names.", max_length=64), BY_NAME
-    ] = ()
-    schedule: Annotated[
-        ScheduleStatus | None, Field(description="The schedule at the moment; absent where there is none.")
-    ] = None
-    budgets: Annotated[
-        tuple[BudgetStatus, ...], Field(description="What was used of each budget.", max_length=8), BY_NAME
-    ] = ()
-    conditions: Conditions = ()
 
 
 class ClusterQueue(Resource):

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
+from controller.api.fair_sharing import LocalFairSharing, PastUsageStatus
 from controller.api.rules import Rule, SchemaKeys, rules
 from controller.api.values import ObjectName
 
@@ -33,6 +34,9 @@ class LocalQueueSpec(Model):
             "HoldAndDrain: none is, and what was admitted is evicted where its owner makes it anew at no cost."
         ),
     ] = "None"
+    fair_sharing: Annotated[
+        LocalFairSharing, Field(description="What the queue counts for among those of its ClusterQueue.")
+    ] = LocalFairSharing()
 
 
 class LocalQueueStatus(Status):
@@ -41,6 +45,9 @@ class LocalQueueStatus(Status):
     pending: Annotated[Count, Field(description="Workloads of this queue that wait.")] = 0
     reserved: Annotated[Count, Field(description="Workloads of this queue that are admitted and not yet on nodes.")] = 0
     running: Annotated[Count, Field(description="Workloads of this queue that are on nodes.")] = 0
+    fair_sharing: Annotated[
+        PastUsageStatus | None, Field(description="What the queue has used; absent where that orders nothing.")
+    ] = None
     conditions: Conditions = ()
 
 

@@ -14,5 +14,6 @@ def figures_of(cache: ClusterCache, workload: Workload, wait: Wait) -> Arithmeti
     if local is None:
         return None
     kinds = (kind for key in cache.queues_of(local.cluster_queue) for kind in cache.backlog.classes(key))
-    place = place_of(workload, local.cluster_queue, (cache.backlog.runs[kind] for kind in kinds))
+    past = cache.usage.past.at(cache.now, cache.local_queues)
+    place = place_of(workload, local.cluster_queue, (cache.backlog.runs[kind] for kind in kinds), past)
     return arithmetic(wait, cache.tree, cache.usage.in_tree, place)

@@ -156,6 +156,7 @@ class ClusterCache:
             rejected=self._waiting.rejections.ever,
             evictions_left=self.evictions.left,
             priority_classes=self.places.classes,
+            past_usage=self.usage.past.at(self.now, self.local_queues),
         )
 
     def _catch_up(self) -> None:
@@ -271,8 +272,7 @@ class ClusterCache:
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
-        moved = [uid for uid in uids if self._refresh(uid)]
-        if moved:
+        if [uid for uid in uids if self._refresh(uid)]:
             self._on_change()
 
     # -- charges ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from controller.api.ageing import Ageing as WrittenAgeing
 from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import ClusterQueueSpec
+from controller.api.fair_sharing import FairSharing as WrittenFairSharing
 from controller.api.flavor import COOL_DOWN, PROVISION_TIMEOUT, ResourceFlavor
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
@@ -19,15 +20,17 @@ from controller.api.time_zones import load_zone
 from controller.api.values import is_share
 from controller.cache.budget_objects import to_budget
 from controller.core.ageing import Ageing
-from controller.core.amounts import supply_amount, supply_amounts
+from controller.core.amounts import parse_quantity, supply_amount, supply_amounts
 from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
 from controller.core.decisions import DrySpell
 from controller.core.durations import parse_duration
 from controller.core.effective import Override, Variation, WrittenQuota
+from controller.core.fair_sharing_policy import USUAL, FairSharing, Strategy
 from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
 from controller.core.mix import Mix
+from controller.core.past_usage import PastUsageRule
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import (
     CapacityMode,
@@ -104,7 +107,27 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
         budgets=tuple(map(to_budget, spec.budgets)),
         preemption=_preemption(spec.preemption),
+        fair_sharing=_fair_sharing(spec.fair_sharing),
     )
+
+
+def _fair_sharing(written: WrittenFairSharing | None) -> FairSharing | None:
+    if written is None:
+        return None
+    return FairSharing(
+        USUAL.weight if written.weight is None else parse_quantity(written.weight),
+        USUAL.strategies
+        if written.preemption_strategies is None
+        else tuple(map(Strategy, written.preemption_strategies)),
+        _past_usage(written),
+    )
+
+
+def _past_usage(written: WrittenFairSharing) -> PastUsageRule | None:
+    if written.usage_half_life is None:
+        return None
+    weights = {resource: read_price(weight) for resource, weight in (written.resource_weights or {}).items()}
+    return PastUsageRule(parse_duration(written.usage_half_life), weights)
 
 
 def _mix(spec: ClusterQueueSpec) -> Mix | None:
@@ -209,6 +232,7 @@ def to_local_queue(written: WrittenLocalQueue) -> LocalQueue:
         cluster_queue=written.spec.cluster_queue,
         stop=StopPolicy(written.spec.stop_policy),
         stop_note=_stop_note(written, written.spec.stop_policy),
+        weight=parse_quantity(written.spec.fair_sharing.weight),
     )
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TypeVar
 
+from controller.cache.past_usage import PastUsageBook
 from controller.core.amounts import Requests
 from controller.core.pods import Phase
 from controller.core.quota_tree import QuotaTree, UsageKey
@@ -66,6 +67,8 @@ class Usage:
         """What is used at every queue of the tree, as it was planted last."""
         self.by_user = UserUsage(QuotaTree({}))
         """What users use at every queue that limits them."""
+        self.past = PastUsageBook()
+        """What LocalQueues have used, where that orders them."""
         self.charged: dict[str, dict[str, None]] = {}
         """The uids of the pods that each cluster queue is charged with, in the order in which they came."""
         self._charges: dict[str, Charge] = {}
@@ -80,6 +83,7 @@ class Usage:
             self.in_tree.add(queue, flavor, resource, amount - held)
             if held:
                 self.in_tree.add(queue, flavor, resource, held, is_only_held=True)
+        self.past.plant(tree, ((c.cluster_queue, c.local_queue, c.requests) for c in self._charges.values()))
         self.by_user = UserUsage(tree)
         for charge in self._charges.values() if tree.limits_users else ():
             if charge.cluster_queue:
@@ -129,6 +133,7 @@ class Usage:
             del self.by_node[charge.node]
         if charge.cluster_queue:
             self.by_user.add(charge.cluster_queue, charge.user, charge.requests, sign)
+            self.past.add(charge.cluster_queue, charge.local_queue, charge.requests, sign)
             _shift(self.counts, (charge.cluster_queue, charge.phase), sign)
             _shift(self.local_counts, (charge.local_queue, charge.phase), sign)
 

@@ -6,14 +6,15 @@ Worked out when somebody asks, not by the decision: they change with every pod, 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.core.decisions import Blocker, Wait
+from controller.core.past_usage import PastUsage
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import Workload
+from controller.core.workloads import QueueKey, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,26 @@ def arithmetic(wait: Wait, tree: QuotaTree, usage: TreeUsage, place: Place) -> A
     return Arithmetic(None if short is None else _held(short, tree, usage), place)
 
 
-def place_of(workload: Workload, queue: str, runs: Iterable[Sequence[Workload]]) -> Place:
-    """Return the place of a workload among all that wait in its cluster queue, class by class in order."""
-    before = waiting = 0
+def place_of(
+    workload: Workload,
+    queue: str,
+    runs: Iterable[Sequence[Workload]],
+    past: Mapping[QueueKey, PastUsage] | None = None,
+) -> Place:
+    """Return the place of a workload among all that wait in its cluster queue, class by class in order.
+
+    `past` orders those of one priority, where the queue's tree counts past usage.
+    """
+    before, waiting, used = 0, 0, past or {}
+    own = used[workload.kind.queue].share() if workload.kind.queue in used else None
     for run in runs:
         waiting += len(run)
-        before += bisect_left(run, workload.order, key=lambda one: one.order)
+        theirs = used[run[0].kind.queue].share() if own is not None and run[0].kind.queue in used else own
+        if own is None or theirs is None or own == theirs:
+            before += bisect_left(run, workload.order, key=lambda one: one.order)
+        else:
+            least = workload.order[0] if own < theirs else workload.order[0] + 1
+            before += bisect_left(run, least, key=lambda one: one.order[0])
     return Place(queue, before, waiting)
 
 

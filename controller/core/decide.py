@@ -16,7 +16,11 @@ from controller.core.amounts import times
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
+from controller.core.fair_turns import FairTurns
 from controller.core.ledger import Ledger
+from controller.core.nominations import Nominee, Takes, Turn
+from controller.core.nominees import placed_head, preempting_head, taken_by
+from controller.core.past_usage_order import PastUsages, Rank
 from controller.core.placement import Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
@@ -26,18 +30,13 @@ from controller.core.snapshot import Snapshot
 from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass, among_all, is_ahead
 
-_Head = tuple[bool, OrderKey, int, WorkloadClass]
-"""Of a class: whether nobody was preempted for its head; the head's place in the order and index in its run; the class.
-
-Orders are total, so the class is never compared.
+_Head = tuple[bool, Rank, OrderKey, int, WorkloadClass]
+"""Of a class: whether nobody was preempted for its head; where past usage puts it, its place in the order and its index
+in its run; the class. Orders are total, so the class is never compared.
 """
 
 _Line = tuple[ClusterQueue, list[_Head]]
 """A cluster queue and the heap of its classes' heads."""
-
-_Turn = tuple[bool, bool, OrderKey, str]
-"""Of a line: whether nobody was preempted for its head, whether a budget sends it behind all others, its head's place
-among all, the cluster queue's name."""
 
 
 def decide(snapshot: Snapshot, *, limit: int) -> Plan:
@@ -55,11 +54,13 @@ class _Decision:
         self._users = UserUsage(snapshot.tree, snapshot.user_usage)
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._lines: dict[str, _Line] = {}
-        self._turns: list[_Turn] = []
+        self._turns: list[Turn] = []
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
         self._preempting = Preempting(snapshot, self._ledger)
         self._preemptors: set[str] = set()
+        self._past = PastUsages(snapshot.past_usage)
+        self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
         for kind in self._candidates():
@@ -69,15 +70,31 @@ class _Decision:
                 self._lines.setdefault(queue.name, (queue, []))[1].append(head)
         for _, heads in self._lines.values():
             heapify(heads)
-        self._turns = [self._turn(name, heads[0]) for name, (_, heads) in self._lines.items()]
-        heapify(self._turns)
+        self._begin()
         while self._turns:
-            name = self._turns[0][3]
-            if self._is_over(self._lines[name][1][0][3]):
+            name = self._turns[0][3] if self._fair is None else self._fair.line_of(self._turns[0])
+            if name is not None and self._is_over(self._lines[name][1][0][-1]):
                 return self._plan(is_complete=False)
             heappop(self._turns)
-            self._take(name)
+            if name is not None:
+                self._go_on(name, self._take(name))
         return self._plan(is_complete=True)
+
+    def _begin(self) -> None:
+        fair = {name for name in self._lines if self._fair is not None and self._fair.has(name)}
+        self._turns = [self._turn(name, heads[0]) for name, (_, heads) in self._lines.items() if name not in fair]
+        if self._fair is not None:
+            self._turns += self._fair.enter(fair)
+        heapify(self._turns)
+
+    def _go_on(self, name: str, taken: Takes | None) -> None:
+        """Let the turns come up that follow a line's."""
+        is_fair = self._fair is not None and self._fair.has(name)
+        if self._lines[name][1] and not is_fair:
+            heappush(self._turns, self._turn(name, self._lines[name][1][0]))
+        if self._fair is not None and (is_fair or taken is not None):
+            for turn in self._fair.moved(name, taken or Takes({})):
+                heappush(self._turns, turn)
 
     def _candidates(self) -> Iterable[WorkloadClass]:
         """The classes to look at: all that is not settled, and those for which a freed node may have room."""
@@ -98,7 +115,7 @@ class _Decision:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
         workload = run[index]
         is_first = workload.uid in self._snapshot.preemptors
-        return not is_first, workload.order, index, workload.kind
+        return not is_first, self._past.rank(workload), workload.order, index, workload.kind
 
     def _is_over(self, kind: WorkloadClass) -> bool:
         """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
@@ -132,29 +149,64 @@ class _Decision:
             found = self._doors[key] = door(self._snapshot, key)
         return found
 
-    def _take(self, name: str) -> None:
-        """Let the head of a line be admitted, or wait with all of its class."""
+    def _nominate(self, name: str) -> Nominee | None:
+        """Let the heads of a line wait that cannot go in, up to the first that can, or that others would go for."""
         queue, heads = self._lines[name]
-        _, _, index, kind = heappop(heads)
-        run = self._snapshot.runs[kind]
-        strict = queue.strategy is QueueingStrategy.STRICT_FIFO
+        while heads:
+            *_, index, kind = heads[0]
+            found, turn = self._look(queue, kind), self._turn(name, heads[0])
+            if not isinstance(found, Wait):
+                return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
+            preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found)
+            if preempts is not None:
+                return preempting_head(turn, kind, flavor=preempts[2])
+            self._take(name, found)
+        return None
+
+    def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
+        """Return what is known of a class that is looked at only for room that was freed."""
         # who may preempt is told in full what is short: somebody may go for it
-        known = None if strict or kind.size > 1 or queue.preemption.is_any else self._blocked(kind)
-        found = self._find(queue, kind, known)
-        goes_on = not isinstance(found, Wait)
+        is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or queue.preemption.is_any
+        return None if is_full else self._blocked(kind)
+
+    def _look(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
+        return self._find(queue, kind, self._known(queue, kind))
+
+    def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
+        """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
+
+        `found` is what a look at it said, if there was one just now.
+        """
+        queue, heads = self._lines[name]
+        *_, index, kind = heappop(heads)
+        run = self._snapshot.runs[kind]
+        found = found or self._look(queue, kind)
+        goes_on, taken = True, None
         if isinstance(found, Wait):
-            goes_on = self._wait(run[index], queue, known, found)
-            if strict:
+            goes_on = self._wait(run[index], queue, self._known(queue, kind), found)
+            taken = Takes({}, is_more=True) if goes_on else None
+            if queue.strategy is QueueingStrategy.STRICT_FIFO:
                 self._close(queue, heads)
-                return
+                return taken
             index += 1
         else:
             self._admit(run[index], queue, found)
-            index = self._admit_stretch(queue, run, index + 1, found[0].flavor, only_freed=known is not None)
+            self._use(heads, kind)
+            index += 1
+            if self._fair is None:
+                only_freed = self._known(queue, kind) is not None
+                index = self._admit_stretch(queue, run, index, found[0].flavor, only_freed=only_freed)
+            else:
+                taken = taken_by(kind, found)
         if goes_on and index < len(run):
             heappush(heads, self._head(run, index))
-        if heads:
-            heappush(self._turns, self._turn(name, heads[0]))
+        return taken
+
+    def _use(self, heads: list[_Head], kind: WorkloadClass) -> None:
+        """Let what was admitted count where past usage puts the others of its LocalQueue."""
+        if self._past.use(kind):
+            heads[:] = [self._head(self._snapshot.runs[one], index) for *_, index, one in heads]
+            heapify(heads)
 
     def _admit_stretch(
         self, queue: ClusterQueue, run: Sequence[Workload], index: int, flavor: Flavor, *, only_freed: bool
@@ -188,8 +240,8 @@ class _Decision:
         head, heads = self._head(run, index), self._lines[name][1]
         return not (heads and heads[0] < head) and not (self._turns and self._turns[0] < self._turn(name, head))
 
-    def _turn(self, name: str, head: _Head) -> _Turn:
-        is_not_first, order, _, _ = head
+    def _turn(self, name: str, head: _Head) -> Turn:
+        is_not_first, _, order, _, _ = head
         # what is left of a gang goes on all the same: the others hold quota and wait for it
         is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, name)
         return is_not_first, is_behind, among_all(order), name
@@ -241,6 +293,7 @@ class _Decision:
                 self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
             else:
                 self._waits[kind] = _held(kind.hold)
+        heads.clear()
 
 
 def _held(hold: Hold) -> Wait:

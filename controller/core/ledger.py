@@ -134,6 +134,17 @@ class Ledger:
                 short = Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, free)
         return short
 
+    def left(self, place: str, name: str, resource: str) -> int:
+        """Return what is left of a resource in a place: on the `node` of this name, or of a flavor's `sum`."""
+        if place == "node":
+            return self._room.free(name).get(resource, 0)
+        flavor = self._snapshot.flavors[name]
+        return self._sum_left(flavor, resource) if resource in flavor.sums else sys.maxsize
+
+    def emptiest_node(self, flavor: Flavor, shape: Shape) -> str | None:
+        """Return a node of the flavor with room for this shape that is likely to be the last that fills up."""
+        return self._room.emptiest(flavor.name, shape.requests, self._snapshot.nodes.allowed(flavor, shape.constraints))
+
     def _sum_left(self, flavor: Flavor, resource: str) -> int:
         key = (flavor.name, resource)
         return flavor.sums[resource] - self._snapshot.flavor_usage.get(key, 0) - self._spent_of_flavor.get(key, 0)

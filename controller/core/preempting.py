@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from controller.core.decisions import Evict, EvictionCause, Wait
+from controller.core.fair_preempting import Demand, FairVictims
+from controller.core.fair_sharing import FairShares
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
 from controller.core.pods import Pod
@@ -26,6 +28,10 @@ _Attempt = tuple[list[Candidate], bool]
 """Whom to take from, in order, and whether the workload may borrow then."""
 
 
+_Found = tuple[Claim, list[Candidate], str]
+"""On whose account, whom, and in which flavor."""
+
+
 class Preempting:
     """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
 
@@ -34,7 +40,10 @@ class Preempting:
         self._ledger = ledger
         self._returns = Returns(snapshot)
         self._candidates = Candidates(snapshot, self._returns)
+        self._shares = FairShares(snapshot.tree, ledger.usage)
         self._victims: dict[str, Candidate] = {}
+        self._hopeless: set[str] = set()
+        """Workloads that nobody can be preempted for."""
         self.evicts: list[Evict] = []
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait | None:
@@ -43,9 +52,14 @@ class Preempting:
         The flavors are tried in the queue's order. Nobody goes for a user who is at a limit of their own, nor for a
         workload whose release was refused before and may be again.
         """
+        found = self.find(queue, workload, wait)
+        return None if found is None else self._take(workload.kind, *found)
+
+    def find(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> _Found | None:
+        """Say whom to preempt for it, and on which flavor; None: that would not help, nor later in this decision."""
         if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
             return None
-        if any(uid in self._snapshot.rejected for uid in workload.pods):
+        if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
         claim, kind = self._candidates.claim(queue, workload), workload.kind
         for flavor in _contested(queue, wait):
@@ -53,7 +67,8 @@ class Preempting:
             for candidates, may_borrow in self._attempts(claim, kind, columns):
                 victims = self._search_gently(claim, kind, candidates, columns, may_borrow=may_borrow)
                 if victims is not None:
-                    return self._take(claim, kind, victims, flavor)
+                    return claim, victims, flavor
+        self._hopeless.add(workload.uid)
         return None
 
     def _attempts(self, claim: Claim, kind: WorkloadClass, columns: Sequence[Column]) -> list[_Attempt]:
@@ -65,6 +80,9 @@ class Preempting:
         own = list(filter(free, self._candidates.own(claim)))
         others = list(filter(free, self._candidates.of_others(claim)))
         name, policy = claim.queue.name, claim.queue.preemption
+        if self._snapshot.tree.strategies(name):
+            others = [one for one in others if self._borrows(one.queue, columns)]
+            return [(in_order([*own, *others], name), True)]
         if not others:
             return [(in_order(own, name), True)]
         attempts: list[_Attempt] = []
@@ -144,9 +162,7 @@ class Preempting:
         removed: list[Candidate] = []
         with self._without(self._victims.values()):
             fits = self._fits(claim.queue, kind, may_borrow=may_borrow) is not None if self._victims else False
-            for one in candidates if not fits else ():
-                if one.queue != claim.queue.name and not self._is_over(one.queue, claim.queue, columns):
-                    continue
+            for one in self._victims_of(claim.queue, kind, candidates, columns) if not fits else ():
                 self._remove(one)
                 removed.append(one)
                 fits = self._fits(claim.queue, kind, may_borrow=may_borrow) is not None
@@ -162,6 +178,21 @@ class Preempting:
             for one in needed:
                 self._put_back(one)
         return needed if fits else None
+
+    def _victims_of(
+        self, queue: ClusterQueue, kind: WorkloadClass, candidates: list[Candidate], columns: Sequence[Column]
+    ) -> Iterator[Candidate]:
+        """Yield whom to take away next, each looked for once the one before is away."""
+        strategies = self._snapshot.tree.strategies(queue.name)
+        if strategies:
+            amounts = {(columns[0][0], resource): need for resource, need in kind.requests}
+            demand = Demand(queue.name, amounts)
+            victims = FairVictims(self._snapshot.tree, self._ledger.usage, self._shares, demand)
+            yield from victims.take(candidates, strategies)
+            return
+        for one in candidates:
+            if one.queue == queue.name or self._is_over(one.queue, queue, columns):
+                yield one
 
     @contextmanager
     def _without(self, gone: Iterable[Candidate]) -> Iterator[None]:
@@ -181,10 +212,13 @@ class Preempting:
         for one in self._snapshot.tree.path(name):
             if one in above_both:
                 return True
-            cells = ((column, self._snapshot.tree.cell(one, column)) for column in columns)
-            if not any(cell is not None and self._ledger.usage.used(one, *col) > cell.subtree for col, cell in cells):
+            if not self._borrows(one, columns):
                 return False
         return False
+
+    def _borrows(self, name: str, columns: Sequence[Column]) -> bool:
+        cells = ((column, self._snapshot.tree.cell(name, column)) for column in columns)
+        return any(cell is not None and self._ledger.usage.used(name, *col) > cell.subtree for col, cell in cells)
 
     def _fits(self, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool) -> Placements | None:
         found = place(self._snapshot, self._ledger, queue, kind, only_freed=False)
@@ -215,7 +249,7 @@ class Preempting:
         node = None if pod.uid in self._snapshot.overdue else pod.node or pod.pinned
         return node if node in self._snapshot.nodes.nodes else None
 
-    def _take(self, claim: Claim, kind: WorkloadClass, victims: list[Candidate], flavor: str) -> Wait:
+    def _take(self, kind: WorkloadClass, claim: Claim, victims: list[Candidate], flavor: str) -> Wait:
         """Preempt these: evict those that do not go yet, and hold what the workload needs."""
         with self._without([*self._victims.values(), *victims]):
             found = self._fits(claim.queue, kind, may_borrow=True) or ()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 
 from controller.core.ageing import Ageing
 from controller.core.budgets import Budget
+from controller.core.fair_sharing_policy import FairSharing
 from controller.core.labels import LabelSelector, Requirement
 from controller.core.mix import Mix
 from controller.core.preemption_policy import NO_PREEMPTION, Preemption
@@ -126,7 +128,8 @@ class ClusterQueue:
     says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
-    after its admission; None: for ever. `pins`: released pods prefer the node that was planned for them.
+    after its admission; None: for ever. `pins`: released pods prefer the node that was planned for them. `fair_sharing`
+    of a root: the tree shares fairly.
     """
 
     name: str
@@ -146,6 +149,7 @@ class ClusterQueue:
     on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
     budgets: tuple[Budget, ...] = ()
     preemption: Preemption = NO_PREEMPTION
+    fair_sharing: FairSharing | None = None
     mix: Mix | None = None
     flavor_mode: FlavorMode = FlavorMode.ORDERED
     pins: bool = True
@@ -159,10 +163,11 @@ class ClusterQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalQueue:
-    """A namespace's door to a cluster queue."""
+    """A namespace's door to a cluster queue; `weight` divides its past usage."""
 
     namespace: str
     name: str
     cluster_queue: str
     stop: StopPolicy = StopPolicy.NONE
     stop_note: str = ""
+    weight: Fraction = Fraction(1)

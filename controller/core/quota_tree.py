@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
+from controller.core.fair_sharing_policy import USUAL, Strategy
+from controller.core.past_usage import PastUsageRule
 from controller.core.queues import ClusterQueue
 
 Column = tuple[str, str]
@@ -48,6 +51,7 @@ class QuotaTree:
     """All cluster queues and who is whose parent. Replaced as a whole when one of them changes.
 
     `faults` says of each queue in a broken part of the tree why that part cannot be used; such a queue stands alone.
+    `fair_roots` are those whose tree shares fairly.
     """
 
     def __init__(self, queues: Mapping[str, ClusterQueue], invalid: Mapping[str, str] | None = None) -> None:
@@ -71,6 +75,9 @@ class QuotaTree:
             for quota in queues[name].flavors
             for resource in quota.changing
         }
+        self.fair_roots = frozenset(
+            path[-1] for path in self._paths.values() if queues[path[-1]].fair_sharing is not None
+        )
         by_depth = sorted(self._paths, key=lambda name: len(self._paths[name]))
         own: dict[str, dict[Column, tuple[int, int]]] = {}
         for name in reversed(by_depth):
@@ -142,6 +149,10 @@ class QuotaTree:
         cells = self._cells.get(name)
         return None if cells is None else cells.get(column)
 
+    def cells(self, name: str) -> Mapping[Column, Cell]:
+        """Return the numbers of all columns of which the queue or one below it has a quota."""
+        return self._cells.get(name, {})
+
     def chain(self, name: str, column: Column) -> tuple[Link, ...]:
         """Return the column's links from the queue up to its root, worked out once: they are asked for all the time."""
         known = self._chains.get((name, column))
@@ -159,6 +170,28 @@ class QuotaTree:
     def is_changing(self, name: str, column: Column) -> bool:
         """Say whether a quota of this column, anywhere in the queue's tree, may be another one later by itself."""
         return (self.path(name)[-1], *column) in self._changing
+
+    def strategies(self, name: str) -> tuple[Strategy, ...]:
+        """Return by which strategies queues of its tree take from each other what they borrow; none: not by shares."""
+        root = self.path(name)[-1]
+        if root not in self.fair_roots:
+            return ()
+        return (self._queues[root].fair_sharing or USUAL).strategies
+
+    def past_usage(self, name: str) -> PastUsageRule | None:
+        """Return how past usage orders the LocalQueues of a queue, as the root says; None: it does not."""
+        root = self._queues.get(self.path(name)[-1])
+        return None if root is None or root.fair_sharing is None else root.fair_sharing.past_usage
+
+    @property
+    def names(self) -> Iterable[str]:
+        """All queues."""
+        return self._queues
+
+    def weight(self, name: str) -> Fraction:
+        """Return what the queue counts for beside the others of its parent."""
+        queue = self._queues.get(name)
+        return USUAL.weight if queue is None or queue.fair_sharing is None else queue.fair_sharing.weight
 
     def limits(self, name: str) -> Mapping[str, int]:
         """Return the most of each resource, of whichever flavor, that the queue and those below it may use."""

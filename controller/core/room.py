@@ -9,11 +9,15 @@ import sys
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import islice
 
 from controller.core.amounts import Requests
 from controller.core.nodes import NodeIndex
 
 Amounts = Mapping[str, int]
+
+_EMPTIEST = 16
+"""How many of the emptiest nodes are looked at for one that may be used."""
 
 _Shelf = list[tuple[int, str]]
 """Usable nodes of a flavor that have a resource, by how much of it is free: (amount, node), ascending."""
@@ -197,6 +201,12 @@ class RoomLeft:
         if len(allowed) ** 2 <= len(shelf):
             return max((self.free(node).get(resource, 0) for node in allowed), default=0)
         return next((amount for amount, node in reversed(shelf) if node in allowed), 0)
+
+    def emptiest(self, flavor: str, requests: Requests, allowed: AbstractSet[str]) -> str | None:
+        """Return one of the emptiest of these usable nodes with room for one of these; or None."""
+        self._put_in_place()
+        last = islice(reversed(self._shelf(flavor, requests[0][0])), _EMPTIEST) if requests else ()
+        return next((node for _, node in last if node in allowed and self.fits(node, requests)), None)
 
     def _put_in_place(self) -> None:
         """Move the nodes that something was taken from since, once for all that was taken."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from controller.core.decisions import DrySpell
 from controller.core.nodes import NodeIndex
 from controller.core.owners import Job
+from controller.core.past_usage import PastUsage
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
@@ -36,6 +37,7 @@ class Snapshot:
     eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused` those of any time,
     `evictions_left` how many more may be sent. `stuck` are pods that are being deleted for long, `rejected` queued ones
     whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses.
+    `past_usage` orders the LocalQueues of a cluster queue, where its tree says so.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -69,3 +71,4 @@ class Snapshot:
     rejected: Collection[str] = frozenset()
     evictions_left: int = 0
     priority_classes: Mapping[str, int] = field(default_factory=dict)
+    past_usage: Mapping[QueueKey, PastUsage] = field(default_factory=dict)

@@ -75,6 +75,19 @@ class TreeUsage:
             row.used = after = before + part
             part = (max(0, after - local) - max(0, before - local)) if is_counted else 0
 
+    def rise(self, queue: str, column: Column, amount: int, at: str) -> int:
+        """Return by how much usage at a queue would rise if this amount were charged to the one below it."""
+        path = self._path(queue, column)
+        if column[1] == PODS and not path[0].is_quota:
+            return amount if at == queue else 0
+        part = amount
+        for row in path:
+            if row.name == at or not part:
+                break
+            if row.local:
+                part = max(0, row.used + part - row.local) - max(0, row.used - row.local)
+        return part
+
     def available(self, queue: str, column: Column) -> Available:
         """Return `available` of Kueue: own quota that is left, and what can be borrowed. Below zero: over quota."""
         path = self._path(queue, column)

@@ -11,6 +11,7 @@ from controller.core.pods import Phase
 from controller.core.queues import LocalQueue, StopPolicy
 from controller.core.reasons import Reason
 from controller.runtime.drain_status import local_queue_drain
+from controller.runtime.fair_sharing_status import past_usage_status
 from controller.runtime.status import Finding, Status, conditions
 
 _CLOSED = {
@@ -28,6 +29,7 @@ def local_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
         "pending": cache.backlog.count(entry.key),
         "reserved": cache.usage.local_counts[(entry.key, Phase.RESERVED)],
         "running": cache.usage.local_counts[(entry.key, Phase.RUNNING)],
+        "fairSharing": past_usage_status(cache, entry),
         "conditions": conditions(entry, findings, now),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from controller.api.cluster_queue import FLAVORS_REPORTED
+from controller.api.cluster_queue_status import FLAVORS_REPORTED
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
@@ -19,6 +19,7 @@ from controller.core.wording import first_few
 from controller.kube.clock import rfc3339
 from controller.runtime.budget_status import budgets_status, used_up
 from controller.runtime.drain_status import queue_drain
+from controller.runtime.fair_sharing_status import fair_sharing_status, weight_without_effect
 from controller.runtime.status import Finding, Status, conditions
 
 
@@ -35,11 +36,13 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
         "limitsUsage": [] if queue is None else _limits_usage(cache, queue),
         "schedule": _schedule(cache.queues.outlook_of(name)),
         **budgets_status(cache, entry, queue),
+        "fairSharing": fair_sharing_status(cache, name),
         "conditions": conditions(
             entry,
             [
                 _is_active(cache, entry, queue),
                 *_over_quota(cache, queue),
+                *weight_without_effect(cache, queue),
                 *queue_drain(cache, name),
                 *used_up(cache, queue),
             ],

@@ -14,6 +14,7 @@ from controller.kube import clock
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound
 from controller.runtime.budget_status import budgets_status, news
+from controller.runtime.fair_sharing_status import past_usage_status
 from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (
@@ -87,7 +88,7 @@ class StatusLane:
                 await self._tell(due.news)
 
     async def settle(self, now: float) -> None:
-        """Write what budgets have used by now: whoever leads next counts on from there, when pods may be gone."""
+        """Write what budgets and LocalQueues have used by now: whoever leads next counts on from there."""
         self._cache.pass_to(now)
         for plural, key, status in [*self._unsettled()]:
             await self._write(_path(plural, key), status)
@@ -98,6 +99,11 @@ class StatusLane:
             status = budgets_status(self._cache, replace(entry, status={}), self._cache.cluster_queues.get(key[1]))
             if status.get("budgets") and status["budgets"] != entry.status.get("budgets"):
                 yield queues.plural, key, status
+        locals_ = self._kinds[1]
+        for key, entry in locals_.entries.items():
+            past = past_usage_status(self._cache, replace(entry, status={}))
+            if past is not None and past != entry.status.get("fairSharing"):
+                yield locals_.plural, key, {"fairSharing": past}
 
     def _changed(self, now: float) -> list[_Due]:
         """Pick the statuses to write in this round, the longest unwritten first."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
+from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -25,6 +26,7 @@ from tests.support.builders import (
     a_tree_quota,
     decided,
 )
+from tests.support.strategies import WEIGHTS
 
 WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
 AGED = Owner("apps/v1", "ReplicaSet", "aged", "aged")
@@ -44,7 +46,14 @@ def queues(draw: st.DrawFn, name: str) -> ClusterQueue:
     )
     borrow = draw(st.sampled_from((None, 0, 2000)))
     quota = a_tree_quota("spot", draw(st.sampled_from((0, 2000, 4000))), borrow=borrow)
-    return a_cluster_queue(name, quota, parent="org", preemption=policy)
+    parent, weight = draw(st.sampled_from(("org", "org", "part"))), draw(st.sampled_from(WEIGHTS))
+    return a_cluster_queue(name, quota, parent=parent, preemption=policy, fair_sharing=weight)
+
+
+def fair_sharing() -> st.SearchStrategy[FairSharing | None]:
+    final, initial = Strategy
+    strategies = st.sampled_from(((final, initial), (final,), (initial,)))
+    return st.one_of(st.none(), strategies.map(lambda given: FairSharing(strategies=given)))
 
 
 @st.composite
@@ -62,10 +71,14 @@ def pods(draw: st.DrawFn, number: int) -> Pod:
 class World:
     """A cache, and an apiserver and owners that do at once what they are asked for."""
 
-    def __init__(self, queues: list[ClusterQueue]) -> None:
+    def __init__(self, queues: list[ClusterQueue], fair: FairSharing | None = None) -> None:
         self.cache: ClusterCache = a_cache(
             nodes=[a_node(f"node-{number}", cpu="4", pods=9) for number in range(3)],
-            queues=[a_cluster_queue("org", a_tree_quota("spot", 2000)), *queues],
+            queues=[
+                a_cluster_queue("org", a_tree_quota("spot", 2000), fair_sharing=fair),
+                ClusterQueue(name="part", parent="org"),
+                *queues,
+            ],
             locals_=[a_local_queue(name, name) for name in QUEUES],
         )
         self.version = 1
@@ -100,7 +113,7 @@ class World:
 @settings(deadline=None)
 @given(data=st.data())
 def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> None:
-    world = World([data.draw(queues(name)) for name in QUEUES])
+    world = World([data.draw(queues(name)) for name in QUEUES], data.draw(fair_sharing()))
     for number in range(data.draw(st.integers(1, 10))):
         world.put(data.draw(pods(number)))
         for _ in range(ROUNDS):

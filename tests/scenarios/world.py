@@ -32,6 +32,7 @@ from controller.core.wording import describe
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
 from controller.kube.decode_owners import decode_job, decode_pod_group
+from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import flavor_status
 from tests.scenarios.model import Json
@@ -238,6 +239,12 @@ class Cluster:
             if kind == "ClusterQueue":
                 entry = self.written.cluster_queues["", key]
                 status = {**document.get("status", {}), **cluster_queue_status(self.cache, entry, self.now)}
+                self.objects[kind, key] = {**document, "status": status}
+                self._mind.read(kind, self.objects[kind, key])
+            elif kind == "LocalQueue":
+                namespace, _, local = key.rpartition("/")
+                door = self.written.local_queues[namespace or "default", local]
+                status = {**document.get("status", {}), **local_queue_status(self.cache, door, self.now)}
                 self.objects[kind, key] = {**document, "status": status}
                 self._mind.read(kind, self.objects[kind, key])
 

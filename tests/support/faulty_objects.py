@@ -7,6 +7,7 @@ from typing import Any
 from tests.support.api_objects import Json, cluster_queue, quotas, requirement, resource_flavor
 from tests.support.faulty import LABEL_VALUE, Faulty
 from tests.support.faulty_budgets import BUDGETS
+from tests.support.faulty_fair_sharing import FAIR_SHARING
 from tests.support.faulty_flavor_choice import FLAVOR_CHOICE
 from tests.support.faulty_local_queues import LOCAL_QUEUES
 from tests.support.faulty_policies import POLICIES
@@ -378,6 +379,7 @@ FAULTY: tuple[Faulty, ...] = (
     *SCHEDULES,
     *BUDGETS,
     *PREEMPTION,
+    *FAIR_SHARING,
     *FLAVOR_CHOICE,
     *POLICIES,
     *SCHEDULING,

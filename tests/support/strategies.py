@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
 
+from controller.core.fair_sharing_policy import FairSharing
 from controller.core.keys import GATE
 from controller.core.labels import Operator, Requirement
 from controller.core.nodes import Node
@@ -184,6 +186,9 @@ def quotas(flavor: str) -> st.SearchStrategy[FlavorQuota]:
     return amounts.map(lambda given: a_quota(flavor, **given))
 
 
+WEIGHTS = tuple(FairSharing(Fraction(weight)) for weight in ("1", "2", "1/2", "0"))
+
+
 @st.composite
 def cluster_queues(draw: st.DrawFn, name: str, *, parents: tuple[str, ...] = ("", "org")) -> ClusterQueue:
     flavors = draw(st.permutations(("spot", "steady", "licence")))[: draw(st.integers(1, 3))]
@@ -197,6 +202,7 @@ def cluster_queues(draw: st.DrawFn, name: str, *, parents: tuple[str, ...] = (""
         strategy=draw(st.sampled_from((STRICT, a_cluster_queue().strategy))),
         limits=draw(st.sampled_from(({}, {}, {"pods": 2}))),
         when_can_borrow=draw(st.sampled_from(WhenCanBorrow)),
+        fair_sharing=draw(st.sampled_from(WEIGHTS)) if parent else None,
     )
 
 
@@ -207,9 +213,12 @@ def _some(quota: FlavorQuota) -> st.SearchStrategy[dict[str, int]]:
 
 @st.composite
 def parent_queues(draw: st.DrawFn) -> ClusterQueue:
-    """The parent `org`, which may own something and limit its children."""
+    """The parent `org`, which may own something and limit its children, and lets them share fairly or not."""
     owned = tuple(draw(quotas("spot")) for _ in range(draw(st.integers(0, 1))))
-    return ClusterQueue(name="org", flavors=owned, limits=draw(st.sampled_from(({}, {}, {"pods": 3}))))
+    limits = draw(st.sampled_from(({}, {}, {"pods": 3})))
+    return ClusterQueue(
+        name="org", flavors=owned, limits=limits, fair_sharing=draw(st.sampled_from((None, WEIGHTS[0])))
+    )
 
 
 @st.composite

@@ -124,6 +124,28 @@ def test_preemption_is_taken_over_and_reclaiming_only_where_there_is_somebody_to
     assert ours["ClusterQueue/b"]["preemption"] == {"withinClusterQueue": "LowerOrNewerEqualPriority"}
 
 
+def test_weights_are_taken_over_and_let_their_tree_share_fairly() -> None:
+    ours = specs(
+        kueue_cohort("left", parentName="org", fairSharing={"weight": 0.5}),
+        kueue_queue("a", CPU, cohortName="left", fairSharing={"weight": "2"}),
+        kueue_queue("b", CPU, cohortName="other"),
+        kueue_queue("c", CPU),
+        kueue_object("LocalQueue", "m", {"clusterQueue": "a", "fairSharing": {"weight": 3}}, namespace="n"),
+    )
+    weights = {name: spec.get("fairSharing") for name, spec in ours.items()}
+    shared: Json = {"ClusterQueue/org": {}, "ClusterQueue/left": {"weight": "0.5"}, "ClusterQueue/a": {"weight": "2"}}
+    shared["LocalQueue/m"] = {"weight": 3}
+    assert {name: one for name, one in weights.items() if one is not None} == shared
+
+
+def test_where_the_configuration_has_fair_sharing_every_tree_shares_fairly() -> None:
+    queues = kueue_queue("a", CPU, cohortName="org"), kueue_queue("b", CPU)
+    ours = specs(*queues, options=("--fair-sharing",))
+    assert ours["ClusterQueue/org"] == {"fairSharing": {}}
+    assert "fairSharing" not in ours["ClusterQueue/a"]
+    assert "fairSharing" not in ours["ClusterQueue/b"]
+
+
 def test_cohorts_become_parents_and_come_before_what_is_below_them() -> None:
     ours = converted(
         kueue_queue("a", CPU, cohortName="left"),

@@ -49,10 +49,10 @@ def a_queue(**spec: Any) -> Json:
             "spec.flavorFungibility.preference: all flavors are tried",
         ),
         (a_queue(stopPolicy="HoldAndDrain"), "spec.stopPolicy: drains only pods whose owner makes them anew"),
-        (a_queue(fairSharing={"weight": 2}), "spec.fairSharing.weight: there is no fair sharing yet"),
+        (a_queue(fairSharing={"weight": 2}), "spec.fairSharing.weight: is left out: without a cohort"),
         (
             a_queue(admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
-            "spec.admissionScope.admissionMode: there is no fair sharing yet",
+            "spec.admissionScope.admissionMode: write fairSharing.usageHalfLife to the root",
         ),
         (
             a_queue(concurrentAdmissionPolicy={"migration": {"mode": "RetainFirstAdmission"}}),
@@ -66,14 +66,13 @@ def a_queue(**spec: Any) -> Json:
             kueue_queue("a", kueue_group(("spot", [kueue_quota("cpu", 1, lend="1u")])), cohortName="o"),
             "spec.resourceGroups[0].flavors[0].resources[0].lendingLimit: 1u is no whole unit",
         ),
-        (kueue_cohort("a", fairSharing={"weight": "0"}), "spec.fairSharing.weight: there is no fair sharing yet"),
+        (
+            kueue_cohort("a", parentName="o", fairSharing={"weight": "0"}),
+            "ClusterQueue o: spec.fairSharing: weights are set below it, so the tree shares fairly",
+        ),
         (
             kueue_object("LocalQueue", "m", {"clusterQueue": "a", "stopPolicy": "HoldAndDrain"}, namespace="n"),
             "LocalQueue n/m: spec.stopPolicy: drains only",
-        ),
-        (
-            kueue_object("LocalQueue", "m", {"clusterQueue": "a", "fairSharing": {"weight": 3}}, namespace="n"),
-            "LocalQueue n/m: spec.fairSharing.weight: there is no fair sharing yet",
         ),
         (
             kueue_object("LocalQueue", "default", {"clusterQueue": "a"}, namespace="n"),

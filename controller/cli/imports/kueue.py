@@ -44,7 +44,10 @@ _PARTIAL = "nothing is written; change the objects, or accept this by --partial"
     help="How flavors know their room. Nodes: by the nodes that there are. Static: quota alone decides, as there.",
 )
 @click.option("--partial", is_flag=True, help="Write what can be converted, though pods are then admitted otherwise.")
-def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool) -> None:
+@click.option(
+    "--fair-sharing", is_flag=True, help="Let every tree share fairly, as where Kueue's configuration has fairSharing."
+)
+def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool, fair_sharing: bool) -> None:
     """Convert Kueue's queues, cohorts, flavors and WorkloadPriorityClasses to ours, on stdout.
 
     v1beta1 and v1beta2 are read. What differs is told on stderr, one line each. Nothing is written when an object is
@@ -60,7 +63,7 @@ def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool) -> None:
     """
     report = Report()
     try:
-        documents = convert(_read(files), capacity, report)
+        documents = convert(_read(files), capacity, report, fair_sharing=fair_sharing)
     except ConversionError as error:
         raise click.ClickException(str(error)) from None
     left_out = report.losses if partial else []

@@ -19,6 +19,7 @@ from controller.api.parse import (
 from controller.cli.imports.documents import ConversionError, kept_metadata
 from controller.cli.imports.kueue_differences import tell
 from controller.cli.imports.kueue_documents import UNCONVERTED, Found
+from controller.cli.imports.kueue_fair_sharing import let_trees_share, weight_of
 from controller.cli.imports.kueue_flavors import Capacity, flavor_spec, tell_overlaps
 from controller.cli.imports.kueue_groups import Folding, Given
 from controller.cli.imports.kueue_objects import Preemption
@@ -36,7 +37,9 @@ _PARSERS = {
 }
 
 
-def convert(found: Sequence[Found], capacity: Capacity, report: Report) -> list[Document]:
+def convert(
+    found: Sequence[Found], capacity: Capacity, report: Report, *, fair_sharing: bool = False
+) -> list[Document]:
     """Return our objects: priorities, flavors, queues from the roots down, local queues. Raises ConversionError."""
     _refuse_twice(found)
     kinds: defaultdict[str, list[Found]] = defaultdict(list)
@@ -48,6 +51,7 @@ def convert(found: Sequence[Found], capacity: Capacity, report: Report) -> list[
             tell(one, report)
     faults: list[str] = []
     queues = _queues(kinds, report, faults)
+    let_trees_share({one["metadata"]["name"]: one for one in queues}, report, all_of_them=fair_sharing)
     sums = _sums(queues)
     used = _used_flavors(kinds, sums, report)
     if capacity == "Nodes":
@@ -58,7 +62,7 @@ def convert(found: Sequence[Found], capacity: Capacity, report: Report) -> list[
     ]
     kind = "WorkloadPriorityClass"
     priorities = [_document(kind, one, _priority_spec(one), faults) for one in kinds[kind]]
-    doors = [_document("LocalQueue", one, _door_spec(one), faults) for one in kinds["LocalQueue"]]
+    doors = [_document("LocalQueue", one, _door_spec(one, report), faults) for one in kinds["LocalQueue"]]
     if faults:
         raise ConversionError("\n".join(faults))
     return [*priorities, *flavors, *queues, *doors]
@@ -81,10 +85,10 @@ def _queues(kinds: dict[str, list[Found]], report: Report, faults: list[str]) ->
     folding = Folding(queues, cohorts, trees, {one.metadata.name: one for one in kinds["ResourceFlavor"]})
     documents = [_implicit(trees.names[name]) for name in trees.implicit]
     for one in sorted(cohorts, key=trees.depth):
-        spec, name = _node_spec(one, trees, folding.cohort(one)), trees.names[one.metadata.name]
+        spec, name = _node_spec(one, trees, folding.cohort(one), report), trees.names[one.metadata.name]
         documents.append(_document("ClusterQueue", one, spec, faults, name))
     for one in queues:
-        spec = {**_node_spec(one, trees, folding.queue(one, report)), **_queue_spec(one, trees)}
+        spec = {**_node_spec(one, trees, folding.queue(one, report), report), **_queue_spec(one, trees)}
         documents.append(_document("ClusterQueue", one, spec, faults))
     for old, new in trees.renamed.items():
         report.warnings.append(f"Cohort {old}: a ClusterQueue has that name too; becomes ClusterQueue {new}")
@@ -105,8 +109,14 @@ def _used_flavors(kinds: dict[str, list[Found]], sums: Container[str], report: R
     return [one for one in kinds["ResourceFlavor"] if one not in gone]
 
 
-def _node_spec(found: Found, trees: Trees, given: Given) -> Document:
-    parts = {"parent": trees.parent_of(found), "flavors": given.flavors, "limits": given.limits}
+def _node_spec(found: Found, trees: Trees, given: Given, report: Report) -> Document:
+    parent = trees.parent_of(found)
+    parts = {
+        "parent": parent,
+        "flavors": given.flavors,
+        "limits": given.limits,
+        "fairSharing": weight_of(found, report, has_parent=bool(parent)),
+    }
     return {name: value for name, value in parts.items() if value}
 
 
@@ -140,8 +150,10 @@ def _priority_spec(found: Found) -> Document:
     return {"value": found.spec.value, **described}
 
 
-def _door_spec(found: Found) -> Document:
-    return {"clusterQueue": found.spec.cluster_queue, **_stop(found)}
+def _door_spec(found: Found, report: Report) -> Document:
+    weight = weight_of(found, report, has_parent=True)
+    shared = {} if weight is None else {"fairSharing": weight}
+    return {"clusterQueue": found.spec.cluster_queue, **shared, **_stop(found)}
 
 
 def _stop(found: Found) -> Document:

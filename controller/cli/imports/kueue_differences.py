@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from controller.cli.imports.kueue_documents import Found
-from controller.cli.imports.kueue_objects import FairSharing, Group, Preemption, QueueSpecV1Beta1
+from controller.cli.imports.kueue_objects import Group, Preemption, QueueSpecV1Beta1
 from controller.cli.imports.kueue_report import Report
 from controller.core.amounts import demand_amount, supply_amount
 
 _RETURNS = (
     "preempts only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"
 )
-_FAIR_SHARING = (
-    "there is no fair sharing yet: priority and age decide in a whole tree; what one may take by borrowing "
-    "is bounded by borrowingLimit"
+_PAST_USAGE = (
+    "write fairSharing.usageHalfLife to the root of its tree, with usageHalfLifeTime of Kueue's configuration: past "
+    "usage orders all queues of that tree, after priority instead of before it"
 )
 _BELONGS_TO_PREEMPTION = "all flavors are tried before anybody is preempted; then the first in order where that helps"
 
@@ -44,8 +44,6 @@ def tell(found: Found, report: Report) -> None:
         _tell_queue(found, report)
     if found.kind in ("ClusterQueue", "LocalQueue") and spec.stop_policy == "HoldAndDrain":
         report.warn(found, "spec.stopPolicy", _DRAIN)
-    if found.kind != "ResourceFlavor" and _has_weight(spec.fair_sharing):
-        report.warn(found, "spec.fairSharing.weight", _FAIR_SHARING)
     if found.kind == "LocalQueue" and found.metadata.name == "default":
         report.warn(
             found,
@@ -68,7 +66,7 @@ def _tell_queue(found: Found, report: Report) -> None:
             found, path, f"there are no admission checks, so pods are admitted without waiting for {name}; remove it"
         )
     if spec.admission_scope.admission_mode != "NoAdmissionFairSharing":
-        report.warn(found, "spec.admissionScope.admissionMode", _FAIR_SHARING)
+        report.warn(found, "spec.admissionScope.admissionMode", _PAST_USAGE)
     if not isinstance(spec, QueueSpecV1Beta1) and spec.concurrent_admission_policy is not None:
         report.warn(
             found,
@@ -87,10 +85,6 @@ def _checks(found: Found) -> Iterator[tuple[str, str]]:
             yield f"spec.admissionChecks[{index}]", name
     for index, check in enumerate(found.spec.admission_checks_strategy.admission_checks):
         yield f"spec.admissionChecksStrategy.admissionChecks[{index}]", check.name
-
-
-def _has_weight(sharing: FairSharing) -> bool:
-    return str(sharing.weight) != "1"
 
 
 def _tell_rounding(found: Found, groups: Iterable[Group], report: Report) -> None:

@@ -1,0 +1,73 @@
+"""The status of a ClusterQueue: what it and those below it hold and use at the moment."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field, StrictStr
+
+from controller.api.base import Conditions, Count, Status
+from controller.api.budget import BudgetStatus
+from controller.api.fair_sharing import FairSharingStatus
+from controller.api.schedule import BY_NAME, ScheduleStatus
+from controller.api.values import ObjectName, ReportedQuantity
+
+FLAVORS_REPORTED: Final = 64
+"""In the status of a queue: one with queues below it reports their flavors too."""
+
+
+class ResourceUsage(Status):
+    """Usage of one resource in one flavor."""
+
+    name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
+    total: Annotated[
+        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
+    ]
+    quota: Annotated[
+        ReportedQuantity,
+        Field(description="What they may ask for at the moment without borrowing, what queues below own with it."),
+    ]
+    borrowed: Annotated[ReportedQuantity, Field(description="What of the total is borrowed through the parent.")] = "0"
+
+
+class FlavorUsage(Status):
+    """Usage of one flavor."""
+
+    name: Annotated[ObjectName, Field(description="The flavor.")]
+    resources: Annotated[
+        tuple[ResourceUsage, ...], Field(description="Usage by resource.", max_length=64), BY_NAME
+    ] = ()
+
+
+class LimitUsage(Status):
+    """Usage of a resource that is limited over all flavors."""
+
+    name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
+    total: Annotated[
+        ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
+    ]
+    max: Annotated[ReportedQuantity, Field(description="What they may ask for.")]
+
+
+class ClusterQueueStatus(Status):
+    """What the queue holds now."""
+
+    pending: Annotated[Count, Field(description="Workloads that wait.")] = 0
+    reserved: Annotated[Count, Field(description="Workloads that are admitted and not yet on nodes.")] = 0
+    running: Annotated[Count, Field(description="Workloads that are on nodes.")] = 0
+    flavors_usage: Annotated[
+        tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=FLAVORS_REPORTED), BY_NAME
+    ] = ()
+    limits_usage: Annotated[
+        tuple[LimitUsage, ...], Field(description="Usage of what spec.limits names.", max_length=64), BY_NAME
+    ] = ()
+    schedule: Annotated[
+        ScheduleStatus | None, Field(description="The schedule at the moment; absent where there is none.")
+    ] = None
+    budgets: Annotated[
+        tuple[BudgetStatus, ...], Field(description="What was used of each budget.", max_length=8), BY_NAME
+    ] = ()
+    fair_sharing: Annotated[
+        FairSharingStatus | None, Field(description="Where the queue stands; absent where its tree does not share.")
+    ] = None
+    conditions: Conditions = ()

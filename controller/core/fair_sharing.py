@@ -1,0 +1,74 @@
+"""The dominant resource share, by which queues of a tree share fairly: what a queue has borrowed, by its weight.
+
+Mirrors Kueue's `DominantResourceShare`. Shares are exact fractions, so that no order rests on rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+from controller.core.fair_sharing_policy import Share
+from controller.core.quota_tree import Column, QuotaTree
+from controller.core.tree_usage import TreeUsage
+
+_INFINITE: Final = 2**63 - 1
+"""How Kueue writes an infinite share."""
+
+NOTHING: Final[Share] = (False, Fraction(0))
+"""The share of who borrows nothing."""
+
+_NO_MORE: Final[Mapping[Column, int]] = {}
+
+
+def shown(share: Share) -> int:
+    """Return a share as a status says it: rounded up."""
+    is_infinite, ratio = share
+    return _INFINITE if is_infinite else -(-ratio.numerator // ratio.denominator)
+
+
+class FairShares:
+    """The shares of the queues of a tree by what is used there at the moment."""
+
+    def __init__(self, tree: QuotaTree, usage: TreeUsage) -> None:
+        self._tree = tree
+        self._usage = usage
+        self._lendable: dict[str, Mapping[str, int]] = {}
+
+    def of(self, queue: str, more: Mapping[Column, int] = _NO_MORE) -> Share:
+        """Return of each resource the part that the queue borrows of all that it could get; the largest, by weight.
+
+        `more` is counted in. A root borrows from nobody. A queue of weight 0 that borrows has an infinite share.
+        """
+        path = self._tree.path(queue)
+        if len(path) == 1:
+            return NOTHING
+        borrowed: dict[str, int] = {}
+        for column, cell in self._tree.cells(queue).items():
+            over = self._usage.used(queue, *column) + more.get(column, 0) - cell.subtree
+            if over > 0:
+                borrowed[column[1]] = borrowed.get(column[1], 0) + over
+        if not borrowed:
+            return NOTHING
+        lendable = self._lendable_at(path[1])
+        parts = (Fraction(1000 * amount, lendable[one]) for one, amount in borrowed.items() if lendable[one])
+        ratio, weight = max(parts, default=Fraction(0)), self._tree.weight(queue)
+        return (False, ratio if weight == 1 else ratio / weight) if weight else (True, ratio)
+
+    def _lendable_at(self, parent: str) -> Mapping[str, int]:
+        """Return by resource what queues below could get at most, over the flavors of the whole tree.
+
+        Mirrors `calculateLendable`.
+        """
+        known = self._lendable.get(parent)
+        if known is None:
+            path = self._tree.path(parent)
+            sums: dict[str, int] = {}
+            for column in self._tree.columns(path[-1]):
+                # a flavor that only other parts of the tree have comes through the next above that has it
+                cells = (self._tree.cell(one, column) for one in path)
+                potential = next((cell.potential for cell in cells if cell is not None), 0)
+                sums[column[1]] = sums.get(column[1], 0) + potential
+            known = self._lendable[parent] = sums
+        return known

@@ -1,0 +1,44 @@
+"""What a ClusterQueue says about fair sharing; names and meanings are Kueue's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from controller.core.past_usage import PastUsageRule
+
+Share = tuple[bool, Fraction]
+"""Whether it is infinite, and the share in thousandths; of infinite ones what it would be by a weight of 1."""
+
+
+class Strategy(StrEnum):
+    """When a queue that borrows may take from another that does."""
+
+    LESS_THAN_OR_EQUAL_TO_FINAL_SHARE = "LessThanOrEqualToFinalShare"
+    """Its share will be no larger than the other's is then."""
+    LESS_THAN_INITIAL_SHARE = "LessThanInitialShare"
+    """Its share will be smaller than the other's is now."""
+
+    def allows(self, preemptor: Share, before: Share, after: Share) -> bool:
+        """Say whether it may, by its own share with its demand, and the other's before and after giving somebody up."""
+        if self is Strategy.LESS_THAN_INITIAL_SHARE:
+            return preemptor < before
+        # who goes and leaves the share as it was could take the place back in the same way, for ever
+        return preemptor < after or (preemptor == after and after < before)
+
+
+@dataclass(frozen=True, slots=True)
+class FairSharing:
+    """`weight`: of two queues that borrow, one of weight 2 may borrow twice as much before the other goes first.
+
+    `strategies` are those of the whole tree, which its root says: the first for all, then the second for who is left.
+    So is `past_usage`: how usage orders the LocalQueues of each queue.
+    """
+
+    weight: Fraction = Fraction(1)
+    strategies: tuple[Strategy, ...] = tuple(Strategy)
+    past_usage: PastUsageRule | None = None
+
+
+USUAL = FairSharing()

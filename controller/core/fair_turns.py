@@ -1,0 +1,98 @@
+"""Whose turn it is where a tree shares fairly: Kueue's tournament, among those who can go in at this moment.
+
+At each queue those below it compete: who need not borrow before who has to, then the smaller share, the head's demand
+counted in, then the order; the winner competes for that queue on the next level. Only heads that fit take part, or
+that others would be preempted for: by its share one that cannot go in would hold up, or let pass, those behind it, and
+what comes of that would depend on when it is found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from controller.core.fair_sharing import FairShares
+from controller.core.fair_sharing_policy import Share
+from controller.core.ledger import Ledger
+from controller.core.nominations import Nominations, Nominee, Takes, Turn
+from controller.core.quota_tree import QuotaTree
+from controller.core.workloads import OrderKey
+
+_Standing = tuple[bool, bool, bool, Share, OrderKey, str]
+"""How a queue competes with others below the same one; the least wins. The order is total."""
+
+
+class FairTurns:
+    """The lines of all trees that share fairly; a line is a cluster queue in which workloads wait."""
+
+    def __init__(self, tree: QuotaTree, ledger: Ledger, nominate: Callable[[str], Nominee | None]) -> None:
+        """`nominate` looks at a line anew and returns its first that can go in, if there is one."""
+        self._tree = tree
+        self._usage = ledger.usage
+        self._shares = FairShares(tree, ledger.usage)
+        self._nominate = nominate
+        self._nominees = Nominations(tree, ledger)
+        self._champions: dict[str, str] = {}
+        """By queue the line that competes for it."""
+        self._standings: dict[str, _Standing] = {}
+        self._turns: dict[str, Turn] = {}
+
+    def has(self, line: str) -> bool:
+        """Say whether a line is in a tree that shares fairly."""
+        return self._tree.path(line)[-1] in self._tree.fair_roots
+
+    def enter(self, lines: Iterable[str]) -> list[Turn]:
+        """Let lines take part; return the turns of their trees."""
+        return self._look_at(lines)
+
+    def line_of(self, turn: Turn) -> str | None:
+        """Return the line whose turn it is; None where another line of its tree has the turn by now."""
+        if turn[3] not in self._tree.fair_roots:
+            return turn[3]
+        return self._champions.get(turn[3]) if self._turns.get(turn[3]) == turn else None
+
+    def moved(self, line: str, taken: Takes) -> list[Turn]:
+        """A line has had its turn, in whatever tree; return the turns that come of that."""
+        root = self._tree.path(line)[-1]
+        again = self._nominees.outdated(root, taken)
+        if root in self._tree.fair_roots:
+            again.add(line)
+        return self._look_at(again)
+
+    def _look_at(self, lines: Iterable[str]) -> list[Turn]:
+        """Nominate anew for these lines, and see who wins wherever that may be somebody else now."""
+        depths: dict[str, int] = {}
+        for line in sorted(lines):
+            self._nominees.put(line, self._nominate(line))
+            depths.update((name, depth) for depth, name in enumerate(reversed(self._tree.path(line))))
+        for name in sorted(depths, key=lambda one: -depths[one]):
+            self._settle(name)
+        return [self._turns[name] for name, depth in depths.items() if not depth and name in self._turns]
+
+    def _settle(self, name: str) -> None:
+        """See which line competes for a queue, those below being settled, and how the queue stands by that."""
+        if name in self._nominees.of:
+            champion = name
+        else:
+            below = [self._standings[one] for one in self._tree.children(name) if one in self._standings]
+            champion = min(below)[-1] if below else ""
+        if not champion:
+            for known in (self._champions, self._standings, self._turns):
+                known.pop(name, None)
+            return
+        self._champions[name] = champion
+        turn = self._nominees.of[champion].turn
+        if len(self._tree.path(name)) == 1:
+            self._turns[name] = (*turn[:3], name)
+        else:
+            self._standings[name] = (turn[0], turn[1], *self._competes(name, champion), turn[2], champion)
+
+    def _competes(self, name: str, line: str) -> tuple[bool, Share]:
+        """Return whether a queue would borrow of what the line's head asks for, and the share that it would have."""
+        cells = self._tree.cells(name)
+        amounts = self._nominees.of[line].takes.amounts
+        more = {column: self._usage.rise(line, column, amount, name) for column, amount in amounts.items()}
+        borrows = any(
+            column in cells and self._usage.used(name, *column) + amount > cells[column].subtree
+            for column, amount in more.items()
+        )
+        return borrows, self._shares.of(name, more)

@@ -1,0 +1,59 @@
+"""What the head of a line would take: of which columns, on which nodes. For trees that share fairly (`fair_turns`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from controller.core.ledger import Ledger
+from controller.core.nominations import Nominee, Place, Takes, Turn
+from controller.core.placement import Placement, Placements
+from controller.core.queues import ClusterQueue
+from controller.core.quota_tree import Column, QuotaTree
+from controller.core.workloads import WorkloadClass
+
+
+def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
+    """Return what a workload takes where it was placed."""
+    if kind.size == 1 and not placed[0].among:
+        place, name = _place(placed[0]), placed[0].flavor.name
+        rooms = {} if place is None else {(place, resource): need for resource, need in kind.requests}
+        return Takes({(name, resource): need for resource, need in kind.requests}, rooms)
+    amounts: Counter[Column] = Counter()
+    room: Counter[tuple[Place, str]] = Counter()
+    shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
+    for shape, one in zip(shapes, placed, strict=True):
+        place = _place(one)
+        for resource, need in shape.requests:
+            for flavor in (one.flavor, *one.also):
+                amounts[flavor.name, resource] += need
+            if place is not None:
+                room[place, resource] += need
+    return Takes(amounts, room)
+
+
+def _place(placed: Placement) -> Place | None:
+    if placed.node is not None:
+        return "node", placed.node
+    return ("sum", placed.flavor.name) if placed.flavor.is_summed else None
+
+
+def placed_head(
+    tree: QuotaTree, ledger: Ledger, queue: ClusterQueue, turn: Turn, kind: WorkloadClass, placed: Placements
+) -> Nominee:
+    """Return a head for which there is quota and room.
+
+    It rests on a node that fills up late, while pods go to the fullest: else every node that is full would end the
+    nominations of all.
+    """
+    if kind.size == 1 and placed[0].node is not None and not placed[0].among:
+        flavor = placed[0].flavor
+        last = ledger.emptiest_node(flavor, kind.pod_sets[0].shape)
+        placed = placed if last is None else (Placement(flavor, last),)
+    is_limited = any(tree.limits(name) or tree.user_limits(name) for name in tree.path(queue.name))
+    may_move = not queue.takes_first_flavor and len(queue.flavors) > 1
+    return Nominee(turn, taken_by(kind, placed), placed, is_touchy=is_limited or may_move)
+
+
+def preempting_head(turn: Turn, kind: WorkloadClass, *, flavor: str) -> Nominee:
+    """Return a head for which others would go, in this flavor."""
+    return Nominee(turn, Takes({(flavor, resource): need for resource, need in kind.requests}))

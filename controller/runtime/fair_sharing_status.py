@@ -1,0 +1,49 @@
+"""Fair sharing in statuses: the share of a ClusterQueue, a weight without effect, the past usage of a LocalQueue.
+
+Past usage changes every second while anything runs, so it is written at most once a minute, and not at all while
+nothing runs: then what stands there stays right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.written import Entry
+from controller.core.fair_sharing import FairShares, shown
+from controller.core.queues import ClusterQueue
+from controller.kube.clock import epoch
+from controller.runtime.status import Finding, Status
+
+_WRITTEN_SECONDS: Final = 60
+
+
+def fair_sharing_status(cache: ClusterCache, name: str) -> Status | None:
+    """Return the part of the status that is about fair sharing; None where the queue's tree does not share."""
+    if cache.tree.path(name)[-1] not in cache.tree.fair_roots:
+        return None
+    return {"weightedShare": shown(FairShares(cache.tree, cache.usage.in_tree).of(name))}
+
+
+def weight_without_effect(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Finding]:
+    """A weight is nothing where the root does not let its tree share; no rule says it, for that is another object."""
+    if queue is None or queue.fair_sharing is None:
+        return
+    root = cache.tree.path(queue.name)[-1]
+    if root not in cache.tree.fair_roots:
+        text = f"spec.fairSharing has no effect: {root}, the root of the tree, has none; add it there, {{}} is enough"
+        yield ("FairSharing", False, "OffAtTheRoot", text)
+
+
+def past_usage_status(cache: ClusterCache, entry: Entry) -> Status | None:
+    """Return the part of a LocalQueue's status that is about its past usage."""
+    local, standing = cache.local_queues.get(entry.key), entry.status.get("fairSharing")
+    if local is None or local.cluster_queue not in cache.cluster_queues or local.cluster_queue in cache.tree.faults:
+        return standing  # until that is put right the sums must not be lost
+    fresh = cache.usage.past.status(entry.key, local.cluster_queue)
+    if fresh is None or not standing or standing.get("counts") != fresh["counts"]:
+        return fresh
+    until = epoch(standing.get("countedUntil"))
+    is_recent = 0 <= cache.now - until < _WRITTEN_SECONDS
+    return standing if is_recent or cache.usage.past.is_said(entry.key, until) else fresh
