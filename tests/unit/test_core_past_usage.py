@@ -176,3 +176,12 @@ def test_local_queues_take_turns_and_only_within_a_priority() -> None:
     cache.pass_to(1000)
     # red has used 1 by the time that others are looked at; after b0 both have 1, and red's are older
     assert [admit.uid for admit in decided(cache).admits] == ["high", "b0", "r0", "b1"]
+
+
+def test_pods_of_one_job_stand_elsewhere_one_by_one() -> None:
+    pods = [a_pod(f"{name}{n}", queue=name, created=n) for name in ("red", "blue") for n in range(4)]
+    said = {"counts": RULE.key, "consumed": str(CORE * 8 // 100), "countedUntil": "1970-01-01T00:16:40Z"}
+    cache = a_world(*pods, statuses={"blue": said})
+    cache.pass_to(1000)
+    # one pod more counts 0.056 (a twelfth of the half-life); what blue used, 0.076, is between one pod of red's and two
+    assert [admit.uid for admit in decided(cache).admits] == ["red0", "red1", "blue0", "red2"]
