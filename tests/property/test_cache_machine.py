@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -388,7 +389,8 @@ class ClusterMachine(RuleBasedStateMachine):
         assert len(self.cache.backlog) == len(waiting)
 
 
-TestClusterMachine = ClusterMachine.TestCase
+# a machine that is shared many times over has taken more than the two minutes of any other test
+TestClusterMachine = pytest.mark.timeout(400)(ClusterMachine.TestCase)
 # no shrinking: it takes minutes here, longer than a test may; for a smaller example add Phase.shrink and --timeout 0
 TestClusterMachine.settings = settings(
     deadline=None, max_examples=300, stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate)
