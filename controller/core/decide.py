@@ -154,7 +154,7 @@ class _Decision:
         queue, heads = self._lines[name]
         while heads:
             *_, index, kind = heads[0]
-            found, turn = self._look(queue, kind), self._turn(name, heads[0])
+            found, turn = self._find(queue, kind, self._known(queue, kind)), self._turn(name, heads[0])
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
             preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found)
@@ -169,9 +169,6 @@ class _Decision:
         is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or queue.preemption.is_any
         return None if is_full else self._blocked(kind)
 
-    def _look(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
-        return self._find(queue, kind, self._known(queue, kind))
-
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
 
@@ -180,10 +177,11 @@ class _Decision:
         queue, heads = self._lines[name]
         *_, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
-        found = found or self._look(queue, kind)
+        known = self._known(queue, kind)
+        found = found or self._find(queue, kind, known)
         goes_on, taken = True, None
         if isinstance(found, Wait):
-            goes_on = self._wait(run[index], queue, self._known(queue, kind), found)
+            goes_on = self._wait(run[index], queue, known, found)
             taken = Takes({}, is_more=True) if goes_on else None
             if queue.strategy is QueueingStrategy.STRICT_FIFO:
                 self._close(queue, heads)
@@ -194,8 +192,7 @@ class _Decision:
             self._use(heads, kind)
             index += 1
             if self._fair is None:
-                only_freed = self._known(queue, kind) is not None
-                index = self._admit_stretch(queue, run, index, found[0].flavor, only_freed=only_freed)
+                index = self._admit_stretch(queue, run, index, found[0].flavor, only_freed=known is not None)
             else:
                 taken = taken_by(kind, found)
         if goes_on and index < len(run):
