@@ -38,11 +38,12 @@ async def test_more_than_the_least_may_come_and_each_goes_by_itself(team: Team) 
     await pod_group(team, {"gang": {"minCount": 2}})
     for name in ("one", "two", "three"):
         await team.pod(name, spec=MEMBER)
-    await team.until_bound("one", "two", "three")
+    pods = await team.until_bound("one", "two", "three")
+    assert not any(map(is_gated, pods.values()))
 
 
 async def test_pods_of_a_group_of_the_basic_policy_stand_alone(team: Team) -> None:
     await team.ready({"spot": {"cpu": 4}})
     await pod_group(team, {"basic": {}})
     await team.pod("one", spec=MEMBER)
-    await team.until_bound("one")
+    assert not is_gated((await team.until_bound("one"))["one"])
