@@ -16,7 +16,7 @@ from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.keyed import put_or_drop
-from controller.cache.landing import landed
+from controller.cache.landing import landed, still_landed
 from controller.cache.mixes import Mixes
 from controller.cache.places import hands_of
 from controller.cache.policy_book import PolicyBook
@@ -156,6 +156,7 @@ class ClusterCache:
             rejected=self._waiting.rejections.ever,
             evictions_left=self.evictions.left,
             priority_classes=self.places.classes,
+            loose_groups=self.gangs.loose,
             past_usage=self.usage.past.at(self.now, self.local_queues),
         )
 
@@ -182,7 +183,8 @@ class ClusterCache:
             self._mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
         self._waiting.settle(self.now)
-        self._waiting.learn(plan)
+        if self._waiting.learn(plan):
+            self._on_change()
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
@@ -224,7 +226,7 @@ class ClusterCache:
         known = self.pods.get(pod.uid)
         if known is not None and is_older(pod, known):
             return
-        self.pods[pod.uid] = pod
+        self.pods[pod.uid] = still_landed(pod, known)
         self.policies.move(known.policies if known is not None else (), pod.policies)
         if self._refresh(pod.uid):
             self._on_change()

@@ -24,6 +24,8 @@ class Gangs:
         self._changed: dict[GroupKey, None] = {}
         self._due: list[tuple[float, str, str, bool, bool]] = []
         self._pod_groups: dict[GroupKey, PodGroup] = {}
+        self.loose: set[GroupKey] = set()
+        """PodGroups each of whose pods stands alone."""
 
     def take_in(self, uid: str, pod: Pod | None) -> GroupKey | None:
         """Note where a pod belongs now, mark the groups that this concerns, and return its group."""
@@ -67,6 +69,7 @@ class Gangs:
             self._pod_groups.pop(key, None)
         else:
             self._pod_groups[key] = pod_group
+        (self.loose.add if pod_group is not None and not pod_group.min_count else self.loose.discard)(key)
         if key in self._members:
             self._changed[key] = None
 

@@ -14,13 +14,23 @@ from controller.core.queues import Flavor
 def landed(pods: dict[str, Pod], uid: str, flavors: Mapping[str, Flavor], index: NodeIndex | None) -> Pod | None:
     """Return the pod with the flavor that pays for it, as it is kept from now on; None: there is no such pod.
 
-    Without an `index`, since nodes changed just now, this is asked again once there is one.
+    Without an `index`, since nodes changed just now, this is asked again once there is one; so it is where the pod's
+    node is not known yet. Until then it holds quota on all of its flavors, and where it landed it stays when its node
+    goes.
     """
     pod = pods.get(uid)
-    if pod is None or not pod.flavors:
+    if pod is None or not pod.flavors or pod.is_landed:
         return pod
+    is_known = index is not None and pod.node in index.nodes
     found = None if index is None or pod.node is None else index.flavor_of.get(pod.node)
     flavor = payer(pod.flavors, flavors, pod.shape.requests, found)
-    if flavor != pod.flavor:
-        pod = pods[uid] = replace(pod, flavor=flavor)
+    if (flavor, is_known) != (pod.flavor, pod.is_landed):
+        pod = pods[uid] = replace(pod, flavor=flavor, is_landed=is_known)
     return pod
+
+
+def still_landed(pod: Pod, known: Pod | None) -> Pod:
+    """Return a newer state of a pod with what is known of where it landed."""
+    if known is None or not known.is_landed or (known.node, known.flavors) != (pod.node, pod.flavors):
+        return pod
+    return replace(pod, flavor=known.flavor, is_landed=True)

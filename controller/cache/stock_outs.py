@@ -73,7 +73,9 @@ class StockOuts:
         return [uid for uid, pod in pods.items() if pod.flavor in others] if others else []
 
     def _judge(self, pod: Pod, others: Iterable[Pod], now: float) -> None:
-        flavor = self._flavors[pod.flavor or ""]
+        flavor = self._flavors.get(pod.flavor or "")
+        if flavor is None or not is_unprovided(pod, flavor):
+            return  # the flavor is another one since, or gone: `see` is told of it before the next decision
         if flavor.name not in self.dry:
             spell = dry_spell(pod, flavor, others, now)
             if spell is not None:

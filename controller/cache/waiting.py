@@ -100,8 +100,13 @@ class Waiting:
         hold = hold or self.rejections.hold_of(pod.uid)
         return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod))
 
-    def learn(self, plan: Plan) -> None:
-        """Remember who preempts, what a plan found blocked, and why all that was looked at waits."""
+    def learn(self, plan: Plan) -> bool:
+        """Remember who preempts, what a plan found blocked, and why all that was looked at waits.
+
+        Say whether what a preemptor held is free now, since it preempts no more: then all are looked at again.
+        """
+        admitted = {admit.workload.uid for admit in plan.admits}
+        has_given_up = plan.is_complete and not self.preemptors <= plan.preemptors | admitted
         self.preemptors = plan.preemptors if plan.is_complete else self.preemptors | plan.preemptors
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
@@ -110,6 +115,9 @@ class Waiting:
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self.mark_due(member)
+        if has_given_up:
+            self.open_all()
+        return has_given_up
 
     def open_all(self) -> None:
         """Let every class be looked at anew, and forget what was said of those that are gone."""

@@ -108,11 +108,14 @@ def _one(pod: KueuePod, queue: str, households: Households) -> Adoption | Orphan
 
 
 def _flavor(pod: KueuePod, queue: ClusterQueue, households: Households) -> str:
-    """Return the flavor with the most labels that the selector has, else the node's, else the queue's first."""
+    """Return the flavor with the most labels that the selector has, else the node's, else one that has no labels.
+
+    Kueue writes a flavor's labels into the selector, so one whose labels are not there was not chosen.
+    """
     names = [quota.flavor for quota in queue.flavors]
     labels = {name: households.flavors[name].node_labels for name in names if name in households.flavors}
     chosen = [name for name in labels if labels[name] and set(labels[name]) <= set(pod.node_selector.items())]
     if chosen:
         return max(chosen, key=lambda name: len(labels[name]))
     landed = households.flavor_of.get(pod.node)
-    return landed if landed in names else names[0]
+    return landed if landed in names else next((name for name in names if not labels.get(name)), names[0])

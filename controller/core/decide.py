@@ -251,6 +251,8 @@ class _Decision:
         preempting = self._preempting.make_room(queue, workload, found)
         if preempting is not None:
             self._preemptors.add(workload.uid)
+            for one in kind.pod_sets:
+                self._users.add(queue.name, one.shape.user, one.requests)  # held as its quota is
             self._waits[kind] = preempting
         elif found is not known and not self._makes_room(kind):
             self._waits[kind] = found

@@ -77,6 +77,8 @@ class Pod:
     cluster_queue: str | None = None
     flavor: str | None = None
     flavors: tuple[str, ...] = ()
+    is_landed: bool = False
+    """Whether it is known of which of its flavors its node is."""
     pinned: str | None = None
     said: Said | None = None
     hold: Hold | None = None
@@ -103,7 +105,7 @@ class Pod:
     @property
     def also(self) -> tuple[str, ...]:
         """The flavors that hold quota for it beside the one that pays: it may still land on any of them."""
-        return () if self.node is not None else tuple(one for one in self.flavors if one != self.flavor)
+        return () if self.is_landed else tuple(one for one in self.flavors if one != self.flavor)
 
     @property
     def is_admitted(self) -> bool:

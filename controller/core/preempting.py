@@ -81,7 +81,9 @@ class Preempting:
         others = list(filter(free, self._candidates.of_others(claim)))
         name, policy = claim.queue.name, claim.queue.preemption
         if self._snapshot.tree.strategies(name):
-            others = [one for one in others if self._borrows(one.queue, columns)]
+            short = self._short(claim.queue, kind, columns)
+            own = [one for one in own if uses(one, short)]
+            others = [one for one in others if any(self._borrows(one.queue, [c]) and uses(one, [c]) for c in short)]
             return [(in_order([*own, *others], name), True)]
         if not others:
             return [(in_order(own, name), True)]
@@ -96,6 +98,20 @@ class Preempting:
             attempts.append((in_order([*own, *others], name), False))
         attempts.append((in_order(own, name), True))
         return attempts
+
+    def _short(self, queue: ClusterQueue, kind: WorkloadClass, columns: Sequence[Column]) -> Sequence[Column]:
+        """Return those columns of which there is too little quota; all of them where it is something else.
+
+        Kueue's `frsNeedPreemption`: who uses or borrows only what is not short is in nobody's way.
+        """
+        tree, usage, needs = self._snapshot.tree, self._ledger.usage, dict(kind.requests)
+        found = [
+            column
+            for column in columns
+            if tree.cell(queue.name, column) is not None
+            and usage.available(queue.name, column).amount < needs[column[1]]
+        ]
+        return found or columns
 
     def _advantage(
         self, queue: ClusterQueue, kind: WorkloadClass, flavor: str, others: Iterable[Candidate]

@@ -6,7 +6,7 @@ Mirrors the policies of Kueue's classical preemption. A gang is a candidate as a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from controller.core.owners import Job
 from controller.core.pods import Pod, job_of, queue_priority
@@ -95,7 +95,8 @@ class Candidates:
         incomplete: set[str] = set()
         for uid in self._snapshot.admitted.get(queue, ()):
             pod = self._snapshot.pods[uid]
-            key = f"{pod.group.key.namespace}/{pod.group.key.name}" if pod.group is not None else uid
+            group = None if pod.group is None or pod.group.key in self._snapshot.loose_groups else pod.group.key
+            key = uid if group is None else "/".join(map(str, astuple(group)))
             units.setdefault(key, []).append(pod)
             # what is on its way to be admitted cannot be taken back before it is; nor can half a gang
             if not pod.is_admitted or pod.cluster_queue != queue or pod.flavor not in self._snapshot.flavors:

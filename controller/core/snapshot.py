@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from controller.core.decisions import DrySpell
+from controller.core.groups import GroupKey
 from controller.core.nodes import NodeIndex
 from controller.core.owners import Job
 from controller.core.past_usage import PastUsage
@@ -36,8 +37,9 @@ class Snapshot:
     flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `evicting` are pods whose
     eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused` those of any time,
     `evictions_left` how many more may be sent. `stuck` are pods that are being deleted for long, `rejected` queued ones
-    whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses.
-    `past_usage` orders the LocalQueues of a cluster queue, where its tree says so.
+    whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses. `loose_groups` are the
+    PodGroups each of whose pods stands alone. `past_usage` orders the LocalQueues of a cluster queue, where its tree
+    says so.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -71,4 +73,5 @@ class Snapshot:
     rejected: Collection[str] = frozenset()
     evictions_left: int = 0
     priority_classes: Mapping[str, int] = field(default_factory=dict)
+    loose_groups: Collection[GroupKey] = frozenset()
     past_usage: Mapping[QueueKey, PastUsage] = field(default_factory=dict)

@@ -58,26 +58,46 @@ class InformerIfServed:
         *,
         make: Callable[[str], Informer[Any]],
         report: Callable[[Trouble], None],
+        forget: Callable[[], None],
     ) -> None:
-        """`versions` are those that can be read, the best first; `make` makes the informer of a path."""
+        """`versions` are those that can be read, the best first; `make` makes the informer of a path.
+
+        `forget` is called where the kind is not served: there are none, or none any more.
+        """
         self._client = client
         self._group = group
         self._versions = versions
         self.resource = resource
         self._make = make
         self._report = report
+        self._forget = forget
         self.synced = asyncio.Event()
 
     async def run(self) -> None:
-        """Look, and watch, until cancelled."""
-        while (path := await self._find()) is None:
-            self.synced.set()
-            await asyncio.sleep(_AGAIN_SECONDS)
+        """Look, and watch, until cancelled. Where another version is served than before, as after an upgrade, anew."""
+        while True:
+            path = await self._find()
+            if path is None:
+                self._forget()
+                self.synced.set()
+                await asyncio.sleep(_AGAIN_SECONDS)
+            else:
+                await self._watch(path)
+
+    async def _watch(self, path: str) -> None:
         informer = self._make(path)
         async with asyncio.TaskGroup() as group:
-            group.create_task(informer.run(), name=f"watch-{self.resource}-served")
+            watching = group.create_task(informer.run(), name=f"watch-{self.resource}-served")
             await informer.synced.wait()
             self.synced.set()
+            await self._until_other(path)
+            watching.cancel()
+
+    async def _until_other(self, path: str) -> None:
+        found: str | None = path
+        while found == path:
+            await asyncio.sleep(_AGAIN_SECONDS)
+            found = await self._find()
 
     async def _find(self) -> str | None:
         while True:

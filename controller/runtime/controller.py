@@ -92,10 +92,16 @@ class Controller:
         return Informer(self._client, path, decode=decode, sink=sink, report=self._report, on_rewind=rewind)
 
     def _pod_groups(self) -> InformerIfServed:
-        def make(path: str) -> Informer[Any]:
-            return self._informer(path, decode_pod_group, sinks.PodGroupSink(self._cache))
-
-        return InformerIfServed(self._client, _SCHEDULING, _READABLE, "podgroups", make=make, report=self._report)
+        sink = sinks.PodGroupSink(self._cache)
+        return InformerIfServed(
+            self._client,
+            _SCHEDULING,
+            _READABLE,
+            "podgroups",
+            make=lambda path: self._informer(path, decode_pod_group, sink),
+            report=self._report,
+            forget=lambda: sink.replace(()),
+        )
 
     def _wake(self) -> None:
         self._loop.wake()

@@ -99,7 +99,7 @@ async def test_what_is_left_out_is_filled_with_the_defaults(served: Client) -> N
         "tolerations": [{"key": "spot", "operator": "Equal"}],
     }
     assert (queue["spec"]["queueingStrategy"], queue["spec"]["stopPolicy"]) == ("BestEffortFIFO", "None")
-    assert door["spec"] == {"clusterQueue": "team-a", "stopPolicy": "None"}
+    assert door["spec"] == {"clusterQueue": "team-a", "fairSharing": {"weight": 1}, "stopPolicy": "None"}
 
 
 async def test_what_the_apiserver_gives_back_can_be_parsed(served: Client) -> None:

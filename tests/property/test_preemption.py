@@ -14,7 +14,7 @@ from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, FlavorQuota
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -147,3 +147,22 @@ def test_within_a_queue_only_lower_priorities_go(data: st.DataObject) -> None:
             assert policy.within is Within.LOWER_PRIORITY
         while world.step():
             pass
+
+
+def test_in_a_fair_tree_nobody_goes_who_has_only_what_is_not_short() -> None:
+    # a1 needs cpu and memory; team-b borrows memory alone, and b1 uses cpu that team-b owns
+    org = a_cluster_queue("org", FlavorQuota("spot", {"cpu": 0, "memory": 10}), fair_sharing=FairSharing())
+    owned, policy = FlavorQuota("spot", {"cpu": 2000, "memory": 0}), Preemption(Within.NEVER, Reclaim.ANY)
+    world = World([])
+    world.cache = a_cache(
+        nodes=[a_node("node", cpu="50", memory="500", pods=99)],
+        queues=[org, *(a_cluster_queue(name, owned, parent="org", preemption=policy) for name in QUEUES[:2])],
+        locals_=[a_local_queue(name, name) for name in QUEUES[:2]],
+    )
+    first, second = QUEUES[:2]
+    asks = (("b0", second, {"memory": "8"}), ("b1", second, {"cpu": "2"}), ("a1", first, {"cpu": "3", "memory": "2"}))
+    for name, queue, amounts in asks:
+        world.put(a_pod(name, a_shape(**amounts), queue=queue, owner=WEB))
+        while world.step():
+            assert not world.evicted
+    assert set(world.cache.pods) == {"a1", "b0", "b1"}

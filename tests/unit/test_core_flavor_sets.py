@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from controller.cache.cluster import ClusterCache
 from controller.core.flavor_sets import fault_of, merged, payer, preferences
+from controller.core.pods import Pod
 from controller.core.queues import Flavor, FlavorMode
 from controller.core.taints import Toleration
 from tests.support.builders import (
@@ -92,7 +95,40 @@ def test_a_pod_is_counted_where_it_landed_whichever_is_known_first_the_pod_or_it
     landed = a_released_pod("landed", flavor=None, flavors=("spot", "steady"), node="s")
     cache = a_cache(landed, nodes=[], flavors=[SPOT, STEADY], queues=[queue])
     cache.snapshot()
-    assert set(cache.usage.by_flavor) == {("steady", "cpu"), ("steady", "pods")}
+    assert {flavor for flavor, _ in cache.usage.by_flavor} == {"spot", "steady"}
     cache.put_node(a_node("s"))
     cache.snapshot()
     assert set(cache.usage.by_flavor) == {("spot", "cpu"), ("spot", "pods")}
+
+
+def an_open_pod(**fields: Any) -> Pod:
+    """Released onto either flavor."""
+    given = {"cluster_queue": "team-a", "flavors": ("spot", "steady"), "gates": (), "generation": 2, **fields}
+    return a_pod("one", **given)
+
+
+def a_cache_of_two(*pods: Pod) -> ClusterCache:
+    queue = a_cluster_queue("team-a", a_quota("spot", cpu="1"), a_quota("steady", cpu="1"), flavor_mode=FlavorMode.ANY)
+    nodes = [a_node("spot-1"), a_node("steady-1", labels={"pool": "steady"})]
+    return a_cache(*pods, flavors=[SPOT, STEADY], queues=[queue], nodes=nodes)
+
+
+def charged(cache: ClusterCache) -> list[int]:
+    cache.snapshot()
+    return [cache.usage.in_tree.used("team-a", one, "cpu") for one in ("spot", "steady")]
+
+
+def test_a_pod_on_a_node_that_is_not_known_yet_holds_quota_of_all_its_flavors() -> None:
+    cache = a_cache_of_two(an_open_pod(), a_pod("two"))
+    cache.put_pod(an_open_pod(node="spot-new", resource_version="3"))
+    assert decided(cache).admits == ()
+    cache.put_node(a_node("spot-new"))
+    assert charged(cache) == [1000, 0]
+
+
+def test_a_pod_stays_where_it_landed_when_its_node_goes() -> None:
+    cache = a_cache_of_two(an_open_pod(node="spot-1"))
+    assert charged(cache) == [1000, 0]
+    cache.drop_node("spot-1")
+    cache.put_pod(an_open_pod(node="spot-1", resource_version="4"))
+    assert charged(cache) == [1000, 0]

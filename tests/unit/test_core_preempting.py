@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from controller.cache.cluster import ClusterCache
-from controller.core.groups import GroupKey, Membership
+from controller.core.groups import GroupKey, Membership, PodGroup
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -14,6 +17,7 @@ from controller.core.queues import ClusterQueue, WhenCanBorrow
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
+    a_flavor,
     a_local_queue,
     a_node,
     a_pod,
@@ -21,6 +25,7 @@ from tests.support.builders import (
     a_released_pod,
     a_shape,
     admitted,
+    constraints,
     decided,
     waiting,
 )
@@ -199,3 +204,57 @@ def test_reclaiming_needs_no_room_beyond_the_queues_own() -> None:
     victims = [a_victim(f"v{n}", "2", cluster_queue="team-b") for n in range(2)]
     cache = a_cache(*victims, urgent(cpu="2", priority=0), queues=[org, mine, theirs])
     assert len(evicted(cache)) == 1
+
+
+LOOSE = GroupKey("default", "train", is_native=True)
+
+
+def test_the_pods_of_a_pod_group_without_a_gang_go_one_by_one() -> None:
+    victims = [a_victim(f"v{number}", group=Membership(LOOSE)) for number in range(3)]
+    on_its_way = a_pod("new", group=Membership(LOOSE))
+    cache = a_cache(*victims, on_its_way, queues=[a_queue("4")], nodes=[a_node(cpu="4")])
+    cache.set_pod_group(LOOSE, PodGroup("default", "train", 0))
+    assert list(admitted(decided(cache))) == ["new"]
+    cache.put_pod(urgent())
+    assert evicted(cache) == ["v0"]
+
+
+def test_groups_of_one_name_and_of_two_kinds_are_two() -> None:
+    labelled = a_victim("labelled", group=Membership(GroupKey("default", "train"), 1))
+    native = a_victim("native", group=Membership(LOOSE))
+    cache = a_cache(labelled, native, urgent(), queues=[a_queue("2")], nodes=[a_node(cpu="2")])
+    cache.set_pod_group(LOOSE, PodGroup("default", "train", 1))
+    assert evicted(cache) == ["labelled"]
+
+
+def test_what_a_user_may_have_is_held_for_a_preemptor_too() -> None:
+    flavors = [a_flavor("spot"), a_flavor("steady")]
+    quotas = [a_quota(flavor.name, cpu="1") for flavor in flavors]
+    queue = a_cluster_queue("team-a", *quotas, preemption=LOWER, user_limits={"cpu": 1000})
+    high, low = (
+        a_pod(name, a_shape(constraints(selector={"pool": pool}), cpu="1"), user="ann", priority=priority)
+        for name, pool, priority in (("high", "spot", 9), ("low", "steady", 0))
+    )
+    nodes = [a_node("node-1"), a_node("steady-1", labels={"pool": "steady"})]
+    cache = a_cache(a_victim("v", user="bob"), high, low, flavors=flavors, queues=[queue], nodes=nodes)
+    plan = decided(cache)
+    assert ([evict.pod.uid for evict in plan.evicts], admitted(plan)) == (["v"], {})
+    cache.drop_pod("v")
+    assert list(admitted(decided(cache))) == ["high"]
+
+
+GIVES_UP: dict[str, Callable[[ClusterCache], object]] = {
+    "it is deleted": lambda cache: cache.drop_pod("urgent"),
+    "it is held": lambda cache: cache.put_pod(urgent(cpu="2", held="by hand", resource_version="9")),
+    "nobody may go": lambda cache: cache.evictions.refuse("v", "a PodDisruptionBudget"),
+}
+
+
+@pytest.mark.parametrize("why", GIVES_UP)
+def test_what_was_held_for_a_preemptor_that_gives_up_is_given_to_others_at_once(why: str) -> None:
+    small = a_pod("small", a_shape(cpu="1"), created=99.0)
+    cache = a_cache(a_victim("v"), urgent(cpu="2"), small, queues=[a_queue("2")], nodes=[a_node(cpu="16")])
+    assert evicted(cache) == ["v"]
+    GIVES_UP[why](cache)
+    decided(cache)
+    assert list(admitted(decided(cache))) == ["small"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
@@ -33,6 +34,16 @@ class Listing:
         await asyncio.Event().wait()
 
 
+class LastForEver(FakeClient):
+    """Gives its last answer again and again."""
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None, **options: Any) -> bytes:
+        left = self._answers["GET"]
+        if len(left) == 1:
+            left.append(left[0])
+        return await super().get(path, params, **options)
+
+
 @pytest.mark.parametrize(
     ("answers", "path"),
     [
@@ -46,27 +57,37 @@ async def test_the_first_version_that_serves_the_kind_is_taken(answers: tuple[An
     assert await served_path(client.as_client, GROUP, VERSIONS, "podgroups") == path
 
 
-async def test_nobody_waits_for_a_kind_that_is_not_served_and_it_is_watched_once_it_is(
+async def test_nobody_waits_for_a_kind_that_is_not_served_and_it_is_watched_in_the_version_that_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(served, "_AGAIN_SECONDS", 0.0)
     monkeypatch.setattr(served, "_FAILED_SECONDS", 0.0)
-    client = FakeClient().will("GET", Unreachable("no route"), OTHERS, ABSENT, OTHERS, OURS)
+    not_yet, older, newer = (OTHERS, ABSENT), (OTHERS, OURS), (OURS,)
+    client = LastForEver().will("GET", Unreachable("no route"), *not_yet, *older, *older, *newer)
     paths: list[str] = []
+    forgotten: list[bool] = []
     troubles: list[Trouble] = []
 
     def make(path: str) -> Informer[Any]:
         paths.append(path)
         return cast("Informer[Any]", Listing())
 
-    informer = InformerIfServed(client.as_client, GROUP, VERSIONS, "podgroups", make=make, report=troubles.append)
+    informer = InformerIfServed(
+        client.as_client,
+        GROUP,
+        VERSIONS,
+        "podgroups",
+        make=make,
+        report=troubles.append,
+        forget=lambda: forgotten.append(True),
+    )
     async with asyncio.TaskGroup() as group:
         task = group.create_task(informer.run())
         await informer.synced.wait()
-        assert paths == []
-        await eventually(lambda: paths, seconds=5)
+        assert (paths, forgotten) == ([], [True])
+        await eventually(lambda: len(paths) == 2, seconds=5)
         task.cancel()
-    assert paths == ["/apis/scheduling.k8s.io/v1alpha2/podgroups"]
+    assert paths == [f"/apis/scheduling.k8s.io/{version}/podgroups" for version in ("v1alpha2", "v1")]
     assert [trouble.cause for trouble in troubles] == ["Unreachable"]
 
 

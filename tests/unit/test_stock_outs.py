@@ -15,7 +15,17 @@ from controller.core.pods import Pod
 from controller.core.queues import CapacityMode, Flavor, OnReservationTimeout, StopPolicy
 from controller.core.windows import FOR_EVER
 from controller.runtime.status import flavor_status
-from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_quota, a_released_pod, a_shape, decided, waiting
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_flavor,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    decided,
+    waiting,
+)
 
 SPOT = Flavor(name="spot", mode=CapacityMode.AUTOSCALED, sums={"cpu": 100_000}, provision_timeout=600, cool_down=1200)
 
@@ -169,3 +179,13 @@ def test_an_eviction_that_several_rules_want_is_sent_once_for_the_first() -> Non
     assert causes(cache) == {"a": "ReservationTimeout"}
     cache.put_pod(a_stuck_pod(owner=REPLICAS, is_terminating=True, resource_version="3"))
     assert causes(cache) == {}
+
+
+@pytest.mark.parametrize("now", [a_flavor("spot"), None])
+def test_time_that_passes_between_an_edit_of_a_flavor_and_the_next_decision_does_no_harm(now: Flavor | None) -> None:
+    cache = an_autoscaled_cache(a_stuck_pod(admitted_at=1000.0))
+    cache.pass_to(1000.0)
+    decided(cache)
+    cache.set_flavor("spot", now)
+    assert cache.pass_to(1_000_000.0) > 1_000_000.0
+    assert cache.snapshot().dry == {}

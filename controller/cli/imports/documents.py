@@ -25,7 +25,7 @@ def objects(file: TextIO) -> Iterator[tuple[str, object]]:
                 yield from ((f"{where}: items[{index}]", item) for index, item in enumerate(body["items"]))
             elif body is not None:
                 yield where, body
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise click.ClickException(f"{file.name}: not YAML: {' '.join(str(error).split())}") from None
 
 
