@@ -13,7 +13,11 @@ def figures_of(cache: ClusterCache, workload: Workload, wait: Wait) -> Arithmeti
     local = cache.local_queues.get(workload.kind.queue)
     if local is None:
         return None
-    kinds = (kind for key in cache.queues_of(local.cluster_queue) for kind in cache.backlog.classes(key))
     past = cache.usage.past.at(cache.now, cache.local_queues)
-    place = place_of(workload, local.cluster_queue, (cache.backlog.runs[kind] for kind in kinds), past)
+    place = place_of(
+        workload,
+        local.cluster_queue,
+        (cache.backlog.runs[kind] for kind in cache.classes_of(local.cluster_queue)),
+        past,
+    )
     return arithmetic(wait, cache.tree, cache.usage.in_tree, place)

@@ -123,7 +123,7 @@ class ClusterCache:
         """Return the world as it is now; valid until the next change of the cache."""
         self._catch_up()
         queues, tree = self.cluster_queues, self.tree
-        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self._classes)
+        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.classes_of)
         return Snapshot(
             cluster_queues=queues,
             tree=tree,
@@ -298,12 +298,13 @@ class ClusterCache:
         if back.cluster_queue:
             self._open_preemptors({back.cluster_queue})
             for name in self.tree.relatives(back.cluster_queue):
-                self._blocked.open_for_quota(self._classes(name), name, back.flavors, self.tree, self.usage)
+                self._blocked.open_for_quota(self.classes_of(name), name, back.flavors, self.tree, self.usage)
         for flavor in back.flavors:
             for name in self.queues.giving(flavor) if flavor in self.flavors and self.flavors[flavor].is_summed else ():
                 self._reopen(name)
 
-    def _classes(self, cluster_queue: str) -> Iterable[WorkloadClass]:
+    def classes_of(self, cluster_queue: str) -> Iterable[WorkloadClass]:
+        """Classes that have workloads waiting for this cluster queue."""
         return (kind for key in self.queues_of(cluster_queue) for kind in self.backlog.classes(key))
 
     def _open_preemptors(self, moved: set[str]) -> None:
@@ -311,11 +312,11 @@ class ClusterCache:
             return  # every release asks, and most clusters preempt nobody
         # who borrows, and so may go, changed
         for name in self._preempting & {one for queue in moved for one in self.tree.relatives(queue)}:
-            self._blocked.open(self._classes(name))
+            self._blocked.open(self.classes_of(name))
 
     def _reopen(self, cluster_queue: str) -> None:
         for name in self.tree.relatives(cluster_queue):
-            self._blocked.open(self._classes(name))
+            self._blocked.open(self.classes_of(name))
 
     # -- everything else -------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from math import inf
 
+from controller.cache.keyed import put_or_drop
 from controller.core.groups import GroupKey, PodGroup
 from controller.core.pods import Pod
 
@@ -65,10 +66,7 @@ class Gangs:
 
     def set_pod_group(self, key: GroupKey, pod_group: PodGroup | None) -> None:
         """Take in a PodGroup, or forget it, and mark the group of its pods."""
-        if pod_group is None:
-            self._pod_groups.pop(key, None)
-        else:
-            self._pod_groups[key] = pod_group
+        put_or_drop(self._pod_groups, key, pod_group)
         (self.loose.add if pod_group is not None and not pod_group.min_count else self.loose.discard)(key)
         if key in self._members:
             self._changed[key] = None

@@ -125,7 +125,7 @@ class RoomLeft:
         for _, node in self._in_order(search):
             if node not in allowed or node in full:
                 continue
-            room = self._fits(node, search.requests)
+            room = self.count(node, search.requests)
             if not room:
                 full.add(node)
                 continue
@@ -143,7 +143,7 @@ class RoomLeft:
         taken: dict[str, int] = {}
         while ahead and len(nodes) < count:
             amount, node = ahead.pop()
-            if self._fits(node, search.requests) <= taken.get(node, 0):
+            if self.count(node, search.requests) <= taken.get(node, 0):
                 if node not in taken:
                     search.full.add(node)
                 continue
@@ -154,13 +154,10 @@ class RoomLeft:
 
     def fits(self, node: str, requests: Requests) -> bool:
         """Say whether a node has room for one of these."""
-        return self._fits(node, requests) > 0 if requests else True
+        return self.count(node, requests) > 0 if requests else True
 
     def count(self, node: str, requests: Requests) -> int:
         """Say how many of these a node has room for."""
-        return self._fits(node, requests)
-
-    def _fits(self, node: str, requests: Requests) -> int:
         self.looked_at += 1
         free = self._free.get(node) or self._room.free(node)
         room = sys.maxsize
