@@ -14,7 +14,7 @@ from tests.oracle.turns import Decided, Fault, follow
 from tests.oracle.worlds import World
 from tests.scenarios.events import Stage
 
-_ORDER = ("namespaces", "flavors", "clusterQueues", "localQueues", "nodes", "foreign", "create")
+_ORDER = ("time", "namespaces", "flavors", "clusterQueues", "localQueues", "nodes", "foreign", "create")
 _UNLIMITED = 10_000
 
 
@@ -24,6 +24,7 @@ def decided(world: World) -> Decided:
     for event in _ORDER:
         stage.happen(event, written[event])
     cache = stage.cluster.cache
+    cache.pass_to(stage.cluster.now)
     plan = decide(cache.snapshot(), limit=_UNLIMITED)
     admitted = tuple((cache.pods[one.uid].name, one.flavor, one.node) for one in plan.admits)
     released = {name for name, _, _ in admitted}

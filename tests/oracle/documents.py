@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from controller.core.keys import CLUSTER_QUEUE, FLAVOR
-from tests.oracle.worlds import TAINT, UNITS, Amounts, Flavor, Make, Node, Pod, Queue, Requirement, World
+from tests.oracle.worlds import NOW, TAINT, UNITS, Amounts, Flavor, Make, Node, Pod, Queue, Requirement, Running, World
 
 Json = dict[str, Any]
 
@@ -13,6 +13,7 @@ Json = dict[str, Any]
 def document(world: World) -> Json:
     """Return the world as a scenario has it, with its pods under `create`."""
     return {
+        "time": NOW,
         "namespaces": {name: dict(labels) for name, labels in world.namespaces.items()},
         "flavors": {flavor.name: _flavor(flavor) for flavor in world.flavors},
         "clusterQueues": {queue.name: _queue(queue) for queue in world.queues},
@@ -24,14 +25,7 @@ def document(world: World) -> Json:
             for door in world.doors
         },
         "nodes": {node.name: _node(node) for node in world.nodes},
-        "foreign": {
-            one.name: {
-                **_amounts(one.requests),
-                "node": one.node,
-                **({"queue": "any", "labels": {CLUSTER_QUEUE: one.queue, FLAVOR: one.flavor}} if one.queue else {}),
-            }
-            for one in world.running
-        },
+        "foreign": {one.name: _running(one) for one in world.running},
         "create": {pod.name: _pod(pod) for pod in world.pods},
     }
 
@@ -98,6 +92,18 @@ def _node(node: Node) -> Json:
     }
 
 
+def _running(one: Running) -> Json:
+    written: Json = {**_amounts(one.requests), "namespace": one.namespace, "node": one.node, **_group(one)}
+    written["created"] = "2026-03-02T06:59:00Z"
+    if one.queue:
+        written |= {"queue": one.door, "labels": {CLUSTER_QUEUE: one.queue, FLAVOR: one.flavor}}
+    return written
+
+
+def _group(pod: Pod | Running) -> Json:
+    return {"group": f"{pod.group}/{pod.size}"} if pod.group else {}
+
+
 def _pod(pod: Pod) -> Json:
     return {
         **_make(pod.make),
@@ -106,6 +112,7 @@ def _pod(pod: Pod) -> Json:
         "priority": pod.priority,
         "created": f"2026-03-02T07:00:0{pod.created}Z",
         **({"gates": ["example.com/other"]} if pod.has_foreign_gate else {}),
+        **_group(pod),
     }
 
 

@@ -48,12 +48,17 @@ def draw_world(chance: Random) -> World:
     )
     # often all alike: then what matters is order and sums
     make = _make(chance, is_plain=has_room) if chance.random() < 0.3 else None
+    pods = tuple(
+        _pod(chance, number, ends if chance.random() < 0.97 else queues, make or _make(chance, is_plain=has_room))
+        for number in range(chance.choice((1, 2, 3, 4, 5, 6, 6)))
+    )
+    running = tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes)
+    for group in ("gang", "band"):
+        if chance.random() < 0.3:
+            pods, running = _grouped(chance, group, pods, running)
     return World(
-        pods=tuple(
-            _pod(chance, number, ends if chance.random() < 0.97 else queues, make or _make(chance, is_plain=has_room))
-            for number in range(chance.choice((1, 2, 3, 4, 5, 6, 6)))
-        ),
-        running=tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes),
+        pods=pods,
+        running=running,
         nodes=nodes,
         flavors=flavors,
         queues=queues,
@@ -226,6 +231,30 @@ def _pod(chance: Random, number: int, queues: tuple[Queue, ...], make: Make) -> 
         priority=chance.choice((0, 0, 0, 1)),
         created=chance.randint(0, 3),
         has_foreign_gate=_rarely(chance),
+    )
+
+
+def _grouped(
+    chance: Random, name: str, pods: tuple[Pod, ...], running: tuple[Running, ...]
+) -> tuple[tuple[Pod, ...], tuple[Running, ...]]:
+    """Make a gang of some of the pods, mostly all alike and of as many as there are; now and then it has begun."""
+    chosen = {pod.name for pod in chance.sample(pods, min(len(pods), chance.choice((1, 2, 2, 3, 3, 4))))}
+    first = next(pod for pod in pods if pod.name in chosen)
+    begun = {one.name for one in running if not one.group and one.queue and chance.random() < 0.3}
+    size = max(1, len(chosen) + len(begun) + chance.choice((0,) * 8 + (-1, -1, 1)))
+    are_alike = chance.random() < 0.6
+
+    def joined(pod: Pod) -> Pod:
+        stated = size + 1 if _rarely(chance) and not begun else size
+        make = first.make if are_alike or chance.random() < 0.4 else pod.make
+        member = replace(pod, make=make, group=name, size=stated)
+        if _rarely(chance) and not begun:
+            return member
+        return replace(member, namespace=first.namespace, queue=first.queue)
+
+    return tuple(joined(pod) if pod.name in chosen else pod for pod in pods), tuple(
+        replace(one, namespace=first.namespace, door=first.queue, group=name, size=size) if one.name in begun else one
+        for one in running
     )
 
 

@@ -20,12 +20,11 @@ from tests.oracle import agreement, rules
 from tests.oracle.agreement import decided, disagreement, report, smallest
 from tests.oracle.drawing import draw_world
 from tests.oracle.turns import Decided
-from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Queue, World
+from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Queue, Running, World
 
 _BATCHES, _BATCH = 20, 100
 SEED = 0 if "CI" in os.environ else secrets.randbits(32)
 """CI judges a change by what it changes; elsewhere the search goes on."""
-_GANGS = {Reason.GANG_INVALID, Reason.GANG_INCOMPLETE, Reason.MEMBERS_NEVER_COMPLETE}
 NOT_DRAWN = {
     Reason.FLAVOR_DRY,
     Reason.BUDGET_EXHAUSTED,
@@ -38,7 +37,6 @@ NOT_DRAWN = {
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
     Reason.MIX_LIMIT,
-    *_GANGS,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 
@@ -119,6 +117,8 @@ def _asking(amounts: Amounts) -> Make:
 ONE, TWO = a_waiting_pod("pod-1"), a_waiting_pod("pod-2", created=1)
 LARGE = a_waiting_pod("pod-3", 3000, created=2)
 LENT, OWN = a_waiting_pod("pod-4", queue="poor"), a_waiting_pod("pod-5", created=1, queue="rich")
+GANG = tuple(replace(a_waiting_pod(name), group="gang", size=2) for name in ("pod-7", "pod-8"))
+BEGUN = Running("run-1", {"cpu": 1000}, "one", "queue", "first", door="queue", group="gang", size=2)
 POOR = {"quotas": owning(0)}
 RICH = {"quotas": owning(1000)}
 
@@ -184,6 +184,31 @@ RICH = {"quotas": owning(1000)}
             a_tree(OWN, rich={**RICH, "parent": "gone"}),
             Decided((("pod-5", "first", "one"),), {}),
             r"pod-5: went onto .*; by the rules it waits with \['QueueInvalid'\]",
+        ),
+        (
+            a_world(*GANG, quota=1500),
+            Decided((("pod-7", "first", "one"),), {"pod-8": "QuotaExceeded"}),
+            r"pod-8: waits with QuotaExceeded; by the rules with \['NeverFits'\]|pod-7: went onto",
+        ),
+        (
+            a_world(*GANG),
+            Decided((("pod-7", "first", "one"),), {"pod-8": "QuotaExceeded"}),
+            "pod-8: waits with QuotaExceeded; by the rules it goes onto first",
+        ),
+        (
+            a_world(GANG[0], TWO, replace(GANG[1], created=2), quota=9000, node=9000),
+            Decided((("pod-7", "first", "one"), ("pod-2", "first", "one"), ("pod-8", "first", "one")), {}),
+            r"admitted in the order .*; the rules: \['pod-2', 'pod-7.pod-8'\]",
+        ),
+        (
+            a_world(GANG[0]),
+            Decided((("pod-7", "first", "one"),), {}),
+            r"pod-7: went onto .*; by the rules it waits with \['MembersNeverComplete'\]",
+        ),
+        (
+            replace(a_world(ONE, GANG[1]), running=(BEGUN,)),
+            Decided((("pod-1", "first", "one"),), {"pod-8": "NoCapacity"}),
+            r"pod-8: waits with NoCapacity; by the rules it goes onto first",
         ),
     ],
 )
