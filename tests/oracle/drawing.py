@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+from tests.oracle.contention import contended
 from tests.oracle.worlds import (
     GPU,
     Amounts,
@@ -36,7 +37,9 @@ def draw_world(chance: Random) -> World:
     queues = _planted(chance, ends, inner)
     if has_room:
         nodes = tuple(Node(f"node-{pool}", {"pool": pool}, _PLENTY) for pool in _POOLS)
-        flavors = tuple(Flavor(name, {"pool": pool}) for name, pool in zip(_FLAVORS, _POOLS, strict=True))
+        flavors = tuple(
+            Flavor(name, {"pool": pool}, is_spot=pool == "spot") for name, pool in zip(_FLAVORS, _POOLS, strict=True)
+        )
     else:
         nodes = tuple(_node(chance, f"node-{number}") for number in range(chance.choice((0, 1, 2, 2, 3, 3, 3, 3))))
         flavors = tuple(_flavor(chance, name) for name in chance.sample(_FLAVORS, 2) if chance.random() < 0.98)
@@ -53,18 +56,31 @@ def draw_world(chance: Random) -> World:
         for number in range(chance.choice((1, 2, 3, 4, 5, 6, 6)))
     )
     running = tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes)
+    queues = tuple(_choosing(chance, queue, flavors) for queue in queues)
+    world = World(pods, running, nodes, flavors, queues, doors, _NAMESPACES)
+    if chance.random() < 0.35:
+        world = contended(chance, world, dict(zip(_POOLS, _FLAVORS, strict=True)))
+    return _with_gangs(chance, world)
+
+
+def _choosing(chance: Random, queue: Queue, flavors: tuple[Flavor, ...]) -> Queue:
+    """Some queues leave the choice of the flavor to the scheduler, others mix their pods."""
+    drawn = chance.random()
+    if len(queue.quotas) < 2:
+        return queue
+    if drawn < 0.15 and not any(one.static is not None for one in flavors):
+        return replace(queue, is_any=True, tries_next=False)
+    if drawn > 0.8:
+        base, percent = chance.choice((None, 0, 1, 2)), chance.choice((None, 0, 30, 50, 50, 70, 100))
+        return replace(queue, on_demand_base=base, spot_percent=percent)
+    return queue
+
+
+def _with_gangs(chance: Random, world: World) -> World:
     for group in ("gang", "band"):
         if chance.random() < 0.3:
-            pods, running = _grouped(chance, group, pods, running)
-    return World(
-        pods=pods,
-        running=running,
-        nodes=nodes,
-        flavors=flavors,
-        queues=queues,
-        doors=doors,
-        namespaces=_NAMESPACES,
-    )
+            world = _grouped(chance, group, world)
+    return world
 
 
 def _rarely(chance: Random) -> bool:
@@ -97,7 +113,14 @@ def _flavor(chance: Random, name: str) -> Flavor:
     if chance.random() < 0.2:
         static = {"cpu": chance.choice((1000, 3000)), "memory": chance.choice((2, 8))}
         static.update({"pods": 2} if chance.random() < 0.3 else {})
-    return Flavor(name, labels, requirements, tolerates=chance.random() < 0.3, static=static)
+    return Flavor(
+        name,
+        labels,
+        requirements,
+        tolerates=chance.random() < 0.3,
+        static=static,
+        is_spot=chance.random() < 0.5,
+    )
 
 
 def _requirement(chance: Random) -> Requirement:
@@ -234,13 +257,14 @@ def _pod(chance: Random, number: int, queues: tuple[Queue, ...], make: Make) -> 
     )
 
 
-def _grouped(
-    chance: Random, name: str, pods: tuple[Pod, ...], running: tuple[Running, ...]
-) -> tuple[tuple[Pod, ...], tuple[Running, ...]]:
+def _grouped(chance: Random, name: str, world: World) -> World:
     """Make a gang of some of the pods, mostly all alike and of as many as there are; now and then it has begun."""
+    pods = world.pods
     chosen = {pod.name for pod in chance.sample(pods, min(len(pods), chance.choice((1, 2, 2, 3, 3, 4))))}
     first = next(pod for pod in pods if pod.name in chosen)
-    begun = {one.name for one in running if not one.group and one.queue and chance.random() < 0.3}
+    behind = next((one.queue for one in world.doors if (one.namespace, one.name) == (first.namespace, first.queue)), "")
+    free = [one for one in world.running if not one.group and behind and one.queue == behind]
+    begun = {one.name for one in free if chance.random() < 0.7}
     size = max(1, len(chosen) + len(begun) + chance.choice((0,) * 8 + (-1, -1, 1)))
     are_alike = chance.random() < 0.6
 
@@ -252,10 +276,11 @@ def _grouped(
             return member
         return replace(member, namespace=first.namespace, queue=first.queue)
 
-    return tuple(joined(pod) if pod.name in chosen else pod for pod in pods), tuple(
+    running = tuple(
         replace(one, namespace=first.namespace, door=first.queue, group=name, size=size) if one.name in begun else one
-        for one in running
+        for one in world.running
     )
+    return replace(world, pods=tuple(joined(pod) if pod.name in chosen else pod for pod in pods), running=running)
 
 
 def _running(chance: Random, number: int, nodes: tuple[Node, ...], queues: tuple[Queue, ...]) -> Running:

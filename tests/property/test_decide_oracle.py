@@ -20,7 +20,7 @@ from tests.oracle import agreement, rules
 from tests.oracle.agreement import decided, disagreement, report, smallest
 from tests.oracle.drawing import draw_world
 from tests.oracle.turns import Decided
-from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Queue, Running, World
+from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Preemption, Queue, Running, World
 
 _BATCHES, _BATCH = 20, 100
 SEED = 0 if "CI" in os.environ else secrets.randbits(32)
@@ -32,11 +32,9 @@ NOT_DRAWN = {
     Reason.INVALID_REQUESTS,
     Reason.PATCH_REJECTED,
     Reason.PENDING,
-    Reason.PREEMPTING,
     Reason.PRIORITY_CLASS_NOT_FOUND,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
-    Reason.MIX_LIMIT,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 
@@ -56,6 +54,8 @@ def test_the_worlds_that_are_drawn_come_to_everything() -> None:
         found = decided(draw_world(chance))
         seen.update(found.waiting.values())
         seen["admitted"] += len(found.admitted)
+        seen["several"] += sum(rules.OR in flavor for _, flavor, _ in found.admitted)
+    assert seen["several"] > 10
     assert {reason for reason in Reason if reason not in NOT_DRAWN} <= seen.keys()
     assert seen["admitted"] > seen.total() / 6
 
@@ -71,7 +71,7 @@ def test_the_trees_that_are_drawn_let_pods_borrow_from_near_and_far(monkeypatch:
     plain = rules.turn
     monkeypatch.setattr(rules, "turn", counting)
     chance = Random(0)  # noqa: S311
-    for _ in range(600):
+    for _ in range(800):
         disagreement(draw_world(chance))
     assert min(borrows[1], borrows[2]) > 10
 
@@ -103,6 +103,32 @@ def a_tree(*pods: Pod, **queues: Any) -> World:
         a_world(*pods, node=90000),
         queues=(*planted, Queue("org", ())),
         doors=tuple(Door("dev", name, name) for name in queues),
+    )
+
+
+def a_full_world(*running: Running, within: str = "LowerPriority", **cpu: int) -> World:
+    """One pod of priority 1 waits behind these that run."""
+    world = a_world(replace(ONE, priority=1), **cpu)
+    queue = replace(world.queues[0], preemption=Preemption(within))
+    return replace(world, running=running, queues=(queue,))
+
+
+def a_running_pod(name: str, **fields: Any) -> Running:
+    plain = Running(name, {"cpu": 1000}, "one", "queue", "first", is_replaced=True)
+    return replace(plain, **fields)
+
+
+def preempting(*victims: str) -> Decided:
+    return Decided((), {"pod-1": "Preempting"}, victims, frozenset({"pod-1"}))
+
+
+def a_choice(*pods: Pod, **fields: Any) -> World:
+    """The flavors first, of spot, and second, each with quota and a node for two."""
+    return replace(
+        a_world(*pods),
+        nodes=tuple(Node(name, {"pool": name}, {"cpu": 2000, "pods": 9}) for name in ("spot", "steady")),
+        flavors=(Flavor("first", {"pool": "spot"}, is_spot=True), Flavor("second", {"pool": "steady"})),
+        queues=(Queue("queue", tuple((name, {"cpu": 2000}) for name in ("first", "second")), **fields),),
     )
 
 
@@ -209,6 +235,67 @@ RICH = {"quotas": owning(1000)}
             replace(a_world(ONE, GANG[1]), running=(BEGUN,)),
             Decided((("pod-1", "first", "one"),), {"pod-8": "NoCapacity"}),
             r"pod-8: waits with NoCapacity; by the rules it goes onto first",
+        ),
+        (
+            a_choice(ONE, is_any=True),
+            Decided((("pod-1", "first", "spot"),), {}),
+            "pod-1: went onto .*; by the rules it goes onto first or second, on .'spot',",
+        ),
+        (
+            a_choice(LARGE, is_any=True),
+            Decided((("pod-3", "first or second", "spot"),), {}),
+            "pod-3: went onto .*; by the rules it waits with .'NeverFits'",
+        ),
+        (
+            a_choice(ONE, spot_percent=50),
+            Decided((("pod-1", "first", "spot"),), {}),
+            "pod-1: went onto .*; by the rules it goes onto second, on .'steady',",
+        ),
+        (
+            a_choice(ONE, TWO, on_demand_base=1),
+            Decided((("pod-1", "second", "steady"), ("pod-2", "second", "steady")), {}),
+            "pod-2: went onto .*; by the rules it goes onto first, on .'spot',",
+        ),
+        (
+            a_full_world(a_running_pod("low"), quota=1000),
+            Decided((), {"pod-1": "QuotaExceeded"}),
+            "pod-1: pods of its own queue may be preempted for it, and are not",
+        ),
+        (a_full_world(a_running_pod("low")), preempting("low"), "pod-1: waits with Preempting; by the rules it goes"),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("bare", is_replaced=False)),
+            preempting("bare"),
+            "pod-1: others are preempted for it: bare: may not be preempted",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("high", priority=1)),
+            preempting("high"),
+            "pod-1: others are preempted for it: high: may not be preempted",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("late", minutes=5)),
+            preempting("low", "late"),
+            r"pod-1: others are preempted for it: some of \['late', 'low'\] could have stayed",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("late", minutes=5)),
+            preempting("low"),
+            r"pod-1: others are preempted for it: \['low'\] go instead of \['late'\]",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("other", queue="")),
+            preempting(),
+            r"pod-1: others are preempted for it: does not fit without \[\]",
+        ),
+        (
+            a_full_world(a_running_pod("low"), quota=1000, node=9000, within="Never"),
+            preempting("low"),
+            "pod-1: others are preempted for it: low: may not be preempted",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("bare", is_replaced=False)),
+            replace(preempting("low"), evicted=("low", "bare")),
+            "pod-1: others are preempted for it: bare: may not be preempted",
         ),
     ],
 )
