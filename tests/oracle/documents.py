@@ -31,7 +31,7 @@ def document(world: World) -> Json:
         "time": NOW,
         "namespaces": {name: dict(labels) for name, labels in world.namespaces.items()},
         "flavors": {flavor.name: _flavor(flavor) for flavor in world.flavors},
-        "clusterQueues": {queue.name: _queue(queue) for queue in world.queues},
+        "clusterQueues": {queue.name: queue_document(queue) for queue in world.queues},
         "localQueues": {
             f"{door.namespace}/{door.name}": {
                 "clusterQueue": door.queue,
@@ -71,7 +71,8 @@ def _flavor(flavor: Flavor) -> Json:
     }
 
 
-def _queue(queue: Queue) -> Json:
+def queue_document(queue: Queue) -> Json:
+    """Return a ClusterQueue as a scenario has it."""
     selector: Json | None = None
     if queue.namespaces is not None:
         selector = {"matchExpressions": _requirements(queue.namespaces)} if queue.namespaces else {}
@@ -86,6 +87,8 @@ def _queue(queue: Queue) -> Json:
         **({"flavorMode": "Any"} if queue.is_any else {}),
         **({"onDemandBase": queue.on_demand_base} if queue.on_demand_base is not None else {}),
         **({"spotPercent": queue.spot_percent} if queue.spot_percent is not None else {}),
+        **({"fairSharing": {}} if queue.is_fair else {}),
+        **({"fairSharing": {"weight": str(float(queue.weight))}} if queue.weight != 1 else {}),
         **({"allowBarePods": True} if queue.gives_bare_pods else {}),
         **({"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}} if queue.tries_next else {}),
         "quotas": {

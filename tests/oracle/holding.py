@@ -60,14 +60,17 @@ def taken_from(world: World, placed: tuple[Placed, ...], held: Held) -> Held | N
     if held.ways is None:
         return held
     ending = {one.name for one in world.running if one.is_ending}
-    ways = tuple(way for way in held.ways if not way or _has_room(world, without(held.standing(placed, way), ending)))
+    ways = tuple(way for way in held.ways if _has_room(world, without(held.standing(placed, way), ending), way))
     return replace(held, ways=ways) if ways else None
 
 
-def _has_room(world: World, standing: tuple[Placed, ...]) -> bool:
+def _has_room(world: World, standing: tuple[Placed, ...], way: Way) -> bool:
+    """Whether there is room for all on the nodes where preemptors are to go."""
+    nodes = {one.node for one in way}
     return all(
         sum(one.requests.get(resource, 0) for one in standing if one.node == node.name) <= amount
         for node in world.nodes
+        if node.name in nodes
         for resource, amount in node.amounts.items()
     )
 

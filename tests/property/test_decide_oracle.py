@@ -6,6 +6,7 @@ import os
 import secrets
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ from controller.core.decide import decide
 from controller.core.decisions import Plan, Wait
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
-from tests.oracle import agreement, rules
+from tests.oracle import agreement, rules, sequences
 from tests.oracle.agreement import decided, disagreement, report, smallest
 from tests.oracle.drawing import draw_world
 from tests.oracle.turns import Decided
@@ -45,6 +46,14 @@ def test_what_is_decided_is_what_the_rules_say(number: int) -> None:
     for _ in range(_BATCH):
         world = draw_world(chance)
         assert not disagreement(world), f"seed {SEED}\n{report(world)}"
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_what_is_decided_after_something_happened_is_what_the_rules_say(number: int) -> None:
+    chance = Random(f"{SEED}/after/{number}")  # noqa: S311
+    for _ in range(20):
+        told = sequences.disagreement(draw_world(chance), chance)
+        assert not told, f"seed {SEED}\n{told}"
 
 
 def test_the_worlds_that_are_drawn_come_to_everything() -> None:
@@ -130,6 +139,13 @@ def a_choice(*pods: Pod, **fields: Any) -> World:
         flavors=(Flavor("first", {"pool": "spot"}, is_spot=True), Flavor("second", {"pool": "steady"})),
         queues=(Queue("queue", tuple((name, {"cpu": 2000}) for name in ("first", "second")), **fields),),
     )
+
+
+def a_fair_tree(*pods: Pod, weight: int = 1) -> World:
+    """Two queues that borrow all from their root by shares, `poor` by this weight."""
+    world = a_tree(*pods, poor={**POOR, "weight": Fraction(weight)}, rich={"quotas": owning(0)})
+    root = replace(world.queues[-1], quotas=owning(4000), is_fair=True)
+    return replace(world, queues=(*world.queues[:-1], root))
 
 
 def owning(cpu: int) -> tuple[tuple[str, Amounts], ...]:
@@ -255,6 +271,16 @@ RICH = {"quotas": owning(1000)}
             a_choice(ONE, TWO, on_demand_base=1),
             Decided((("pod-1", "second", "steady"), ("pod-2", "second", "steady")), {}),
             "pod-2: went onto .*; by the rules it goes onto first, on .'spot',",
+        ),
+        (
+            a_fair_tree(LENT, replace(LENT, name="pod-7", created=1), replace(OWN, created=2)),
+            Decided(tuple((name, "first", "one") for name in ("pod-4", "pod-7", "pod-5")), {}),
+            r"admitted in the order .*; the rules: .'pod-4', 'pod-5', 'pod-7'.",
+        ),
+        (
+            a_fair_tree(LENT, replace(LENT, name="pod-7", created=1), replace(OWN, created=2), weight=2),
+            Decided(tuple((name, "first", "one") for name in ("pod-4", "pod-5", "pod-7")), {}),
+            r"admitted in the order .*; the rules: .'pod-4', 'pod-7', 'pod-5'.",
         ),
         (
             a_full_world(a_running_pod("low"), quota=1000),
