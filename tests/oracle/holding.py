@@ -42,7 +42,8 @@ def turn(world: World, placed: tuple[Placed, ...], held: Held, queue: Queue, one
         return now
     if not now.flavors:
         return Turn(reasons=_ANY_REASON)
-    if held.ways is None or queue.is_any:
+    # a mix that pods leave may be passed by those that stay
+    if held.ways is None or queue.is_any or queue.is_mixed:
         names = tuple(name for name, _ in queue.quotas)
         return Turn((*names, rules.OR.join(names)), reasons=_ANY_REASON)
     ending = {running.name for running in world.running if running.is_ending}
