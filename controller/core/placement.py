@@ -58,8 +58,14 @@ def place(
 def brought_up_to_date(known: Wait, found: Wait) -> Wait:
     """Return what is known of a class with the quota that a look at freed nodes alone found short.
 
-    Without it nobody would look again when that quota comes free: what is known may name other shortages only.
+    Without it nobody would look again when that quota comes free: what is known may name other shortages only. Where
+    fewer flavors were tried than before, since one that could never take the class may do so later, what is known of
+    the others ends.
     """
+    if found.later is not None and known.later is None:
+        tried = {blocker.flavor for blocker in found.blockers}
+        blockers = tuple(blocker for blocker in known.blockers if blocker.flavor in tried) or found.blockers
+        known = Wait(_primary(blockers), blockers=blockers, later=found.later)
     short = {blocker.flavor: blocker for blocker in found.blockers if blocker.reason in QUOTA_REASONS}
     if not short or all(any(_is_same(one, blocker) for blocker in known.blockers) for one in short.values()):
         return known

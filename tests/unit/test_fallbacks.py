@@ -148,3 +148,15 @@ def test_who_finds_quota_short_on_freed_nodes_still_knows_from_when_the_next_fla
     (wait,) = decided(cache).waits.values()
     assert wait.reason is Reason.PARENT_QUEUE_LIMIT
     assert describe(wait, 100.0).endswith("; flavor on-demand: tried from 1970-01-01T00:11:40Z on")
+
+
+def test_room_that_came_free_while_the_earlier_flavor_had_none_is_not_forgotten() -> None:
+    cache = a_flavor_cache(a_node(cpu="2"), an_on_demand_node())
+    cache.put_pod(a_foreign_pod("busy", a_shape(cpu="8"), node="steady"))
+    cache.put_pod(a_pod("a", a_shape(cpu="3")))
+    assert waiting(decided(cache)) == {"main/3000": "NoCapacity"}
+    cache.drop_node("node-1")
+    cache.drop_pod("busy")
+    assert admitted(decided(cache)) == {}
+    cache.put_node(a_node(cpu="2"))
+    assert admitted(decided(cache)) == {"a": ("on-demand", "steady")}
