@@ -38,6 +38,8 @@ class Blocked:
 
 
 def _is_gone(blocker: Blocker, queue: str, flavor: str, tree: QuotaTree, usage: Usage) -> bool:
+    if blocker.booking is not None:
+        return blocker.flavor in ("", flavor)
     if blocker.reason not in QUOTA_REASONS or blocker.resource is None:
         return False
     if blocker.reason is Reason.USER_LIMIT:

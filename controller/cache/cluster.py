@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge, is_unstamped, likely_payer
 from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
+from controller.cache.entries import put
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
-from controller.cache.places import hands_of
+from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.cache.waiting import Waiting
@@ -30,9 +30,6 @@ from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import QueueKey
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 
 
 class ClusterCache:
@@ -113,15 +110,12 @@ class ClusterCache:
         for uid in self.clocks.pass_to(now, self.pods, on_flavor=self.reopen_all):
             self._refresh(uid)
         self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
-        again_at = self._waiting.pass_to(now)
-        return min(self.queues.next_change, self.budgets.next_change, self.clocks.next_change(), again_at)
+        changes = self._waiting.pass_to(now), self.queues.next_change, self.budgets.next_change
+        return min(*changes, self.clocks.next_change())
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        if self._unstamped_moved:
-            self._unstamped_moved = False
-            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
-                self._refresh(uid)
+        self._look_at_moved()
         self._waiting.settle(self.now)
         return Snapshot(
             cluster_queues=self.cluster_queues,
@@ -155,7 +149,15 @@ class ClusterCache:
             rejected=self._waiting.rejections.ever,
             evictions_left=self.evictions.left,
             priority_classes=self.places.classes,
+            forecast=self._waiting.foresight.forecast,
         )
+
+    def _look_at_moved(self) -> None:
+        """Put those in their places for whom something changed that is not in the pod."""
+        if self._unstamped_moved:
+            self._unstamped_moved = False
+            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
+                self._refresh(uid)
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
@@ -256,7 +258,9 @@ class ClusterCache:
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
-        is_metered = self.budgets.note(uid, pod, self.usage.charge_of(uid))
+        charge = self.usage.charge_of(uid)
+        self._waiting.foresight.see(uid, pod, charge)
+        is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
             if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
@@ -336,7 +340,7 @@ class ClusterCache:
 
     def set_flavor(self, name: str, flavor: Flavor | None) -> None:
         """Take in a flavor, or forget it."""
-        _set(self.flavors, name, flavor)
+        put(self.flavors, name, flavor)
         self.budgets.rules_changed()
         self._reindex()
         self.reopen_all()
@@ -347,9 +351,9 @@ class ClusterCache:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
         self.places.moved.update(self.queues_of(name))
-        _set(self.faulty_queues, name, fault)
+        put(self.faulty_queues, name, fault)
         self._tree = None
-        if self._waiting.owned.limits(name, users=queue is not None and bool(queue.user_limits)):
+        if self._waiting.serves(name, queue):
             self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()
@@ -364,14 +368,15 @@ class ClusterCache:
         """Take in a namespace's labels, or forget it."""
         if self.namespaces.get(name) == labels:
             return
-        _set(self.namespaces, name, labels)
+        put(self.namespaces, name, labels)
         self._rules_changed()
 
     def set_job(self, uid: str, job: Job | None) -> None:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
-        _set(self.jobs, uid, job)
-        if hands_of(former) != hands_of(job):
+        put(self.jobs, uid, job)
+        if bearing(former) != bearing(job):
+            self._waiting.foresight.job_changed(uid)
             self.move(self.places.of_job(uid))
         elif job is not None and former is not None and former.width != job.width:
             self._waiting.gangs.job_changed(job.namespace, uid)
@@ -388,10 +393,3 @@ class ClusterCache:
     def _rules_changed(self) -> None:
         self._unstamped_moved = True
         self.reopen_all()
-
-
-def _set(known: dict[_K, _V], key: _K, value: _V | None) -> None:
-    if value is None:
-        known.pop(key, None)
-    else:
-        known[key] = value

@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping
 
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
+from controller.cache.foresight import Foresight
 from controller.cache.gangs import Gangs
 from controller.cache.owned_shapes import OwnedShapes
 from controller.cache.places import Places
@@ -44,6 +45,7 @@ class Waiting:
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.owned = OwnedShapes()
+        self.foresight = Foresight(pods, jobs)
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
     def see(self, uid: str, pod: Pod | None) -> bool:
@@ -62,6 +64,7 @@ class Waiting:
     def pass_to(self, now: float) -> float:
         """Let it be this time (epoch seconds); return when a group is another one by that alone."""
         self.gangs.pass_to(now)
+        self.foresight.pass_to(now)
         self.settle(now)
         return self.gangs.next_change()
 
@@ -89,7 +92,12 @@ class Waiting:
     def _candidate(self, pod: Pod) -> Candidate:
         order, hold = self.places.take(pod)
         hold = hold or self.rejections.hold_of(pod.uid)
-        return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod))
+        return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod), self.foresight.runtime(pod))
+
+    def serves(self, name: str, queue: ClusterQueue | None) -> bool:
+        """Take in what of a cluster queue decides which pods are of one class; say whether that is another one now."""
+        is_by_user = self.owned.limits(name, users=queue is not None and bool(queue.user_limits))
+        return self.foresight.serves(name, queue) or is_by_user
 
     def learn(self, plan: Plan) -> None:
         """Remember who preempts, what a plan found blocked, and why all that was looked at waits."""
@@ -101,9 +109,12 @@ class Waiting:
                 self.blocked.waits[kind] = wait
             else:
                 self.blocked.open([kind])
+            former = self.reasons.of(kind)
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self.mark_due(member)
+            elif (former.booking is None) != (wait.booking is None):
+                self.mark_due(self.backlog.runs[kind][0])
 
     def put(self, workload: Workload) -> bool:
         """Let a workload wait, or wait as another one; say whether that changes anything."""

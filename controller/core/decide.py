@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
+from controller.core.backfill import Backfill
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
@@ -56,6 +58,8 @@ class _Decision:
         self._turns: list[_Turn] = []
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
+        forecast = snapshot.forecast
+        self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
         self._preempting = Preempting(snapshot, self._ledger)
         self._makes_room: set[WorkloadClass] = set()
         self._preemptors: set[str] = set()
@@ -106,7 +110,9 @@ class _Decision:
         blocked = self._blocked(kind)
         if is_strict or blocked is None or (_waits_for_room(blocked) and self._may_have_room(entrance, kind)):
             return entrance
-        return None
+        # it need not be looked at, but it may be the first of its queue, or wait for what another has reserved no more
+        is_behind = blocked.reason is Reason.WOULD_DELAY
+        return entrance if is_behind or entrance.strategy is QueueingStrategy.BACKFILL else None
 
     def _may_have_room(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
         """Whether what was freed may be enough for one pod of the class; who may preempt needs less."""
@@ -131,21 +137,47 @@ class _Decision:
         _, _, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
         strict = queue.strategy is QueueingStrategy.STRICT_FIFO
-        # who may preempt is told in full what is short: somebody may go for it
-        known = None if strict or kind.size > 1 or queue.preemption.is_any else self._blocked(kind)
-        found = self._find(queue, kind, only_freed=known is not None)
-        goes_on = not isinstance(found, Wait)
-        if isinstance(found, Wait):
-            goes_on = self._wait(run[index], queue, known, found)
-            if strict:
-                self._close(queue, heads)
-                return
+        if self._backfill is not None and self._stays_blocked(self._backfill, queue, run[index]):
+            goes_on = False
         else:
-            self._admit(run[index], queue, found)
+            goes_on = self._look(queue, run[index])
+        if strict and not goes_on:
+            self._close(queue, heads)
+            return
         if goes_on and index + 1 < len(run):
             heappush(heads, self._head(run, index + 1))
         if heads:
             heappush(self._turns, self._turn(name, heads))
+
+    def _look(self, queue: ClusterQueue, workload: Workload) -> bool:
+        """Admit a workload or let it wait; say whether the next one of its class may be looked at."""
+        kind = workload.kind
+        strict = queue.strategy is QueueingStrategy.STRICT_FIFO
+        known = None if strict or kind.size > 1 else self._blocked(kind)
+        if known is not None:
+            # who may preempt is told in full what is short: somebody may go for it. What is free and kept for another,
+            # or was, is not told by what was freed
+            is_kept = self._backfill is not None and self._backfill.is_any
+            is_told = queue.preemption.is_any or is_kept or known.reason is Reason.WOULD_DELAY
+            known = None if is_told else known
+        found = self._find(queue, kind, only_freed=known is not None)
+        if isinstance(found, Wait):
+            return self._wait(workload, queue, known, found) and not strict
+        self._admit(workload, queue, found)
+        return True
+
+    def _stays_blocked(self, backfill: Backfill, queue: ClusterQueue, workload: Workload) -> bool:
+        """Say whether nothing was freed for a class since it was blocked; the first of its queue is reserved for."""
+        kind = workload.kind
+        blocked = self._blocked(kind)
+        if blocked is None or queue.strategy is QueueingStrategy.STRICT_FIFO or not backfill.stands(kind, blocked):
+            return False
+        if _waits_for_room(blocked) and self._may_have_room(queue, kind):
+            return False
+        wait = backfill.book(queue, workload, blocked)
+        if wait is not blocked:
+            self._waits[kind] = wait
+        return True
 
     def _turn(self, name: str, heads: list[_Head]) -> _Turn:
         is_not_first, order, _, _ = heads[0]
@@ -158,7 +190,9 @@ class _Decision:
         kind = workload.kind
         if known is not None:
             found = brought_up_to_date(known, found)
-        preempting = self._preempting.make_room(queue, workload, found)
+        preempting = self._preempting.make_room(queue, workload, found, self._left(queue, kind))
+        if preempting is None and self._backfill is not None:
+            found = self._backfill.book(queue, workload, found)
         if preempting is not None:
             self._makes_room.add(kind)
             self._preemptors.add(workload.uid)
@@ -173,12 +207,21 @@ class _Decision:
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
+        if self._backfill is not None:
+            return self._backfill.place(queue, kind, only_freed=only_freed)
         return place(self._snapshot, self._ledger, queue, kind, only_freed=only_freed)
+
+    def _left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
+        """Return what a class may take of what is left."""
+        return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
+        ledger = self._left(queue, workload.kind)
+        if self._backfill is not None:
+            self._backfill.took(queue, workload, found)
         for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
-            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node)
+            ledger.spend(queue.name, one.flavor, shape.requests, one.node)
             self._users.add(queue.name, shape.user, shape.requests)
             self._admits.append(Admit(uid, workload, queue.name, one.flavor.name, one.node))
 

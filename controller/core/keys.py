@@ -22,6 +22,9 @@ POD_GROUP_SIZE: Final = "penstock.dev/pod-group-size"
 GANG: Final = "penstock.dev/gang"
 """Pod annotation, written by the user: "true" makes the pods that a Job keeps alive at a time a gang."""
 
+EXPECTED_RUNTIME: Final = "penstock.dev/expected-runtime"
+"""Pod annotation, written by the user: how long the pod is expected to run, a duration, for backfill."""
+
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
 

@@ -5,7 +5,8 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 
 from controller.core.amounts import PODS, Requests
@@ -33,6 +34,19 @@ class Ledger:
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
         self._freed_room: dict[Requests, bool] = {}
+
+    def fork(self) -> Ledger:
+        """Return one that goes on from here by itself, for a look at what may come."""
+        other = Ledger(self._snapshot)
+        other.usage = self.usage.fork()
+        other._spent_of_flavor = dict(self._spent_of_flavor)
+        other._room = self._room.fork()
+        return other
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether room may also grow now, so that nothing that is found may be remembered."""
+        return self._is_trying
 
     @contextmanager
     def trying(self) -> Iterator[None]:
@@ -124,10 +138,7 @@ class Ledger:
             return next(iter(self.find_nodes(flavor, shape, 1)), None)
         key = (flavor.name, shape, only_freed)
         if key not in self._searches:
-            allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
-            if only_freed:
-                allowed &= self._snapshot.freed
-            self._searches[key] = self._room.search(flavor.name, shape.requests, allowed)
+            self._searches[key] = self.search(flavor, shape, only_freed=only_freed)
         search = self._searches[key]
         if search is None:
             return None
@@ -154,10 +165,37 @@ class Ledger:
             self._freed_room[shape.requests] = known
         return known
 
-    def find_nodes(self, flavor: Flavor, shape: Shape, count: int) -> list[str]:
-        """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
+    def find_nodes(
+        self, flavor: Flavor, shape: Shape, count: int, *, without: AbstractSet[str] = frozenset()
+    ) -> list[str]:
+        """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends.
+
+        Those in `without` are left out.
+        """
         allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
+        allowed = allowed - without if without else allowed
         return self._room.pack(self._room.search(flavor.name, shape.requests, allowed), count)
+
+    def search(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> Search:
+        """Prepare to find nodes for this shape one by one."""
+        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
+        if only_freed:
+            allowed &= self._snapshot.freed
+        return self._room.search(flavor.name, shape.requests, allowed)
+
+    def find_passing(self, search: Search, may_take: Callable[[str], bool]) -> str | None:
+        """Return the fullest node with room that may be taken; one that may not is not asked about again."""
+        while (node := self._room.find(search)) is not None and not may_take(node):
+            self._room.pass_over(search, node)
+        return node
+
+    def among(self, flavor: Flavor, shape: Shape, nodes: AbstractSet[str]) -> list[str]:
+        """Return those of some nodes, by name, that are of a flavor and that a shape may use."""
+        return sorted(self._snapshot.nodes.allowed(flavor, shape.constraints) & nodes)
+
+    def count_on(self, node: str, requests: Requests) -> int:
+        """Say how many of these a node has room for."""
+        return self._room.count(node, requests)
 
     @property
     def nodes_looked_at(self) -> int:

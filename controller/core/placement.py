@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from controller.core.booked import AnyLedger
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
-from controller.core.ledger import Ledger
 from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
@@ -16,6 +16,7 @@ from controller.core.snapshot import Snapshot
 from controller.core.workloads import PodSet, WorkloadClass
 
 _MILDEST_FIRST = (
+    Reason.WOULD_DELAY,
     Reason.NO_CAPACITY,
     Reason.FLAVOR_DRY,
     Reason.QUOTA_EXCEEDED,
@@ -38,7 +39,7 @@ Placements = tuple[Placement, ...]
 
 
 def place(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool
 ) -> Placements | Wait:
     """Find quota and room for all pods of one workload, or say why not; each pod set goes to one flavor as a whole.
 
@@ -65,7 +66,7 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
     if found.later is not None and known.later is None:
         tried = {blocker.flavor for blocker in found.blockers}
         blockers = tuple(blocker for blocker in known.blockers if blocker.flavor in tried) or found.blockers
-        known = Wait(_primary(blockers), blockers=blockers, later=found.later)
+        known = Wait(primary(blockers), blockers=blockers, later=found.later)
     short = {blocker.flavor: blocker for blocker in found.blockers if blocker.reason in QUOTA_REASONS}
     if not short or all(any(_is_same(one, blocker) for blocker in known.blockers) for one in short.values()):
         return known
@@ -74,7 +75,7 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
         with_limit = (limit, *(blocker for blocker in known.blockers if blocker.flavor))
         return replace(known, reason=limit.reason, blockers=with_limit)
     blockers = tuple({**{blocker.flavor: blocker for blocker in known.blockers if blocker.flavor}, **short}.values())
-    return replace(known, reason=_primary(blockers), blockers=blockers)
+    return replace(known, reason=primary(blockers), blockers=blockers)
 
 
 def _is_same(one: Blocker, other: Blocker) -> bool:
@@ -82,11 +83,12 @@ def _is_same(one: Blocker, other: Blocker) -> bool:
     return (one.flavor, one.reason, one.resource, one.at) == (other.flavor, other.reason, other.resource, other.at)
 
 
-def _primary(blockers: tuple[Blocker, ...]) -> Reason:
+def primary(blockers: tuple[Blocker, ...]) -> Reason:
+    """Return the reason that several flavors' findings come to."""
     return min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
 
 
-def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
+def _place_sets(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
     """Place one set after the other beside those before it; what is spent for that is given back."""
     placed: list[tuple[PodSet, Placement]] = []
     wait: Wait | None = None
@@ -105,7 +107,7 @@ def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: W
 
 
 def _choose(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
 ) -> Placements | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""
     blockers: list[Blocker] = []
@@ -132,11 +134,11 @@ def _choose(
             break
     if best is not None:
         return best[1]
-    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=later)
+    return Wait(primary(tuple(blockers)), blockers=tuple(blockers), later=later)
 
 
 def _try(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
     """Try one flavor. What could never run there is told before quota: no waiting would change it."""
     flavor = snapshot.flavors[quota.flavor]
@@ -152,7 +154,7 @@ def _try(
 
 
 def _find_room(
-    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
     shape, count = pod_set.shape, pod_set.count
     if flavor.is_summed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Evict, EvictionCause, Wait
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
@@ -32,13 +33,16 @@ class Preempting:
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self._snapshot = snapshot
         self._ledger = ledger
+        self._left: AnyLedger = ledger
         self._returns = Returns(snapshot)
         self._candidates = Candidates(snapshot, self._returns)
         self._victims: dict[str, Candidate] = {}
         self.evicts: list[Evict] = []
 
-    def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait | None:
+    def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
+
+        `left` is what it may take: beside reservations of others no more than their time leaves.
 
         The flavors are tried in the queue's order. Nobody goes for a user who is at a limit of their own, nor for a
         workload whose release was refused before and may be again.
@@ -47,6 +51,7 @@ class Preempting:
             return None
         if any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
+        self._left = left
         claim, kind = self._candidates.claim(queue, workload), workload.kind
         for flavor in _contested(queue, wait):
             columns = [(flavor, resource) for resource, _ in kind.requests]
@@ -170,7 +175,7 @@ class Preempting:
         return False
 
     def _fits(self, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool) -> Placements | None:
-        found = place(self._snapshot, self._ledger, queue, kind, only_freed=False)
+        found = place(self._snapshot, self._left, queue, kind, only_freed=False)
         if isinstance(found, Wait):
             return None
         if not may_borrow:
@@ -200,7 +205,7 @@ class Preempting:
             found = self._fits(claim.queue, kind, may_borrow=True) or ()
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
-            self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node)
+            self._left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node)
         for one in victims:
             self._victims[one.key] = one
             for pod in one.to_evict:
@@ -217,7 +222,7 @@ def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
     """The flavors in which others are in the way, in order; all of them where a limit over all is."""
     if any(not blocker.flavor and blocker.reason is not Reason.NEVER_FITS for blocker in wait.blockers):
         return [quota.flavor for quota in queue.flavors]
-    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY)
+    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY)
     return [blocker.flavor for blocker in wait.blockers if blocker.flavor and blocker.reason not in hopeless]
 
 

@@ -56,6 +56,8 @@ class Reason(StrEnum):
     """A budget of the cluster queue, or of one above it, is used up for its period."""
     USER_LIMIT = "UserLimit"
     """The user has what the cluster queue, or one above it, gives each user, for now."""
+    WOULD_DELAY = "WouldDelay"
+    """There is quota and room, but a Backfill queue keeps them for a workload before it, which it would delay."""
 
 
 QUOTA_REASONS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT})

@@ -80,6 +80,12 @@ class RoomLeft:
         self._latest: tuple[Search, str] | None = None
         self.looked_at = 0
 
+    def fork(self) -> RoomLeft:
+        """Return one that goes on from here by itself."""
+        other = RoomLeft(self._room)
+        other._free = {node: dict(free) for node, free in self._free.items()}
+        return other
+
     def free(self, node: str) -> Amounts:
         """Amounts that are left on a node."""
         return self._free.get(node) or self._room.free(node)
@@ -110,6 +116,11 @@ class RoomLeft:
         self._latest = None if node is None else (search, node)
         return node
 
+    def pass_over(self, search: Search, node: str) -> None:
+        """Do not find this node again for a search."""
+        search.full.add(node)
+        self._latest = None
+
     def pack(self, search: Search, count: int) -> list[str]:
         """Return a node for each of `count` pods, fullest first, as many on each as it has room for; fewer at the end.
 
@@ -120,16 +131,17 @@ class RoomLeft:
         nodes: list[str] = []
         for _, node in islice(shelf, start, None):
             if node in search.allowed:
-                nodes += [node] * min(count - len(nodes), self._fits(node, search.requests))
+                nodes += [node] * min(count - len(nodes), self.count(node, search.requests))
                 if len(nodes) == count:
                     break
         return nodes
 
     def fits(self, node: str, requests: Requests) -> bool:
         """Say whether a node has room for one of these."""
-        return self._fits(node, requests) > 0 if requests else True
+        return self.count(node, requests) > 0 if requests else True
 
-    def _fits(self, node: str, requests: Requests) -> int:
+    def count(self, node: str, requests: Requests) -> int:
+        """Say how many of these a node has room for."""
         self.looked_at += 1
         free = self._free.get(node) or self._room.free(node)
         return max(0, min(free.get(resource, 0) // need for resource, need in requests))

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from controller.core.decisions import DrySpell, Wait
+from controller.core.forecast import Forecast
 from controller.core.nodes import NodeIndex
 from controller.core.owners import Job
 from controller.core.pods import Pod
@@ -33,7 +34,8 @@ class Snapshot:
     `dry` are flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `evicting` are pods
     whose eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused` those of any
     time, `evictions_left` how many more may be sent. `stuck` are pods that are being deleted for long, `rejected`
-    queued ones whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses.
+    queued ones whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses. `forecast`
+    is what is expected to end when, None where no queue backfills.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -67,3 +69,4 @@ class Snapshot:
     rejected: Collection[str] = frozenset()
     evictions_left: int = 0
     priority_classes: Mapping[str, int] = field(default_factory=dict)
+    forecast: Forecast | None = None

@@ -30,6 +30,12 @@ class TreeUsage:
         self.sums: dict[UsageKey, int] = {}
         """What was added since, at every queue where anything was."""
 
+    def fork(self) -> TreeUsage:
+        """Return one that goes on from here by itself."""
+        other = TreeUsage(self._tree, self._base)
+        other.sums = dict(self.sums)
+        return other
+
     def used(self, queue: str, flavor: str, resource: str) -> int:
         """Return what is used there; flavor empty: the total of a resource that the queue limits."""
         return self._used((queue, flavor, resource))

@@ -56,16 +56,18 @@ class WorkloadClass:
     """Workloads that differ only in their place in the order: one queue, the same pod sets, one hold.
 
     `waited`: of the queue's `fallback_after` the longest, in seconds, that they have waited; it opens flavors to them.
+    `runtime`: the seconds that they say they run, where a queue backfills; 0: they do not say.
     """
 
     queue: QueueKey
     pod_sets: tuple[PodSet, ...]
     hold: Hold | None = None
     waited: int = 0
+    runtime: int = 0
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold, self.waited)))
+        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold, self.waited, self.runtime)))
 
     def __hash__(self) -> int:
         return self._hash

@@ -67,6 +67,7 @@ class PodSpec(Struct, rename="camel"):
     scheduling_gates: list[Gate] | None = None
     resource_claims: Raw = Raw()
     priority: int | None = None
+    active_deadline_seconds: int | None = None
 
 
 class GatesSpec(Struct, rename="camel"):
@@ -169,6 +170,7 @@ class JobSpec(Struct, rename="camel"):
     backoff_limit: int | None = None
     backoff_limit_per_index: int | None = None
     pod_failure_policy: FailurePolicy | None = None
+    active_deadline_seconds: int | None = None
 
 
 class UncountedPods(Struct):
@@ -183,6 +185,7 @@ class JobStatus(Struct, rename="camel"):
     succeeded: int = 0
     failed: int = 0
     uncounted_terminated_pods: UncountedPods | None = None
+    start_time: str | None = None
 
 
 class JobObject(Struct):

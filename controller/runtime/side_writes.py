@@ -116,7 +116,7 @@ class ConditionLane:
         if pod is None or workload is None:
             return None
         wait = self._cache.reasons.of(workload.kind)
-        message = describe(wait, workload.since)[:_MESSAGE_ROOM]
+        message = describe(wait, workload.since, workload.uid)[:_MESSAGE_ROOM]
         if wait.reason is Reason.PENDING or _says(pod.said, wait, message):
             return None
         return pod, _condition(pod.said, "False", wait.reason.value, message, now)

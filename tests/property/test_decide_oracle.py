@@ -37,6 +37,7 @@ NOT_DRAWN = {
     Reason.PRIORITY_CLASS_NOT_FOUND,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
+    Reason.WOULD_DELAY,
     *_GANGS,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
