@@ -30,9 +30,9 @@ from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload, WorkloadClass
 
-MOST_RESERVATIONS = 16
+MOST_RESERVATIONS = 8
 """Of more Backfill queues than that the first in order get one; what later ones take is compared with each."""
-MOST_ENDS = 50_000
+MOST_ENDS = 10_000
 """So many expected ends are looked at in one decision, over all its reservations."""
 _IN_TIME = frozenset(
     {
