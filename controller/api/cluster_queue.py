@@ -113,10 +113,10 @@ class ClusterQueueSpec(QueueFlavors):
         SchemaKeys(nullable=True),
     ] = None
     queueing_strategy: Annotated[
-        Literal["BestEffortFIFO", "StrictFIFO"],
+        Literal["BestEffortFIFO", "StrictFIFO", "Backfill"],
         Field(
             description="BestEffortFIFO (default): a workload that does not fit lets later ones pass. StrictFIFO: it "
-            "holds up those behind it, by priority and then by age."
+            "holds up those behind it, by priority and then by age. Backfill: it lets those pass that do not delay it."
         ),
     ] = "BestEffortFIFO"
     limits: Annotated[

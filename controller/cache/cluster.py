@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from controller.cache.budget_book import BudgetBook, World
-from controller.cache.charging import charge, likely_payer, rests_on_nodes
+from controller.cache.charging import charge_for, likely_payer, rests_on_nodes
 from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
@@ -18,7 +18,7 @@ from controller.cache.in_effect import QueuesInEffect
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
 from controller.cache.mixes import Mixes
-from controller.cache.places import hands_of
+from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.cache.waiting import Waiting
@@ -158,6 +158,7 @@ class ClusterCache:
             priority_classes=self.places.classes,
             loose_groups=self.gangs.loose,
             past_usage=self.usage.past.at(self.now, self.local_queues),
+            forecast=self._waiting.foresight.forecast,
         )
 
     def _catch_up(self) -> None:
@@ -265,7 +266,9 @@ class ClusterCache:
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         self._mark(back)
-        is_metered = self.budgets.note(uid, pod, self.usage.charge_of(uid))
+        charge = self.usage.charge_of(uid)
+        self._waiting.foresight.see(uid, pod, charge)
+        is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
             if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
@@ -283,7 +286,7 @@ class ClusterCache:
         if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
         overdue = self.clocks.reservations.overdue
-        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=pod.uid in overdue)
+        return charge_for(pod, self._assumed.get(pod.uid), self._payer, is_overdue=pod.uid in overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))
@@ -354,7 +357,7 @@ class ClusterCache:
         self.places.moved.update(self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
-        if self._waiting.owned.limits(name, users=queue is not None and bool(queue.user_limits)):
+        if self._waiting.serves(name, queue):
             self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()
@@ -376,7 +379,8 @@ class ClusterCache:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
         put_or_drop(self.jobs, uid, job)
-        if hands_of(former) != hands_of(job):
+        if bearing(former) != bearing(job):
+            self._waiting.foresight.job_changed(uid)
             self.move(self.places.of_job(uid))
         elif job is not None and former is not None and former.width != job.width:
             self.gangs.job_changed(job.namespace, uid)

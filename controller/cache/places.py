@@ -22,9 +22,11 @@ _Source = tuple[str, str]
 """(kind of object, its name or uid): what a pod's place rests on beside the pod itself."""
 
 
-def hands_of(job: Job | None) -> tuple[float, str | None, bool] | None:
-    """Return what of a Job the places of its pods rest on; None for a Job that is not known."""
-    return None if job is None else (job.created, job.held, job.is_on_top)
+def bearing(job: Job | None) -> tuple[object, ...] | None:
+    """Return what of a Job the places and ends of its pods rest on; None for a Job that is not known."""
+    if job is None:
+        return None
+    return job.created, job.held, job.is_on_top, job.deadline, job.started if job.deadline else 0.0
 
 
 class Places:

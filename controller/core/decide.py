@@ -9,10 +9,13 @@ fail only once, whatever its length. Cost follows classes and admissions, not wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import filterfalse
 
 from controller.core.amounts import times
+from controller.core.backfill import Backfill
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
@@ -21,7 +24,7 @@ from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by
 from controller.core.past_usage_order import PastUsages, Rank
-from controller.core.placement import Placements, brought_up_to_date, place
+from controller.core.placement import Placement, Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
 from controller.core.reasons import Reason
@@ -57,6 +60,10 @@ class _Decision:
         self._turns: list[Turn] = []
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
+        forecast = snapshot.forecast
+        self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
+        self._stands: dict[WorkloadClass, Iterator[WorkloadClass]] = {}
+        """Settled classes that are looked at only as the first of their LocalQueue, to reserve for; who comes after."""
         self._preempting = Preempting(snapshot, self._ledger)
         self._preemptors: set[str] = set()
         self._past = PastUsages(snapshot.past_usage)
@@ -109,7 +116,10 @@ class _Decision:
             for shape, kinds in settled.short_of_room(name).items():
                 if self._ledger.has_freed_room(flavor, shape):
                     found.update(dict.fromkeys(kinds))
-        return found
+        if self._backfill is not None:
+            for line in settled.lines(self._snapshot.runs):
+                self._stand(filterfalse(found.__contains__, line))
+        return [*found, *self._stands]
 
     def _head(self, run: Sequence[Workload], index: int) -> _Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
@@ -154,10 +164,13 @@ class _Decision:
         queue, heads = self._lines[name]
         while heads:
             *_, index, kind = heads[0]
+            if kind in self._stands:
+                self._take(name)
+                continue
             found, turn = self._find(queue, kind, self._known(queue, kind)), self._turn(name, heads[0])
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
-            preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found)
+            preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found, self._left(queue, kind))
             if preempts is not None:
                 return preempting_head(turn, kind, flavor=preempts[2])
             self._take(name, found)
@@ -167,7 +180,10 @@ class _Decision:
         """Return what is known of a class that is looked at only for room that was freed."""
         # who may preempt is told in full what is short: somebody may go for it
         is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or queue.preemption.is_any
-        return None if is_full else self._blocked(kind)
+        known = None if is_full else self._blocked(kind)
+        # what is free and kept for another is not told by what was freed
+        is_kept = known is not None and self._backfill is not None and self._backfill.is_any
+        return None if is_kept else known
 
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
@@ -177,6 +193,9 @@ class _Decision:
         queue, heads = self._lines[name]
         *_, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
+        if kind in self._stands:
+            self._reserve(queue, heads, kind)
+            return None
         known = self._known(queue, kind)
         found = found or self._find(queue, kind, known)
         goes_on, taken = True, None
@@ -191,7 +210,7 @@ class _Decision:
             self._admit(run[index], queue, found)
             self._use(heads, kind)
             index += 1
-            if self._fair is None:
+            if self._fair is None and (self._backfill is None or not self._backfill.is_any):
                 index = self._admit_stretch(queue, run, index, found[0].flavor, only_freed=known is not None)
             else:
                 taken = taken_by(kind, found)
@@ -229,6 +248,8 @@ class _Decision:
         for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
             self._ledger.occupy(node, shape.requests)
             self._admits.append(Admit(workload.uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins))
+            if self._backfill is not None:
+                self._backfill.took(queue, workload, (Placement(flavor, node),))
         self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
         return index + len(nodes)
 
@@ -248,7 +269,9 @@ class _Decision:
         kind = workload.kind
         if known is not None:
             found = brought_up_to_date(known, found)
-        preempting = self._preempting.make_room(queue, workload, found)
+        preempting = self._preempting.make_room(queue, workload, found, self._left(queue, kind))
+        if preempting is None and self._backfill is not None:
+            found = self._backfill.book(queue, workload, found)
         if preempting is not None:
             self._preemptors.add(workload.uid)
             for one in kind.pod_sets:
@@ -271,15 +294,44 @@ class _Decision:
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
+        if self._backfill is not None:
+            return self._backfill.place(queue, kind, only_freed=known is not None)
         return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+
+    def _left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
+        """Return what a class may take of what is left."""
+        return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
+
+    def _stand(self, line: Iterator[WorkloadClass]) -> WorkloadClass | None:
+        """Let the next class of a LocalQueue's settled ones be reserved for, if the queue may have that."""
+        kind = next(line, None)
+        if kind is not None:
+            self._stands[kind] = line
+        return kind
+
+    def _reserve(self, queue: ClusterQueue, heads: list[_Head], kind: WorkloadClass) -> None:
+        """Reserve for the first of a settled class; where that is no use, let those come up that stand behind it."""
+        settled, backfill, runs = self._snapshot.settled, self._backfill, self._snapshot.runs
+        if settled is None or backfill is None or not backfill.may_book(queue):
+            return
+        wait = backfill.book(queue, runs[kind][0], settled.waits[kind])
+        if wait.booking is not None:
+            self._waits[kind] = wait
+            return
+        behind = self._stand(self._stands[kind])
+        if behind is not None:
+            heappush(heads, self._head(runs[behind], 0))
 
     def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
         return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
+        ledger = self._left(queue, workload.kind)
+        if self._backfill is not None:
+            self._backfill.took(queue, workload, found)
         for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
-            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
+            ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
             among = tuple(flavor.name for flavor in one.among)
             admit = Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domain, queue.pins)

@@ -28,6 +28,9 @@ REQUIRED_TOPOLOGY: Final = "penstock.dev/required-topology"
 PREFERRED_TOPOLOGY: Final = "penstock.dev/preferred-topology"
 """Pod annotation, written by the user: the same as a wish, where there is room."""
 
+EXPECTED_RUNTIME: Final = "penstock.dev/expected-runtime"
+"""Pod annotation, written by the user: how long the pod is expected to run, a duration, for backfill."""
+
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from copy import copy
 
 from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
@@ -33,6 +35,18 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
+
+    def fork(self) -> Ledger:
+        """Return one that goes on from here by itself, for a look at what may come."""
+        other = copy(self)
+        other.usage, other._room = self.usage.fork(), self._room.fork()
+        other._spent_of_flavor, other._searches = dict(self._spent_of_flavor), {}
+        return other
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether room may also grow now, so that nothing that is found may be remembered."""
+        return self._is_trying
 
     @contextmanager
     def trying(self) -> Iterator[None]:
@@ -157,10 +171,7 @@ class Ledger:
         """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
         key = (flavor.name, shape, only_freed)
         if self._is_trying or key not in self._searches:
-            allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
-            if only_freed:
-                allowed &= self._snapshot.freed
-            search: Search | None = self._room.search(flavor.name, shape.requests, allowed, spreads=flavor.spreads)
+            search: Search | None = self.search(flavor, shape, only_freed=only_freed)
             if not self._is_trying:
                 self._searches[key] = search
         else:
@@ -169,6 +180,25 @@ class Ledger:
         if not nodes and not self._is_trying:
             self._searches[key] = None
         return nodes
+
+    def search(
+        self, flavor: Flavor, shape: Shape, *, only_freed: bool = False, without: AbstractSet[str] = frozenset()
+    ) -> Search:
+        """Prepare to find nodes of a flavor for this shape while room only shrinks; those `without` are left out."""
+        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
+        if only_freed:
+            allowed &= self._snapshot.freed
+        if without:
+            allowed -= without
+        return self._room.search(flavor.name, shape.requests, allowed, spreads=flavor.spreads)
+
+    def pack(self, search: Search, count: int) -> list[str]:
+        """Return nodes with room for so many that a search is for, a node for each; fewer when room ends."""
+        return self._room.pack(search, count)
+
+    def among(self, flavor: Flavor, shape: Shape, nodes: AbstractSet[str]) -> list[str]:
+        """Return those of some nodes, by name, that are of a flavor and that a shape may use."""
+        return sorted(self._snapshot.nodes.allowed(flavor, shape.constraints) & nodes)
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Evict, EvictionCause, Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
@@ -38,6 +39,7 @@ class Preempting:
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self._snapshot = snapshot
         self._ledger = ledger
+        self._left: AnyLedger = ledger
         self._returns = Returns(snapshot)
         self._candidates = Candidates(snapshot, self._returns)
         self._shares = FairShares(snapshot.tree, ledger.usage)
@@ -46,21 +48,24 @@ class Preempting:
         """Workloads that nobody can be preempted for."""
         self.evicts: list[Evict] = []
 
-    def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait | None:
+    def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
+
+        `left` is what it may take: beside reservations of others no more than their time leaves.
 
         The flavors are tried in the queue's order. Nobody goes for a user who is at a limit of their own, nor for a
         workload whose release was refused before and may be again.
         """
-        found = self.find(queue, workload, wait)
+        found = self.find(queue, workload, wait, left)
         return None if found is None else self._take(workload.kind, *found)
 
-    def find(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> _Found | None:
+    def find(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Say whom to preempt for it, and on which flavor; None: that would not help, nor later in this decision."""
         if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
             return None
         if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
+        self._left = left
         claim, kind = self._candidates.claim(queue, workload), workload.kind
         for flavor in _contested(queue, wait):
             columns = [(flavor, resource) for resource, _ in kind.requests]
@@ -237,7 +242,7 @@ class Preempting:
         return any(cell is not None and self._ledger.usage.used(name, *col) > cell.subtree for col, cell in cells)
 
     def _fits(self, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool) -> Placements | None:
-        found = place(self._snapshot, self._ledger, queue, kind, only_freed=False)
+        found = place(self._snapshot, self._left, queue, kind, only_freed=False)
         if isinstance(found, Wait):
             return None
         if not may_borrow:
@@ -271,7 +276,7 @@ class Preempting:
             found = self._fits(claim.queue, kind, may_borrow=True) or ()
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
-            self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
+            self._left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
         for one in victims:
             self._victims[one.key] = one
             for pod in one.to_evict:
@@ -288,7 +293,7 @@ def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
     """The flavors in which others are in the way, in order; all of them where a limit over all is."""
     if any(not blocker.flavor and blocker.reason is not Reason.NEVER_FITS for blocker in wait.blockers):
         return [quota.flavor for quota in queue.flavors]
-    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY)
+    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY)
     return [blocker.flavor for blocker in wait.blockers if blocker.flavor and blocker.reason not in hopeless]
 
 

@@ -30,6 +30,8 @@ class QueueingStrategy(StrEnum):
 
     BEST_EFFORT_FIFO = "BestEffortFIFO"
     STRICT_FIFO = "StrictFIFO"
+    BACKFILL = "Backfill"
+    """It lets those pass that do not delay it (`core.backfill`)."""
 
 
 class WhenCanBorrow(StrEnum):

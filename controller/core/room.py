@@ -89,6 +89,12 @@ class RoomLeft:
         self._moving: dict[str, Amounts] = {}
         self.looked_at = 0
 
+    def fork(self) -> RoomLeft:
+        """Return one that goes on from here by itself."""
+        other = RoomLeft(self._room)
+        other._free = {node: dict(free) for node, free in self._free.items()}
+        return other
+
     def free(self, node: str) -> Amounts:
         """Amounts that are left on a node."""
         return self._free.get(node) or self._room.free(node)

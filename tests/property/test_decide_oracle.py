@@ -38,6 +38,7 @@ NOT_DRAWN = {
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
     Reason.MIX_LIMIT,
+    Reason.WOULD_DELAY,
     *_GANGS,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""

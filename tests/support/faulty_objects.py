@@ -343,8 +343,9 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         "a queueing strategy that does not exist",
         cluster_queue(queueingStrategy="Fair"),
-        "spec.queueingStrategy: \"Fair\": must be 'BestEffortFIFO' or 'StrictFIFO'",
-        'spec.queueingStrategy: Unsupported value: "Fair": supported values: "BestEffortFIFO", "StrictFIFO"',
+        "spec.queueingStrategy: \"Fair\": must be 'BestEffortFIFO', 'StrictFIFO' or 'Backfill'",
+        'spec.queueingStrategy: Unsupported value: "Fair": supported values: "BestEffortFIFO", "StrictFIFO", '
+        '"Backfill"',
     ),
     Faulty(
         "a stop policy that does not exist",
