@@ -120,7 +120,7 @@ class Backfill:
 
     def _book(self, queue: ClusterQueue, workload: Workload) -> Booking | None:
         most = MOST_ENDS - self.ends_looked_at
-        outlook = Outlook(self._snapshot, self._ledger.fork(), self._ends(queue), most=most)
+        outlook = Outlook(self._snapshot, self._ledger.fork(), self._ends(queue), self._root(queue.name), most=most)
         outlook.take(held for one in self._booked for held in one.holdings)
         found = outlook.earliest(queue, workload.kind)
         self.ends_looked_at += outlook.looked_at

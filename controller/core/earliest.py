@@ -19,11 +19,15 @@ from controller.core.workloads import WorkloadClass
 
 
 class Outlook:
-    """What is left as time goes on. `then` is as it is after the first `passed` of the ends."""
+    """What is left as time goes on. `then` is as it is after the first `passed` of the ends.
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger, ends: Iterable[Holding], *, most: int) -> None:
+    Quota is right in one tree alone, that of `root`.
+    """
+
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, ends: Iterable[Holding], root: str, *, most: int) -> None:
         """`ledger` goes on from now, and is not to be used elsewhere; no more than `most` ends are looked at."""
         self._snapshot = snapshot
+        self._root = root
         self._coming: Iterator[Holding] = islice(ends, most)
         self._seen: list[Holding] = []
         self.then = ledger
@@ -94,7 +98,12 @@ class Outlook:
 
     def _change(self, one: Holding, *, ended: bool) -> None:
         flavors = [self._snapshot.flavors[name] for name in one.flavors if name in self._snapshot.flavors]
-        node = one.node if one.node in self._snapshot.nodes.nodes else None
-        if flavors:
-            change = self.then.give_back if ended else self.then.spend
-            change(one.queue, flavors[0], one.requests, node, flavors[1:])
+        requests = tuple((resource, -need) for resource, need in one.requests) if ended else one.requests
+        if one.node in self._snapshot.nodes.nodes:
+            self.then.occupy(one.node, requests)
+        for at, flavor in enumerate(flavors):
+            # of other trees only the room concerns anybody here
+            if self._snapshot.tree.path(one.queue)[-1] == self._root:
+                self.then.charge(one.queue, flavor, requests, is_only_held=at > 0)
+            elif flavor.is_summed:
+                self.then.draw(flavor, requests)

@@ -241,9 +241,14 @@ class Ledger:
         """Take these from the quota of a queue and the sums of a flavor."""
         for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need, is_only_held=is_only_held)
-            if flavor.is_summed:
-                total = (flavor.name, resource)
-                self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
+        if flavor.is_summed:
+            self.draw(flavor, requests)
+
+    def draw(self, flavor: Flavor, requests: Requests) -> None:
+        """Take these from the sums of a flavor alone."""
+        for resource, need in requests:
+            total = (flavor.name, resource)
+            self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
 
     def give_back(
         self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Iterable[Flavor] = ()

@@ -30,7 +30,6 @@ from tests.support.builders import (
     a_shape,
     admitted,
     decided,
-    waiting,
 )
 
 HOUR = 3600
