@@ -63,8 +63,7 @@ class Beside:
             for node in one.nodes:
                 self._of_node.setdefault(node, []).append(one)
         self._nodes = frozenset(self._of_node)
-        self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
-        """As those of the ledger."""
+        self._searches: dict[tuple[str, Shape, bool], Search] = {}
         self.turned_away: dict[tuple[str, Shape], Booking] = {}
         """By flavor and shape: for whose sake there was no room though there is some now."""
 
@@ -101,32 +100,21 @@ class Beside:
 
     def find_nodes(self, flavor: Flavor, shape: Shape, count: int, *, only_freed: bool = False) -> list[str]:
         """As of the ledger; nodes of which something is reserved come last, with what is left beside that."""
-        if self._ledger.is_trying:
-            return self._find(self._search(flavor, shape, only_freed=only_freed), flavor, shape, count)
         key = (flavor.name, shape, only_freed)
-        if key not in self._searches:
-            self._searches[key] = self._search(flavor, shape, only_freed=only_freed)
-        search = self._searches[key]
-        nodes = [] if search is None else self._find(search, flavor, shape, count)
-        if not nodes:
-            self._searches[key] = None
-        return nodes
-
-    def _search(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> Search:
-        return self._ledger.search(flavor, shape, only_freed=only_freed, without=self._nodes)
-
-    def _find(self, search: Search, flavor: Flavor, shape: Shape, count: int) -> list[str]:
+        search = None if self._ledger.is_trying else self._searches.get(key)
+        if search is None:
+            search = self._ledger.search(flavor, shape, only_freed=only_freed, without=self._nodes)
+        if not self._ledger.is_trying:
+            self._searches[key] = search
         nodes = self._ledger.pack(search, count)
-        if len(nodes) == count:
-            return nodes
-        for node in self._ledger.among(flavor, shape, self._nodes):
+        for node in self._ledger.among(flavor, shape, self._nodes, only_freed=only_freed):
+            if len(nodes) == count:
+                break
             room = self._ledger.fits_on(node, shape.requests)
             spare = room and self.fits_on(node, shape.requests)
             if spare < room:
                 self.turned_away[flavor.name, shape] = self._of_node[node][0].booking
             nodes += [node] * min(count - len(nodes), spare)
-            if len(nodes) == count:
-                break
         return nodes
 
     def fits_on(self, node: str, requests: Requests) -> int:

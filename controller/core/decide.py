@@ -9,12 +9,11 @@ fail only once, whatever its length. Cost follows classes and admissions, not wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import filterfalse
 
 from controller.core.amounts import times
-from controller.core.backfill import Backfill
+from controller.core.backfill import MOST_RESERVATIONS, Backfill
 from controller.core.booked import AnyLedger
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
@@ -30,6 +29,7 @@ from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.settled import flavors_without_room
 from controller.core.snapshot import Snapshot
+from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass, among_all, is_ahead
 
@@ -62,19 +62,16 @@ class _Decision:
         self._waits: dict[WorkloadClass, Wait] = {}
         forecast = snapshot.forecast
         self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
-        self._stands: dict[WorkloadClass, Iterator[WorkloadClass]] = {}
-        """Settled classes that are looked at only as the first of their LocalQueue, to reserve for; who comes after."""
+        self._standbys: Standbys | None = None
         self._preempting = Preempting(snapshot, self._ledger)
         self._preemptors: set[str] = set()
         self._past = PastUsages(snapshot.past_usage)
         self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        for kind in self._candidates():
-            queue = self._enter(kind)
-            if queue is not None:
-                head = self._head(self._snapshot.runs[kind], 0)
-                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+        found = self._candidates()
+        self._line_up(found)
+        self._line_up(self._stand_by(found))
         for _, heads in self._lines.values():
             heapify(heads)
         self._begin()
@@ -86,6 +83,26 @@ class _Decision:
             if name is not None:
                 self._go_on(name, self._take(name))
         return self._plan(is_complete=True)
+
+    def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
+        for kind in kinds:
+            queue = self._enter(kind)
+            if queue is not None:
+                head = self._head(self._snapshot.runs[kind], 0)
+                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+
+    def _stand_by(self, found: Container[WorkloadClass]) -> list[WorkloadClass]:
+        """Of the settled classes, those to look at because they may be the first of a Backfill queue."""
+        if self._backfill is None or self._snapshot.settled is None:
+            return []
+        self._standbys = standbys = Standbys(self._snapshot, self._snapshot.settled, found)
+        kinds = [kind for name in self._lines for kind in standbys.of(name)]
+        # turns by share are settled once, so all take part from the beginning
+        most = MOST_RESERVATIONS if self._fair is None else len(self._snapshot.cluster_queues)
+        while most and (more := standbys.next_queue()):
+            most -= 1
+            kinds += more
+        return kinds
 
     def _begin(self) -> None:
         fair = {name for name in self._lines if self._fair is not None and self._fair.has(name)}
@@ -103,7 +120,7 @@ class _Decision:
             for turn in self._fair.moved(name, taken or Takes({})):
                 heappush(self._turns, turn)
 
-    def _candidates(self) -> Iterable[WorkloadClass]:
+    def _candidates(self) -> Mapping[WorkloadClass, object]:
         """The classes to look at: all that is not settled, and those for which a freed node may have room."""
         settled, nodes = self._snapshot.settled, self._snapshot.nodes
         if settled is None:
@@ -116,10 +133,7 @@ class _Decision:
             for shape, kinds in settled.short_of_room(name).items():
                 if self._ledger.has_freed_room(flavor, shape):
                     found.update(dict.fromkeys(kinds))
-        if self._backfill is not None:
-            for line in settled.lines(self._snapshot.runs):
-                self._stand(filterfalse(found.__contains__, line))
-        return [*found, *self._stands]
+        return found
 
     def _head(self, run: Sequence[Workload], index: int) -> _Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
@@ -164,7 +178,7 @@ class _Decision:
         queue, heads = self._lines[name]
         while heads:
             *_, index, kind = heads[0]
-            if kind in self._stands:
+            if self._standbys is not None and kind in self._standbys:
                 self._take(name)
                 continue
             found, turn = self._find(queue, kind, self._known(queue, kind)), self._turn(name, heads[0])
@@ -180,10 +194,7 @@ class _Decision:
         """Return what is known of a class that is looked at only for room that was freed."""
         # who may preempt is told in full what is short: somebody may go for it
         is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or queue.preemption.is_any
-        known = None if is_full else self._blocked(kind)
-        # what is free and kept for another is not told by what was freed
-        is_kept = known is not None and self._backfill is not None and self._backfill.is_any
-        return None if is_kept else known
+        return None if is_full else self._blocked(kind)
 
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
@@ -193,8 +204,8 @@ class _Decision:
         queue, heads = self._lines[name]
         *_, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
-        if kind in self._stands:
-            self._reserve(queue, heads, kind)
+        if self._standbys is not None and kind in self._standbys:
+            self._reserve(queue, heads, kind, self._standbys)
             return None
         known = self._known(queue, kind)
         found = found or self._find(queue, kind, known)
@@ -267,7 +278,7 @@ class _Decision:
     def _wait(self, workload: Workload, queue: ClusterQueue, known: Wait | None, found: Wait) -> bool:
         """Note why a class waits, unless just what was known is so still; say whether its next one may be looked at."""
         kind = workload.kind
-        if known is not None:
+        if known is not None and found.reason is not Reason.WOULD_DELAY:
             found = brought_up_to_date(known, found)
         preempting = self._preempting.make_room(queue, workload, found, self._left(queue, kind))
         if preempting is None and self._backfill is not None:
@@ -294,23 +305,19 @@ class _Decision:
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
-        if self._backfill is not None:
-            return self._backfill.place(queue, kind, only_freed=known is not None)
-        return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+        if self._backfill is None:
+            return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+        found = self._backfill.place(queue, kind, only_freed=known is not None)
+        is_kept = isinstance(found, Wait) and found.reason is Reason.WOULD_DELAY
+        # what is free and kept for another is not told by what was freed
+        return self._backfill.place(queue, kind, only_freed=False) if known is not None and is_kept else found
 
     def _left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
         """Return what a class may take of what is left."""
         return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
 
-    def _stand(self, line: Iterator[WorkloadClass]) -> WorkloadClass | None:
-        """Let the next class of a LocalQueue's settled ones be reserved for, if the queue may have that."""
-        kind = next(line, None)
-        if kind is not None:
-            self._stands[kind] = line
-        return kind
-
-    def _reserve(self, queue: ClusterQueue, heads: list[_Head], kind: WorkloadClass) -> None:
-        """Reserve for the first of a settled class; where that is no use, let those come up that stand behind it."""
+    def _reserve(self, queue: ClusterQueue, heads: list[_Head], kind: WorkloadClass, standbys: Standbys) -> None:
+        """Reserve for the first of a settled class; where that is no use, let others come up that stand behind it."""
         settled, backfill, runs = self._snapshot.settled, self._backfill, self._snapshot.runs
         if settled is None or backfill is None or not backfill.may_book(queue):
             return
@@ -318,9 +325,17 @@ class _Decision:
         if wait.booking is not None:
             self._waits[kind] = wait
             return
-        behind = self._stand(self._stands[kind])
+        behind = standbys.behind(kind)
         if behind is not None:
             heappush(heads, self._head(runs[behind], 0))
+        # as many queues as there may be reservations have to be up, or one that is behind would come before the first
+        for kinds in iter(standbys.next_queue, []):
+            self._line_up(kinds)
+            name = self._snapshot.local_queues[kinds[0].queue].cluster_queue
+            if name in self._lines:
+                heapify(self._lines[name][1])
+                heappush(self._turns, self._turn(name, self._lines[name][1][0]))
+                return
 
     def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
         return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)

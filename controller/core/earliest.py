@@ -1,7 +1,8 @@
 """When a blocked workload fits: the first of the expected ends after which quota and room are enough for it.
 
-Ends only give back, so what fits after some of them fits after more: they are gone through in steps that double, and
-then halved, so that a workload is placed as often as there are digits in the number of ends that it needs.
+For one pod, ends are gone through one by one, and it is placed only where one of them gave back what it lacks. For a
+gang, of which many ends let in a part, they are gone through in steps that double and are halved then, so that it is
+placed as often as there are digits in the number of ends that it needs.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import inf
 
+from controller.core.decisions import Blocker, Wait
 from controller.core.expected_ends import Holding
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
 from controller.core.queues import ClusterQueue
+from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import WorkloadClass
 
@@ -48,30 +51,73 @@ class Outlook:
 
         None: not even after all ends. The time is infinite where it has to outlast pods of unknown runtime.
         """
-        blocked, found = 0, self._fits(queue, kind)
-        while found is None:
-            blocked = self.passed
-            if not self._go_on(max(1, blocked)):
+        wait = self._place(queue, kind)
+        if isinstance(wait, Wait):
+            is_single = kind.size == 1 and kind.topology is None
+            if not (self._step(queue, kind, wait) if is_single else self._halve(queue, kind)):
                 return None
-            found = self._fits(queue, kind)
+        at = self._seen[self.passed - 1].at if self.passed else self._snapshot.now
+        self._go_through(at)
+        found = self._place(queue, kind)
+        return None if isinstance(found, Wait) else (at, found)
+
+    def _step(self, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> bool:
+        """Let one after the other end until a workload of one pod fits; say whether it does."""
+        while self._go_on(1):
+            if self._may_help(self._seen[self.passed - 1], queue, kind, wait):
+                found = self._place(queue, kind)
+                if not isinstance(found, Wait):
+                    return True
+                wait = found
+        return False
+
+    def _may_help(self, one: Holding, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> bool:
+        """Say whether something that a workload waits for may be there now that this one ended."""
+        index, shape = self._snapshot.nodes, kind.pod_sets[0].shape
+        is_of_tree = self._snapshot.tree.path(one.queue)[-1] == self._root
+        for short in wait.blockers:
+            if short.reason in QUOTA_REASONS:
+                if is_of_tree and self._is_given_back(short, queue, kind):
+                    return True
+                continue
+            flavor = self._snapshot.flavors[short.flavor]
+            if flavor.is_summed:
+                if flavor.name in one.flavors and self.then.sum_blocker(flavor, kind.requests) is None:
+                    return True
+            elif one.node in index.allowed(flavor, shape.constraints) and self.then.fits_on(one.node, shape.requests):
+                return True
+        return False
+
+    def _is_given_back(self, short: Blocker, queue: ClusterQueue, kind: WorkloadClass) -> bool:
+        if not short.flavor:
+            return self.then.limit_blocker(queue, kind.requests) is None
+        quota = next(one for one in queue.flavors if one.flavor == short.flavor)
+        return short.reason is Reason.MIX_LIMIT or self.then.quota_blocker(queue, quota, kind.requests) is None
+
+    def _halve(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
+        """Let others end, in steps that double, until a workload fits, and find the first after which it does.
+
+        Ends only give back, so what fits after some of them fits after more.
+        """
+        blocked = 0
+        while self.passed == blocked:
+            if not self._go_on(max(1, blocked)):
+                return False
+            blocked = self.passed if isinstance(self._place(queue, kind), Wait) else blocked
         fitting = self.passed
         while fitting - blocked > 1:
             middle = (blocked + fitting) // 2
             self._go_to(middle)
-            if self._fits(queue, kind) is None:
+            if isinstance(self._place(queue, kind), Wait):
                 blocked = middle
             else:
                 fitting = middle
         self._go_to(fitting)
-        at = self._seen[fitting - 1].at if fitting else self._snapshot.now
-        self._go_through(at)
-        found = self._fits(queue, kind)
-        return None if found is None else (at, found)
+        return True
 
-    def _fits(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | None:
+    def _place(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
         with self.then.trying():
-            found = place(self._snapshot, self.then, queue, kind, only_freed=False)
-        return found if isinstance(found, tuple) else None
+            return place(self._snapshot, self.then, queue, kind, only_freed=False)
 
     def _go_on(self, count: int) -> bool:
         """Let so many more end; say whether any did."""

@@ -196,9 +196,10 @@ class Ledger:
         """Return nodes with room for so many that a search is for, a node for each; fewer when room ends."""
         return self._room.pack(search, count)
 
-    def among(self, flavor: Flavor, shape: Shape, nodes: AbstractSet[str]) -> list[str]:
+    def among(self, flavor: Flavor, shape: Shape, nodes: AbstractSet[str], *, only_freed: bool) -> list[str]:
         """Return those of some nodes, by name, that are of a flavor and that a shape may use."""
-        return sorted(self._snapshot.nodes.allowed(flavor, shape.constraints) & nodes)
+        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints) & nodes
+        return sorted(allowed & self._snapshot.freed if only_freed else allowed)
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""

@@ -103,8 +103,10 @@ class RoomLeft:
         """Take one of these from a node."""
         free = self._free.get(node)
         if free is None:
-            free = self._free[node] = dict(self._room.free(node))
-        if node not in self._moving:
+            before = self._room.free(node)
+            free = self._free[node] = dict(before)
+            self._moving[node] = before
+        elif node not in self._moving:
             self._moving[node] = dict(free)
         for resource, need in requests:
             free[resource] = free.get(resource, 0) - need
