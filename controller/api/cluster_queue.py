@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, StrictBool, model_validator
 
 from controller.api.ageing import BOUNDED, Ageing
-from controller.api.base import AGE, Column, Definition, Model, Resource, StopPolicy, active
+from controller.api.base import AGE, Column, Definition, Resource, StopPolicy, active
 from controller.api.budget import Budget
 from controller.api.cluster_queue_status import ClusterQueueStatus
 from controller.api.fair_sharing import HAS_SOMEBODY_TO_SHARE_WITH, SAID_BY_THE_ROOT, FairSharing, faults_of
+from controller.api.limit import Limit
 from controller.api.nodes import LabelSelector
 from controller.api.preemption import Preemption
 from controller.api.queue_flavors import OF_FLAVORS, QueueFlavors
@@ -24,7 +25,7 @@ from controller.api.schedule import (
     faults_of_schedule,
     faults_without_parent,
 )
-from controller.api.values import ObjectName, Quantity, ResourceName
+from controller.api.values import ObjectName
 
 _NEEDS_PARENT = tuple(
     Rule(
@@ -60,26 +61,6 @@ _SCHEDULED_FLAVORS = Rule(
     f"the name of a window's flavor {NO_SUCH_FLAVOR}",
     field_path=".schedule",
 )
-
-
-class Limit(Model):
-    """The most of one resource, whichever flavor it is of."""
-
-    name: Annotated[ResourceName, Field(description="The resource, such as pods.")]
-    max: Annotated[
-        Quantity,
-        Field(
-            description="The most that admitted pods of the queue, and of all queues below it, may ask for together."
-        ),
-    ]
-    per_user: Annotated[
-        Quantity | None,
-        Field(
-            description="The most that those of one user may ask for together. The user is who created the pod's "
-            "controlling owner, or the pod itself, as admission saw it; pods of which nobody knows that share one "
-            "limit. Left out: no limit."
-        ),
-    ] = None
 
 
 class ClusterQueueSpec(QueueFlavors):
@@ -181,8 +162,8 @@ class ClusterQueueSpec(QueueFlavors):
     schedule: Annotated[
         tuple[ScheduleWindow, ...],
         Field(
-            description="Windows that override quotas and stopPolicy while they are open. Where open windows override "
-            "the same, the last in the list wins.",
+            description="Windows that override quotas, limits and stopPolicy while they are open. Where open windows "
+            "override the same, the last in the list wins.",
             max_length=16,
         ),
         unique_names("window"),

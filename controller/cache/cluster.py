@@ -23,7 +23,7 @@ from controller.cache.policy_book import PolicyBook
 from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
 from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
-from controller.core.effective import FIXED, Variation, live_capacity
+from controller.core.effective import FIXED, Variation, limits_users, live_capacity
 from controller.core.groups import GroupKey, PodGroup
 from controller.core.nodes import Node, NodeIndex
 from controller.core.owners import Job
@@ -354,7 +354,7 @@ class ClusterCache:
         self.places.moved.update(self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
-        if self._waiting.owned.limits(name, users=queue is not None and bool(queue.user_limits)):
+        if self._waiting.owned.limits(name, users=limits_users(queue, variation)):
             self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()

@@ -124,8 +124,9 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it, `user_limits` those of each user; `budgets` are of all of them, too. `stop_note`
-    says who wrote the stopPolicy by hand, and why.
+    and all those below it, `user_limits` those of each user; `changing_limits` and `changing_user_limits` are the
+    resources of which these may be others later without anybody changing the queue. `budgets` are of all of them, too.
+    `stop_note` says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
     after its admission; None: for ever. `pins`: released pods prefer the node that was planned for them. `fair_sharing`
@@ -137,6 +138,8 @@ class ClusterQueue:
     parent: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
     user_limits: Mapping[str, int] = field(default_factory=dict)
+    changing_limits: frozenset[str] = frozenset()
+    changing_user_limits: frozenset[str] = frozenset()
     when_can_borrow: WhenCanBorrow = WhenCanBorrow.MAY_STOP_SEARCH
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
