@@ -108,6 +108,16 @@ class ClusterQueueSpec(QueueFlavors):
         unique_names("resource"),
         BY_NAME,
     ] = ()
+    allowed_priority_classes: Annotated[
+        tuple[ObjectName, ...] | None,
+        Field(
+            description="The WorkloadPriorityClasses that pods of the queue, and of all queues below it, may name; a "
+            "pod that names another one waits. Pods that name none are taken all the same, with the priority of "
+            "their own PriorityClass. Empty: none may be named. Left out: any.",
+            max_length=64,
+        ),
+        SchemaKeys(x_kubernetes_list_type="atomic"),
+    ] = None
     ageing: Annotated[
         Ageing | None,
         Field(

@@ -351,7 +351,7 @@ class ClusterCache:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
         (self._preempting.add if queue is not None and queue.preemption.is_any else self._preempting.discard)(name)
-        self.places.moved.update(self.queues_of(name))
+        self.places.queue_changed(name, queue, self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
         if self._waiting.owned.limits(name, users=limits_users(queue, variation)):

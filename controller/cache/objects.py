@@ -103,6 +103,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
         stop_note=_stop_note(written, spec.stop_policy),
+        allowed_classes=None if spec.allowed_priority_classes is None else frozenset(spec.allowed_priority_classes),
         ageing=_ageing(spec.ageing),
         allow_bare_pods=spec.allow_bare_pods,
         allow_job_retries=spec.allow_job_retries,

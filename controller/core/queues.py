@@ -126,6 +126,7 @@ class ClusterQueue:
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
     and all those below it, `user_limits` those of each user; `changing_limits` and `changing_user_limits` are the
     resources of which these may be others later without anybody changing the queue. `budgets` are of all of them, too.
+    `allowed_classes` are the WorkloadPriorityClasses that pods there and below may name; None: any.
     `stop_note` says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
@@ -145,6 +146,7 @@ class ClusterQueue:
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
     stop_note: str = ""
+    allowed_classes: frozenset[str] | None = None
     ageing: Ageing | None = None
     allow_bare_pods: bool = False
     allow_job_retries: bool = False

@@ -93,8 +93,12 @@ async def test_a_share_of_a_limit_is_of_the_nodes_of_the_queues_below(team: Team
     await until_admitted(team, 4, "QueueLimit")
     await team.nodes("spot", 2, cpu="4")
     await until_admitted(team, 6)
-    status = await team.status("clusterqueues", team.full("org"))
-    assert status["limitsUsage"] == [{"name": "cpu", "total": "6", "max": "8"}]
+
+    async def said() -> None:
+        status = await team.status("clusterqueues", team.full("org"))
+        assert status["limitsUsage"] == [{"name": "cpu", "total": "6", "max": "8"}]
+
+    await eventually(said)
 
 
 async def test_a_node_that_is_not_ready_counts_for_five_minutes_more(team: Team) -> None:
