@@ -94,9 +94,9 @@ async def test_a_share_of_a_limit_is_of_the_nodes_of_the_queues_below(team: Team
     await team.nodes("spot", 2, cpu="4")
     await until_admitted(team, 6)
 
-    async def said() -> None:
+    async def said() -> bool:
         status = await team.status("clusterqueues", team.full("org"))
-        assert status["limitsUsage"] == [{"name": "cpu", "total": "6", "max": "8"}]
+        return bool(status["limitsUsage"] == [{"name": "cpu", "total": "6", "max": "8"}])
 
     await eventually(said)
 
