@@ -55,6 +55,14 @@ _RECLAIMS_FROM_SOMEBODY = Rule(
     f"reclaimWithinCohort {_NOBODY_TO_RECLAIM_FROM}",
     field_path=".preemption",
 )
+_NOBODY_TO_PREEMPT = "goes only with spec.preemption: without it nobody is preempted"
+_PREEMPTS_SOMEBODY = Rule(
+    "!has(self.flavorFungibility) || self.flavorFungibility.whenCanPreempt == 'TryNextFlavor' || "
+    "(has(self.preemption) && "
+    "(self.preemption.withinClusterQueue != 'Never' || self.preemption.reclaimWithinCohort != 'Never'))",
+    f"whenCanPreempt {_NOBODY_TO_PREEMPT}",
+    field_path=".flavorFungibility",
+)
 _SCHEDULED_FLAVORS = Rule(
     "!has(self.schedule) || self.schedule.all(w, !has(w.flavors) || w.flavors.all(f, "
     "has(self.flavors) && self.flavors.exists(own, own.name == f.name)))",
@@ -72,6 +80,7 @@ class ClusterQueueSpec(QueueFlavors):
             *OF_FLAVORS,
             _TIMES_OUT,
             _RECLAIMS_FROM_SOMEBODY,
+            _PREEMPTS_SOMEBODY,
             _SCHEDULED_FLAVORS,
             HAS_SOMEBODY_TO_SHARE_WITH,
             *SAID_BY_THE_ROOT,
@@ -215,6 +224,14 @@ class ClusterQueueSpec(QueueFlavors):
         if self.preemption.reclaim_within_cohort != "Never" and self.parent is None:
             at = ("preemption", "reclaimWithinCohort")
             refuse([Fault(at, self.preemption.reclaim_within_cohort, _NOBODY_TO_RECLAIM_FROM)])
+        return self
+
+    @model_validator(mode="after")
+    def _preempts_somebody(self) -> Self:
+        given, preemption = self.flavor_fungibility.when_can_preempt, self.preemption
+        is_any = preemption.within_cluster_queue != "Never" or preemption.reclaim_within_cohort != "Never"
+        if given != "TryNextFlavor" and not is_any:
+            refuse([Fault(("flavorFungibility", "whenCanPreempt"), given, _NOBODY_TO_PREEMPT)])
         return self
 
     @model_validator(mode="after")

@@ -44,6 +44,7 @@ from controller.core.queues import (
     QueueingStrategy,
     StopPolicy,
     WhenCanBorrow,
+    WhenCanPreempt,
 )
 from controller.core.shares import Amount, parse_share
 from controller.core.taints import Toleration
@@ -99,6 +100,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         flavor_mode=FlavorMode(spec.flavor_mode),
         pins=spec.pin == "Prefer",
         when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
+        when_can_preempt=WhenCanPreempt(spec.flavor_fungibility.when_can_preempt),
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),

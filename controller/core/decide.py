@@ -154,10 +154,11 @@ class _Decision:
         queue, heads = self._lines[name]
         while heads:
             *_, index, kind = heads[0]
-            found, turn = self._find(queue, kind, self._known(queue, kind)), self._turn(name, heads[0])
+            workload, turn = self._snapshot.runs[kind][index], self._turn(name, heads[0])
+            found = self._find(queue, workload, self._known(queue, kind))
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
-            preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found)
+            preempts = self._preempting.find(queue, workload, found)
             if preempts is not None:
                 return preempting_head(turn, kind, flavor=preempts[2])
             self._take(name, found)
@@ -178,7 +179,7 @@ class _Decision:
         *_, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
         known = self._known(queue, kind)
-        found = found or self._find(queue, kind, known)
+        found = found or self._find(queue, run[index], known)
         goes_on, taken = True, None
         if isinstance(found, Wait):
             goes_on = self._wait(run[index], queue, known, found)
@@ -263,7 +264,8 @@ class _Decision:
         wait = self._waits.get(kind)
         return wait is not None and wait.reason is Reason.PREEMPTING
 
-    def _find(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
+    def _find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
+        kind = workload.kind
         if kind.hold is not None:
             return _held(kind.hold)
         if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
@@ -271,7 +273,8 @@ class _Decision:
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
-        return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+        found = place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+        return self._preempting.rather(queue, workload, found) if queue.preempts_first else found
 
     def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
         return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)

@@ -41,6 +41,15 @@ class WhenCanBorrow(StrEnum):
     """It takes a later flavor rather, where it borrows less."""
 
 
+class WhenCanPreempt(StrEnum):
+    """What a workload does that could have a flavor if others went."""
+
+    TRY_NEXT_FLAVOR = "TryNextFlavor"
+    """It takes a later flavor rather, where that has quota and room; nobody goes then."""
+    MAY_STOP_SEARCH = "MayStopSearch"
+    """They go: the order of flavors comes first."""
+
+
 class FlavorMode(StrEnum):
     """How a workload comes to one of the queue's flavors."""
 
@@ -142,6 +151,7 @@ class ClusterQueue:
     changing_limits: frozenset[str] = frozenset()
     changing_user_limits: frozenset[str] = frozenset()
     when_can_borrow: WhenCanBorrow = WhenCanBorrow.MAY_STOP_SEARCH
+    when_can_preempt: WhenCanPreempt = WhenCanPreempt.TRY_NEXT_FLAVOR
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
@@ -163,7 +173,12 @@ class ClusterQueue:
     def takes_first_flavor(self) -> bool:
         """Whether a pod gets the first flavor with quota and room, whatever others of the queue have got."""
         is_ordered = self.flavor_mode is FlavorMode.ORDERED and self.mix is None
-        return is_ordered and self.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
+        return is_ordered and self.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH and not self.preempts_first
+
+    @property
+    def preempts_first(self) -> bool:
+        """Whether others go for a workload in an earlier flavor though a later one has quota and room for it."""
+        return self.when_can_preempt is WhenCanPreempt.MAY_STOP_SEARCH and self.preemption.is_any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
