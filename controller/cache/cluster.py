@@ -354,10 +354,10 @@ class ClusterCache:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
         (self._preempting.add if queue is not None and queue.preemption.is_any else self._preempting.discard)(name)
-        self.places.moved.update(self.queues_of(name))
+        self.places.queue_changed(name, queue, self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
-        if self._waiting.serves(name, queue):
+        if self._waiting.serves(name, queue, variation):
             self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()

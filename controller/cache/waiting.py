@@ -14,6 +14,7 @@ from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.core.backlog import Backlog
 from controller.core.decisions import Plan
+from controller.core.effective import Variation, limits_users
 from controller.core.gangs import Assembly, Candidate, Group, assemble, single
 from controller.core.groups import GroupKey
 from controller.core.owners import Job
@@ -103,9 +104,9 @@ class Waiting:
         hold = hold or self.rejections.hold_of(pod.uid)
         return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod), self.foresight.runtime(pod))
 
-    def serves(self, name: str, queue: ClusterQueue | None) -> bool:
+    def serves(self, name: str, queue: ClusterQueue | None, variation: Variation) -> bool:
         """Take in what of a cluster queue decides which pods are of one class; say whether that is another one now."""
-        is_by_user = self.owned.limits(name, users=queue is not None and bool(queue.user_limits))
+        is_by_user = self.owned.limits(name, users=limits_users(queue, variation))
         return self.foresight.serves(name, queue) or is_by_user
 
     def learn(self, plan: Plan) -> bool:

@@ -181,10 +181,11 @@ class _Decision:
             if self._standbys is not None and kind in self._standbys:
                 self._take(name)
                 continue
-            found, turn = self._find(queue, kind, self._known(queue, kind)), self._turn(name, heads[0])
+            workload, turn = self._snapshot.runs[kind][index], self._turn(name, heads[0])
+            found = self._find(queue, workload, self._known(queue, kind))
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
-            preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found, self._left(queue, kind))
+            preempts = self._preempting.find(queue, workload, found, self._left(queue, kind))
             if preempts is not None:
                 return preempting_head(turn, kind, flavor=preempts[2])
             self._take(name, found)
@@ -208,7 +209,7 @@ class _Decision:
             self._reserve(queue, heads, kind, self._standbys)
             return None
         known = self._known(queue, kind)
-        found = found or self._find(queue, kind, known)
+        found = found or self._find(queue, run[index], known)
         goes_on, taken = True, None
         if isinstance(found, Wait):
             goes_on = self._wait(run[index], queue, known, found)
@@ -297,7 +298,8 @@ class _Decision:
         wait = self._waits.get(kind)
         return wait is not None and wait.reason is Reason.PREEMPTING
 
-    def _find(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
+    def _find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
+        kind = workload.kind
         if kind.hold is not None:
             return _held(kind.hold)
         if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
@@ -305,6 +307,12 @@ class _Decision:
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
+        found = self._place(queue, kind, known)
+        return (
+            self._preempting.rather(queue, workload, found, self._left(queue, kind)) if queue.preempts_first else found
+        )
+
+    def _place(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
         if self._backfill is None:
             return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
         found = self._backfill.place(queue, kind, only_freed=known is not None)

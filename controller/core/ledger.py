@@ -94,7 +94,7 @@ class Ledger:
                 most = limits.get(resource)
                 if most is None:
                     continue
-                if need > most:
+                if need > most and not self._snapshot.tree.is_limit_changing(name, resource):
                     return Blocker("", Reason.NEVER_FITS, resource, need, most, f"more than the limit of {name}", name)
                 free = most - self.usage.used(name, "", resource)
                 if need > free and short is None:

@@ -228,7 +228,8 @@ def _try(
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
     if queue.mix is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
-        blocker = mix_blocker(snapshot.flavors, ledger.usage, queue, flavor, pod_set.count) or blocker
+        whole = snapshot.cluster_queues[queue.name]  # pods on flavors that are not tried count too
+        blocker = mix_blocker(snapshot.flavors, ledger.usage, whole, flavor, pod_set.count) or blocker
     spell = snapshot.dry.get(flavor.name)
     if spell is not None and (blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT)):
         detail = f"{spell.text}; tried again from {utc_text(int(spell.until))} on"
