@@ -378,7 +378,7 @@ class ClusterCache:
         put_or_drop(self.jobs, uid, job)
         if hands_of(former) != hands_of(job):
             self.move(self.places.of_job(uid))
-        elif job is not None and former is not None and former.width != job.width:
+        elif job is not None and former is not None and (former.width, former.most) != (job.width, job.most):
             self.gangs.job_changed(job.namespace, uid)
             self._on_change()
 

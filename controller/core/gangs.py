@@ -1,20 +1,22 @@
 """Pod groups: pods that are admitted all together or not at all (gang scheduling).
 
 A group is named by a label, with its size in an annotation (as Kueue's plain pods are), is what one Job keeps alive at
-a time, or is a PodGroup of Kubernetes, whose minCount is the size: more may come, and stand in line by themselves. What
-waits of a group becomes one workload; which members are still to come, and which came too many, is found out here from
-what exists. Nothing about groups is kept anywhere else, so a restart changes nothing.
+a time, or is a PodGroup of Kubernetes. What waits of a group becomes one workload: all of it, or as many as its minimum
+says, which of a PodGroup is its minCount; the others stand in line by themselves. Which members are still to come, and
+which came too many, is found out here from what exists. Nothing about groups is kept anywhere else, so a restart
+changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 from controller.core.amounts import CPU
 from controller.core.groups import GroupKey, PodGroup
-from controller.core.keys import GANG, POD_GROUP_SIZE, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
+from controller.core.keys import GANG, POD_GROUP_MIN, POD_GROUP_SIZE, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 from controller.core.owners import Job
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
@@ -64,7 +66,8 @@ def assemble(group: Group, *, now: float) -> Assembly:
 
     Not begun: the first as many as it needs are one workload, held until they exist, and those too many wait behind
     it. Begun, that is, some are admitted already: those that it still lacks go before all of their queue, each as it
-    comes, since the others hold quota and wait for them; those too many stand in line like any pod.
+    comes, since the others hold quota and wait for them. Those that it does without stand in line like any pod, in the
+    domain of the others where they are members, and those too many wherever there is room.
     """
     waiting = sorted(group.waiting, key=lambda one: one.order)
     if not waiting:
@@ -75,13 +78,14 @@ def assemble(group: Group, *, now: float) -> Assembly:
     unknown = _unknown(group)
     if unknown is not None:
         return Assembly((_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, unknown)),))
-    size = _needed(group, waiting[0].pod)
+    whole = _whole(group, waiting[0].pod)
+    size = min(whole, _minimum(group) or whole)
     done = len(group.admitted) + _ended(group)
     if done or not size:
-        lacking = max(0, size - done)
-        topology = _left_to(group)
-        first = [single(replace(one, order=ahead(one.order)), topology) for one in waiting[:lacking]]
-        return Assembly((*first, *map(single, waiting[lacking:])))
+        return Assembly(tuple(_one_by_one(group, waiting, max(0, size - done), max(0, whole - done))))
+    fault = _more_than_its_job(group)
+    if fault is not None:
+        return Assembly((_together(key, waiting, Hold(Reason.GANG_INVALID, fault)),))
     if len(waiting) < size:
         return _incomplete(group, waiting, size, now)
     behind = Hold(Reason.PRIORITY, f"behind the {size} members of {_named(key)} that are admitted together")
@@ -98,11 +102,26 @@ def _unknown(group: Group) -> str | None:
     return None
 
 
-def _needed(group: Group, pod: Pod) -> int:
-    """How many are admitted together; 0: each alone."""
+def _one_by_one(group: Group, waiting: Sequence[Candidate], lacking: int, members: int) -> Iterator[Workload]:
+    """Who waits of a group that has begun, and lacks so many; so many of them belong to it, the others are too many."""
+    topology = _left_to(group)
+    for index, one in enumerate(waiting):
+        placed = replace(one, order=ahead(one.order)) if index < lacking else one
+        yield single(placed, topology if index < members else None)
+
+
+def _whole(group: Group, pod: Pod) -> int:
+    """How many there are in all; 0: each stands alone."""
+    if group.pod_group is not None:
+        return sys.maxsize if group.pod_group.min_count else 0
+    return group.job.width if group.job is not None else _size_of(pod)
+
+
+def _minimum(group: Group) -> int:
+    """How many are admitted together; 0: all."""
     if group.pod_group is not None:
         return group.pod_group.min_count
-    return group.job.width if group.job is not None else _size_of(pod)
+    return _minimum_of(group.waiting[0].pod)
 
 
 def _fault(group: Group) -> str | None:
@@ -115,10 +134,23 @@ def _fault(group: Group) -> str | None:
     if len(sizes) > 1:
         written = first_few([str(size) for size in sizes])
         return f"the members of {_named(key)} state different sizes in {POD_GROUP_SIZE} ({written}); a gang has one"
+    minimums = sorted(set(map(_minimum_of, living)), reverse=True)
+    if len(minimums) > 1:
+        written = first_few([str(one or "none") for one in minimums])
+        return f"the members of {_named(key)} state different numbers in {POD_GROUP_MIN} ({written}); a gang has one"
     if len({pod.group.topology for pod in living if pod.group is not None}) > 1:
         keys = f"{REQUIRED_TOPOLOGY} or {PREFERRED_TOPOLOGY}"
         return f"the members of {_named(key)} do not say the same in {keys}; a gang has one domain"
     return None
+
+
+def _more_than_its_job(group: Group) -> str | None:
+    """Say that a Job never makes as many pods as are to be admitted together; one that has begun shrinks as it ends."""
+    job, minimum = group.job, _minimum(group)
+    if job is None or minimum <= job.most:
+        return None
+    made = f"job/{job.name} makes {job.most} pods at a time"
+    return f"the annotation {POD_GROUP_MIN} is {minimum}, and {made}; write at most that"
 
 
 def _left_to(group: Group) -> Topology | None:
@@ -131,6 +163,10 @@ def _left_to(group: Group) -> Topology | None:
 
 def _size_of(pod: Pod) -> int:
     return pod.group.size if pod.group is not None else 0
+
+
+def _minimum_of(pod: Pod) -> int:
+    return pod.group.minimum if pod.group is not None else 0
 
 
 def _ended(group: Group) -> int:
@@ -148,7 +184,8 @@ def _ended(group: Group) -> int:
 
 def _incomplete(group: Group, waiting: Sequence[Candidate], size: int, now: float) -> Assembly:
     key, late_at = group.key, max(one.pod.created for one in waiting) + PATIENCE_SECONDS
-    text = f"{len(waiting)} of the {size} members of {_named(key)} exist; they are admitted together"
+    many = f"first {size}" if _minimum_of(waiting[0].pod) else size
+    text = f"{len(waiting)} of the {many} members of {_named(key)} exist; they are admitted together"
     if now < late_at:
         return Assembly((_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, text)),), late_at)
     maker = f"job/{group.job.name}" if group.job is not None else "their owners"

@@ -19,6 +19,9 @@ POD_GROUP: Final = "penstock.dev/pod-group"
 POD_GROUP_SIZE: Final = "penstock.dev/pod-group-size"
 """Pod annotation, written by the user: how many pods the group has."""
 
+POD_GROUP_MIN: Final = "penstock.dev/pod-group-min"
+"""Pod annotation, written by the user: how many of them are admitted together; the others follow one by one."""
+
 GANG: Final = "penstock.dev/gang"
 """Pod annotation, written by the user: "true" makes the pods that a Job keeps alive at a time a gang."""
 

@@ -1,4 +1,4 @@
-"""Groups that come, go and are made again in any order: all of a gang is admitted, or none of it."""
+"""Groups that come, go and are made again in any order: all that a gang needs is admitted together, or none of it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ OWNERS = (None, Owner("batch/v1", "Job", "run-1", "run-1"), Owner("batch/v1", "J
 def pods(draw: st.DrawFn) -> Pod:
     name = draw(st.sampled_from([f"p{number}" for number in range(9)]))
     group = draw(st.sampled_from(("a", "a", "b", "")))
-    size = draw(st.sampled_from((2, 2, 2, 3)))
+    size, minimum = draw(st.sampled_from(((2, 0), (2, 0), (2, 0), (3, 0), (3, 2), (3, 2), (2, 1))))
     return a_pod(
         name,
         draw(st.sampled_from(SHAPES)),
         created=float(draw(st.integers(0, 9))),
         priority=draw(st.integers(0, 2)),
         owner=draw(st.sampled_from(OWNERS)),
-        group=Membership(GroupKey("default", group), size) if group else None,
+        group=Membership(GroupKey("default", group), size, minimum=minimum) if group else None,
         queue=draw(st.sampled_from(("main", "main", "main", "other"))),
     )
 
@@ -75,12 +75,12 @@ def begun(cache: ClusterCache) -> set[str]:
 
 
 def decide_once(cache: ClusterCache, limit: int) -> bool:
-    """Decide, check that no group was begun with less than all of it, and say whether anybody was admitted."""
+    """Decide, check that no group was begun with less than it needs, and say whether anybody was admitted."""
     already, plan = begun(cache), decided(cache, limit=limit)
     moved = Counter(pod.group for admit in plan.admits if (pod := cache.pods[admit.uid]).group is not None)
     for group, count in moved.items():
         assert group is not None
-        assert group.key.name in already or count >= group.size
+        assert group.key.name in already or count >= (group.minimum or group.size)
     return bool(plan.admits)
 
 

@@ -12,6 +12,7 @@ from controller.core.keys import (
     GANG,
     GATE,
     POD_GROUP,
+    POD_GROUP_MIN,
     POD_GROUP_SIZE,
     POLICIES,
     PRIORITY_CLASS,
@@ -130,8 +131,17 @@ def test_a_group_without_a_size_is_warned_of() -> None:
         f"the label {POD_GROUP} needs the annotation {POD_GROUP_SIZE}: how many pods the group has "
         "(the pod stays queued until then: GangInvalid)",
     )
-    sized = {**in_group, "annotations": {POD_GROUP_SIZE: "2"}}
+    sized = {**in_group, "annotations": {POD_GROUP_SIZE: "2", POD_GROUP_MIN: "2"}}
     assert mutate(a_request(a_new_pod(metadata=sized)), PLAIN).warnings == ()
+
+
+def test_a_minimum_that_is_more_than_the_size_is_warned_of() -> None:
+    notes = {POD_GROUP_SIZE: "2", POD_GROUP_MIN: "3"}
+    pod = a_new_pod(metadata={"labels": {QUEUE_NAME: "main", POD_GROUP: "train"}, "annotations": notes})
+    assert mutate(a_request(pod), PLAIN).warnings == (
+        f"the annotation {POD_GROUP_MIN} is 3, more than the 2 of {POD_GROUP_SIZE}; write at most that "
+        "(the pod stays queued until then: GangInvalid)",
+    )
 
 
 def test_a_gang_of_a_job_is_warned_of_where_there_is_no_job() -> None:
