@@ -214,7 +214,7 @@ class _Decision:
         these. All else is left to the next turn.
         """
         kind = run[0].kind
-        if kind.size > 1 or kind.topology is not None or not queue.takes_first_flavor or index == len(run):
+        if not kind.is_free or not queue.takes_first_flavor or index == len(run):
             return index
         if not self._is_next(queue.name, run, index) or self._users.is_limiting(queue.name):
             return index
@@ -282,7 +282,7 @@ class _Decision:
             self._ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
             among = tuple(flavor.name for flavor in one.among)
-            admit = Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domain, queue.pins)
+            admit = Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domains, queue.pins)
             self._admits.append(admit)
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:

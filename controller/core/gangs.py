@@ -10,17 +10,27 @@ changes nothing.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 from controller.core.amounts import CPU
+from controller.core.gang_slices import Portion, portions
 from controller.core.groups import GroupKey, PodGroup
-from controller.core.keys import GANG, POD_GROUP_MIN, POD_GROUP_SIZE, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
+from controller.core.keys import (
+    GANG,
+    POD_GROUP_MIN,
+    POD_GROUP_SIZE,
+    PREFERRED_TOPOLOGY,
+    REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
+)
 from controller.core.owners import Job
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
-from controller.core.topology import Topology, going_on
+from controller.core.topology import Slices, Topology, going_on
 from controller.core.wording import first_few
 from controller.core.workloads import Hold, OrderKey, PodSet, Workload, WorkloadClass, ahead
 
@@ -80,10 +90,10 @@ def assemble(group: Group, *, now: float) -> Assembly:
         return Assembly((_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, unknown)),))
     whole = _whole(group, waiting[0].pod)
     size = min(whole, _minimum(group) or whole)
-    done = len(group.admitted) + _ended(group)
+    done = len(group.admitted) + len(_ended(group))
     if done or not size:
-        return Assembly(tuple(_one_by_one(group, waiting, max(0, size - done), max(0, whole - done))))
-    fault = _more_than_its_job(group)
+        return Assembly(tuple(_rest(group, waiting, max(0, size - done), max(0, whole - done))))
+    fault = _more_than_its_job(group) or _no_slices(group, waiting[:size])
     if fault is not None:
         return Assembly((_together(key, waiting, Hold(Reason.GANG_INVALID, fault)),))
     if len(waiting) < size:
@@ -102,12 +112,36 @@ def _unknown(group: Group) -> str | None:
     return None
 
 
-def _one_by_one(group: Group, waiting: Sequence[Candidate], lacking: int, members: int) -> Iterator[Workload]:
+def _rest(group: Group, waiting: Sequence[Candidate], lacking: int, members: int) -> Iterator[Workload]:
     """Who waits of a group that has begun, and lacks so many; so many of them belong to it, the others are too many."""
-    topology = _left_to(group)
-    for index, one in enumerate(waiting):
-        placed = replace(one, order=ahead(one.order)) if index < lacking else one
-        yield single(placed, topology if index < members else None)
+    slices, topology, done = _slices_of(waiting[0].pod), _left_to(group), 0
+    own, others = waiting[:members], waiting[members:]
+    parts = [Portion((place,)) for place in range(len(own))]
+    if slices is not None:
+        placed, to_come = (*group.admitted, *_ended(group)), members - len(own)
+        parts = portions([one.pod for one in own], placed, slices, to_come=to_come)
+    for part in parts:
+        pods = [
+            replace(own[place], order=ahead(own[place].order)) if done < lacking else own[place]
+            for place in part.places
+        ]
+        done += len(pods)
+        if slices is None or part.domain:
+            yield single(pods[0], topology, None if slices is None else replace(slices, value=part.domain))
+        else:
+            yield _slice(group.key, pods, topology, part.lacks)
+    yield from map(single, others)
+
+
+def _slice(key: GroupKey, members: Sequence[Candidate], topology: Topology | None, lacks: int) -> Workload:
+    """One workload of the pods of a slice of which none has its place yet."""
+    hold = _first_hold(members)
+    if lacks:
+        text = f"{len(members)} of the {len(members) + lacks} pods of a slice of {_named(key)} exist"
+        hold = Hold(Reason.GANG_INCOMPLETE, f"{text}; they are admitted together")
+    made = _together(key, members, hold)
+    kind = replace(made.kind, topology=topology)
+    return replace(made, uid=f"{made.uid}/{members[0].pod.uid}", kind=kind)
 
 
 def _whole(group: Group, pod: Pod) -> int:
@@ -141,6 +175,9 @@ def _fault(group: Group) -> str | None:
     if len({pod.group.topology for pod in living if pod.group is not None}) > 1:
         keys = f"{REQUIRED_TOPOLOGY} or {PREFERRED_TOPOLOGY}"
         return f"the members of {_named(key)} do not say the same in {keys}; a gang has one domain"
+    if len(set(map(_slices_of, living))) > 1:
+        keys = f"{SLICE_TOPOLOGY} and {SLICE_SIZE}"
+        return f"the members of {_named(key)} do not say the same in {keys}; a gang has slices of one size"
     return None
 
 
@@ -151,6 +188,21 @@ def _more_than_its_job(group: Group) -> str | None:
         return None
     made = f"job/{job.name} makes {job.most} pods at a time"
     return f"the annotation {POD_GROUP_MIN} is {minimum}, and {made}; write at most that"
+
+
+def _no_slices(group: Group, members: Sequence[Candidate]) -> str | None:
+    """Say of how many pods slices cannot be made. At its end a Job has fewer to make, so its last slice is smaller."""
+    slices = _slices_of(members[0].pod)
+    if slices is None:
+        return None
+    counts = [len(members)] if group.job is None else [group.job.most]
+    if len(members) % slices.size == 0:
+        counts += Counter(one.pod.shape for one in members).values()
+    for count in counts:
+        if count % slices.size:
+            has = f"{_named(group.key)} has {count} of one shape"
+            return f"a slice is {slices.size} pods of one shape ({SLICE_SIZE}), and {has}; it needs a multiple of that"
+    return None
 
 
 def _left_to(group: Group) -> Topology | None:
@@ -169,17 +221,21 @@ def _minimum_of(pod: Pod) -> int:
     return pod.group.minimum if pod.group is not None else 0
 
 
-def _ended(group: Group) -> int:
-    """Count the members that succeeded in the same run as those that live: that the same owner made.
+def _slices_of(pod: Pod) -> Slices | None:
+    return pod.group.slices if pod.group is not None else None
+
+
+def _ended(group: Group) -> list[Pod]:
+    """Return the members that succeeded in the same run as those that live: that the same owner made.
 
     A name that is used again, as that in a CronJob's template, must not count the pods of the last run. Of a Job's
     pods the Job itself says how many are still to come.
     """
     if group.key.is_job:
-        return 0
+        return []
     living = (*(one.pod for one in group.waiting), *group.admitted)
     owners = {pod.owner.uid for pod in living if pod.owner is not None}
-    return sum(pod.owner is not None and pod.owner.uid in owners for pod in group.succeeded if pod.cluster_queue)
+    return [pod for pod in group.succeeded if pod.cluster_queue and pod.owner is not None and pod.owner.uid in owners]
 
 
 def _incomplete(group: Group, waiting: Sequence[Candidate], size: int, now: float) -> Assembly:
@@ -197,9 +253,9 @@ def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) ->
     """One workload of these, standing where the last of them stands: nobody's place is better for being in a group."""
     by_shape: dict[PodSet, list[Candidate]] = {}
     for one in members:
-        by_shape.setdefault(PodSet(one.pod.shape), []).append(one)
+        by_shape.setdefault(PodSet(one.pod.shape, slices=_slices_of(one.pod)), []).append(one)
     sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
-    pod_sets = tuple(PodSet(made.shape, len(of_it)) for made, of_it in sets)
+    pod_sets = tuple(replace(made, count=len(of_it)) for made, of_it in sets)
     first = members[0].pod
     topology = first.group.topology if first.group is not None else None
     waited = min(one.waited for one in members)
@@ -217,10 +273,11 @@ def _size(made: PodSet) -> tuple[int, int, int]:
     return sum("/" in resource for resource in amounts), amounts.get(CPU, 0), amounts.get("memory", 0)
 
 
-def single(one: Candidate, topology: Topology | None = None) -> Workload:
-    """Return the workload that one pod is; `topology` is what it shares with those of its gang that are admitted."""
+def single(one: Candidate, topology: Topology | None = None, slices: Slices | None = None) -> Workload:
+    """Return the workload that one pod is; the others are what it shares with those of its gang that are admitted."""
     pod = one.pod
-    kind = WorkloadClass((pod.namespace, pod.queue or ""), (PodSet(pod.shape),), one.hold, one.waited, topology)
+    sets = (PodSet(pod.shape, slices=slices),)
+    kind = WorkloadClass((pod.namespace, pod.queue or ""), sets, one.hold, one.waited, topology)
     return Workload(pod.uid, pod.key, kind, one.order, pod.created)
 
 

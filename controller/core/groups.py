@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controller.core.keys import GANG, POD_GROUP, POD_GROUP_MIN, POD_GROUP_SIZE
+from controller.core.keys import GANG, POD_GROUP, POD_GROUP_MIN, POD_GROUP_SIZE, SLICE_SIZE
 from controller.core.owners import Owner
-from controller.core.topology import Topology, TopologyFault, read_topology
+from controller.core.topology import Slices, Topology, TopologyFault, read_slices, read_topology
 
 _MOST_DIGITS = 5
 _NONE: Mapping[str, str] = {}
@@ -41,12 +41,14 @@ class Membership:
     """A pod's group, how many pods it has as this pod states it (0: as its Job or PodGroup says), their domain.
 
     `minimum`: how many of them are admitted together, the others by themselves; 0: all, or as its PodGroup says.
+    `slices`: each so many of them share a domain.
     """
 
     key: GroupKey
     size: int = 0
     topology: Topology | None = None
     minimum: int = 0
+    slices: Slices | None = None
 
 
 class GroupFault(ValueError):
@@ -67,12 +69,15 @@ def membership(
     name, notes = labels.get(POD_GROUP), annotations or _NONE
     if name is not None:
         size = _size(notes.get(POD_GROUP_SIZE))
-        return Membership(GroupKey(namespace, name), size, _topology(notes), _minimum(notes, size))
+        minimum, slices = _minimum(notes, size), _slices(notes)
+        for key, count in ((POD_GROUP_SIZE, size), (POD_GROUP_MIN, minimum)):
+            _check_slices(slices, key, count)
+        return Membership(GroupKey(namespace, name), size, _topology(notes), minimum, slices)
     said = notes.get(GANG)
     if said is None and pod_group:
         if POD_GROUP_MIN in notes:
             raise GroupFault(f"the annotation {POD_GROUP_MIN} is not for PodGroup {pod_group}: its minCount says that")
-        return Membership(GroupKey(namespace, pod_group, is_native=True), topology=_topology(notes))
+        return Membership(GroupKey(namespace, pod_group, is_native=True), 0, _topology(notes), 0, _slices(notes))
     if said is None or said == "false":
         return None
     if said != "true":
@@ -82,8 +87,9 @@ def membership(
             f"the annotation {GANG} is for the pods of a Job, and this pod has none; elsewhere a gang is made with the "
             f"label {POD_GROUP} and the annotation {POD_GROUP_SIZE}"
         )
-    minimum = _minimum(notes)
-    return Membership(GroupKey(namespace, owner.uid, is_job=True), topology=_topology(notes), minimum=minimum)
+    minimum, slices = _minimum(notes), _slices(notes)
+    _check_slices(slices, POD_GROUP_MIN, minimum)
+    return Membership(GroupKey(namespace, owner.uid, is_job=True), 0, _topology(notes), minimum, slices)
 
 
 def _topology(notes: Mapping[str, str]) -> Topology | None:
@@ -91,6 +97,20 @@ def _topology(notes: Mapping[str, str]) -> Topology | None:
         return read_topology(notes)
     except TopologyFault as fault:
         raise GroupFault(str(fault)) from fault
+
+
+def _slices(notes: Mapping[str, str]) -> Slices | None:
+    try:
+        return read_slices(notes)
+    except TopologyFault as fault:
+        raise GroupFault(str(fault)) from fault
+
+
+def _check_slices(slices: Slices | None, key: str, count: int) -> None:
+    """Of a Job or PodGroup it is not known here how many pods there are (`core.gangs`)."""
+    if slices is not None and count % slices.size:
+        what = f"the annotation {key} is {count}, no multiple of the {slices.size} of {SLICE_SIZE}"
+        raise GroupFault(f"{what}; write a multiple of it")
 
 
 def _size(text: str | None) -> int:

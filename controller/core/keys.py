@@ -31,6 +31,12 @@ REQUIRED_TOPOLOGY: Final = "penstock.dev/required-topology"
 PREFERRED_TOPOLOGY: Final = "penstock.dev/preferred-topology"
 """Pod annotation, written by the user: the same as a wish, where there is room."""
 
+SLICE_TOPOLOGY: Final = "penstock.dev/slice-required-topology"
+"""Pod annotation, written by the user: the node label of which the members of each slice of a gang share one value."""
+
+SLICE_SIZE: Final = "penstock.dev/slice-size"
+"""Pod annotation, written by the user: how many members each slice has."""
+
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
 
@@ -64,6 +70,8 @@ KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 KUEUE_GROUP_SIZE: Final = "kueue.x-k8s.io/pod-group-total-count"
 KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
 KUEUE_PREFERRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-preferred-topology"
+KUEUE_SLICE_TOPOLOGY: Final = "kueue.x-k8s.io/podset-slice-required-topology"
+KUEUE_SLICE_SIZE: Final = "kueue.x-k8s.io/podset-slice-size"
 """Pod annotations of Kueue, written by the user; templates bring them."""
 
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"
