@@ -354,7 +354,7 @@ class ClusterCache:
         self.places.moved.update(self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
-        if self._waiting.owned.limits(name, users=queue is not None and bool(queue.user_limits)):
+        if self._waiting.owned.limits(name, users=queue is not None and queue.tells_users):
             self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()

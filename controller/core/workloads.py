@@ -81,6 +81,11 @@ class WorkloadClass:
         return self._hash
 
     @property
+    def user(self) -> str:
+        """Whose they are, where users are told apart; of a gang the user of its largest pods."""
+        return self.pod_sets[0].shape.user
+
+    @property
     def is_free(self) -> bool:
         """Whether each is one pod that goes to any node that suits it."""
         return self.size == 1 and self.topology is None and self.pod_sets[0].slices is None
