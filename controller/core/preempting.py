@@ -33,7 +33,11 @@ _Found = tuple[Claim, list[Candidate], str]
 
 
 class Preempting:
-    """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
+    """The preemptions of one decision. `evicts` are those that have to be sent; others go already.
+
+    What finding them cost: `looked_at` counts the candidates that were compared with a workload, `tries` how often it
+    was seen whether one fits.
+    """
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self._snapshot = snapshot
@@ -45,6 +49,8 @@ class Preempting:
         self._hopeless: set[str] = set()
         """Workloads that nobody can be preempted for."""
         self.evicts: list[Evict] = []
+        self.looked_at = 0
+        self.tries = 0
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
@@ -75,6 +81,7 @@ class Preempting:
         """Mirrors the attempts of Kueue's `GetTargets`."""
 
         def free(found: Candidate) -> bool:
+            self.looked_at += 1
             return found.key not in self._victims and uses(found, columns)
 
         own = list(filter(free, self._candidates.own(claim)))
@@ -237,6 +244,7 @@ class Preempting:
         return any(cell is not None and self._ledger.usage.used(name, *col) > cell.subtree for col, cell in cells)
 
     def _fits(self, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool) -> Placements | None:
+        self.tries += 1
         found = place(self._snapshot, self._ledger, queue, kind, only_freed=False)
         if isinstance(found, Wait):
             return None
