@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 from controller.core.amounts import CPU
-from controller.core.gang_slices import Portion, portions
+from controller.core.gang_slices import portions
 from controller.core.groups import GroupKey, PodGroup
 from controller.core.keys import (
     GANG,
@@ -92,12 +92,14 @@ def assemble(group: Group, *, now: float) -> Assembly:
     size = min(whole, _minimum(group) or whole)
     done = len(group.admitted) + len(_ended(group))
     if done or not size:
-        return Assembly(tuple(_rest(group, waiting, max(0, size - done), max(0, whole - done))))
+        return _rest(group, waiting, max(0, size - done), max(0, whole - done), now)
     fault = _more_than_its_job(group) or _no_slices(group, waiting[:size])
     if fault is not None:
         return Assembly((_together(key, waiting, Hold(Reason.GANG_INVALID, fault)),))
     if len(waiting) < size:
-        return _incomplete(group, waiting, size, now)
+        many = f"first {size}" if _minimum_of(waiting[0].pod) else str(size)
+        hold, again_at = _not_all(group, waiting, f"{many} members", now)
+        return Assembly((_together(key, waiting, hold),), again_at)
     behind = Hold(Reason.PRIORITY, f"behind the {size} members of {_named(key)} that are admitted together")
     extra = [single(replace(one, hold=one.hold or behind)) for one in waiting[size:]]
     return Assembly((_together(key, waiting[:size], _first_hold(waiting[:size])), *extra))
@@ -112,36 +114,31 @@ def _unknown(group: Group) -> str | None:
     return None
 
 
-def _rest(group: Group, waiting: Sequence[Candidate], lacking: int, members: int) -> Iterator[Workload]:
+def _rest(group: Group, waiting: Sequence[Candidate], lacking: int, members: int, now: float) -> Assembly:
     """Who waits of a group that has begun, and lacks so many; so many of them belong to it, the others are too many."""
-    slices, topology, done = _slices_of(waiting[0].pod), _left_to(group), 0
-    own, others = waiting[:members], waiting[members:]
-    parts = [Portion((place,)) for place in range(len(own))]
-    if slices is not None:
-        placed, to_come = (*group.admitted, *_ended(group)), members - len(own)
-        parts = portions([one.pod for one in own], placed, slices, to_come=to_come)
-    for part in parts:
-        pods = [
-            replace(own[place], order=ahead(own[place].order)) if done < lacking else own[place]
-            for place in part.places
-        ]
-        done += len(pods)
-        if slices is None or part.domain:
-            yield single(pods[0], topology, None if slices is None else replace(slices, value=part.domain))
-        else:
-            yield _slice(group.key, pods, topology, part.lacks)
-    yield from map(single, others)
-
-
-def _slice(key: GroupKey, members: Sequence[Candidate], topology: Topology | None, lacks: int) -> Workload:
-    """One workload of the pods of a slice of which none has its place yet."""
-    hold = _first_hold(members)
-    if lacks:
-        text = f"{len(members)} of the {len(members) + lacks} pods of a slice of {_named(key)} exist"
-        hold = Hold(Reason.GANG_INCOMPLETE, f"{text}; they are admitted together")
-    made = _together(key, members, hold)
-    kind = replace(made.kind, topology=topology)
-    return replace(made, uid=f"{made.uid}/{members[0].pod.uid}", kind=kind)
+    slices, topology = _slices_of(waiting[0].pod), _left_to(group)
+    own, others = waiting[:members], map(single, waiting[members:])
+    if slices is None:
+        first = [replace(one, order=ahead(one.order)) for one in own[:lacking]]
+        return Assembly((*(single(one, topology) for one in (*first, *own[lacking:])), *others))
+    placed, to_come = (*group.admitted, *_ended(group)), members - len(own)
+    found, again_at = list[Workload](), inf
+    for part in portions([one.pod for one in own], placed, slices, to_come=to_come):
+        pods = [own[place] for place in part.places]
+        if lacking > 0:
+            pods = [replace(one, order=ahead(one.order)) for one in pods]
+            lacking -= len(pods)
+        if part.domain:
+            found.append(single(pods[0], topology, replace(slices, value=part.domain)))
+            continue
+        hold = _first_hold(pods)
+        if part.lacks:
+            hold, again_at = _not_all(group, pods, f"{len(pods) + part.lacks} pods of a slice", now)
+        made = _together(group.key, pods, hold)
+        # a group may wait as several slices
+        uid, kind = f"{made.uid}/{pods[0].pod.uid}", replace(made.kind, topology=topology)
+        found.append(replace(made, uid=uid, kind=kind))
+    return Assembly((*found, *others), again_at)
 
 
 def _whole(group: Group, pod: Pod) -> int:
@@ -238,15 +235,15 @@ def _ended(group: Group) -> list[Pod]:
     return [pod for pod in group.succeeded if pod.cluster_queue and pod.owner is not None and pod.owner.uid in owners]
 
 
-def _incomplete(group: Group, waiting: Sequence[Candidate], size: int, now: float) -> Assembly:
-    key, late_at = group.key, max(one.pod.created for one in waiting) + PATIENCE_SECONDS
-    many = f"first {size}" if _minimum_of(waiting[0].pod) else size
-    text = f"{len(waiting)} of the {many} members of {_named(key)} exist; they are admitted together"
+def _not_all(group: Group, there: Sequence[Candidate], of: str, now: float) -> tuple[Hold, float]:
+    """Say that only these exist of what has to go together, and when that is to be said in other words."""
+    late_at = max(one.pod.created for one in there) + PATIENCE_SECONDS
+    text = f"{len(there)} of the {of} of {_named(group.key)} exist; they are admitted together"
     if now < late_at:
-        return Assembly((_together(key, waiting, Hold(Reason.GANG_INCOMPLETE, text)),), late_at)
+        return Hold(Reason.GANG_INCOMPLETE, text), late_at
     maker = f"job/{group.job.name}" if group.job is not None else "their owners"
     hint = f"no other came for {int(PATIENCE_SECONDS) // 60} minutes: look at {maker} and the namespace's ResourceQuota"
-    return Assembly((_together(key, waiting, Hold(Reason.MEMBERS_NEVER_COMPLETE, f"{text}; {hint}")),))
+    return Hold(Reason.MEMBERS_NEVER_COMPLETE, f"{text}; {hint}"), inf
 
 
 def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) -> Workload:

@@ -144,6 +144,15 @@ def test_a_minimum_that_is_more_than_the_size_is_warned_of() -> None:
     )
 
 
+def test_a_minimum_beside_a_pod_group_of_kubernetes_is_warned_of() -> None:
+    metadata = {"labels": {QUEUE_NAME: "main"}, "annotations": {POD_GROUP_MIN: "3"}}
+    pod = a_new_pod(metadata=metadata, spec={"schedulingGroup": {"podGroupName": "train"}})
+    assert mutate(a_request(pod), PLAIN).warnings == (
+        f"the annotation {POD_GROUP_MIN} is not for PodGroup train: its minCount says that "
+        "(the pod stays queued until then: GangInvalid)",
+    )
+
+
 def test_a_gang_of_a_job_is_warned_of_where_there_is_no_job() -> None:
     def warned(**metadata: object) -> bool:
         ours = {"labels": {QUEUE_NAME: "main"}, "annotations": {GANG: "true"}, **metadata}
