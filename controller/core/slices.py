@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from controller.core.decisions import Blocker
 from controller.core.domains import Sizes, room_if_empty, room_in
@@ -36,10 +37,10 @@ def find_slices(
         node = ledger.find_node(flavor, shape, only_freed=False)
         return no_node(snapshot, ledger, flavor, shape) if node is None else [(domain, node)]
     sizes = room_in(snapshot, ledger, flavor, pod_set, slices.key)
-    standing = stand(sizes, pod_set.count, slices.size)
-    if standing is None:
-        return _shortage(snapshot, flavor, pod_set, slices, sizes)
-    return list(_on_nodes(ledger, flavor, pod_set, slices.key, standing))
+    standing = stand(sizes, pod_set.count, slices.size) or ()
+    found = list(_on_nodes(ledger, flavor, pod_set, slices.key, standing))
+    # what is free may be kept for others
+    return found if len(found) == pod_set.count else _shortage(snapshot, flavor, pod_set, slices, sizes)
 
 
 def stand(sizes: Sizes, count: int, size: int) -> list[Standing] | None:
@@ -74,8 +75,7 @@ def _on_nodes(
         for value, count in in_all.items()
     }
     for value, count in standing:
-        for _ in range(count):
-            yield Domain(key, value), next(nodes[value])
+        yield from ((Domain(key, value), node) for node in islice(nodes[value], count))
 
 
 def _shortage(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet, slices: Slices, now: Sizes) -> Blocker:
