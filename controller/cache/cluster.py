@@ -382,7 +382,7 @@ class ClusterCache:
         if bearing(former) != bearing(job):
             self._waiting.foresight.job_changed(uid)
             self.move(self.places.of_job(uid))
-        elif job is not None and former is not None and former.width != job.width:
+        elif job is not None and former is not None and (former.width, former.most) != (job.width, job.most):
             self.gangs.job_changed(job.namespace, uid)
             self._on_change()
 
