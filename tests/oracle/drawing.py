@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+from tests.oracle.contention import contended
 from tests.oracle.worlds import (
     GPU,
     Amounts,
@@ -53,18 +54,17 @@ def draw_world(chance: Random) -> World:
         for number in range(chance.choice((1, 2, 3, 4, 5, 6, 6)))
     )
     running = tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes)
+    world = World(pods, running, nodes, flavors, queues, doors, _NAMESPACES)
+    if chance.random() < 0.35:
+        world = contended(chance, world, dict(zip(_POOLS, _FLAVORS, strict=True)))
+    return _with_gangs(chance, world)
+
+
+def _with_gangs(chance: Random, world: World) -> World:
     for group in ("gang", "band"):
         if chance.random() < 0.3:
-            pods, running = _grouped(chance, group, pods, running)
-    return World(
-        pods=pods,
-        running=running,
-        nodes=nodes,
-        flavors=flavors,
-        queues=queues,
-        doors=doors,
-        namespaces=_NAMESPACES,
-    )
+            world = _grouped(chance, group, world)
+    return world
 
 
 def _rarely(chance: Random) -> bool:
@@ -234,13 +234,14 @@ def _pod(chance: Random, number: int, queues: tuple[Queue, ...], make: Make) -> 
     )
 
 
-def _grouped(
-    chance: Random, name: str, pods: tuple[Pod, ...], running: tuple[Running, ...]
-) -> tuple[tuple[Pod, ...], tuple[Running, ...]]:
+def _grouped(chance: Random, name: str, world: World) -> World:
     """Make a gang of some of the pods, mostly all alike and of as many as there are; now and then it has begun."""
+    pods = world.pods
     chosen = {pod.name for pod in chance.sample(pods, min(len(pods), chance.choice((1, 2, 2, 3, 3, 4))))}
     first = next(pod for pod in pods if pod.name in chosen)
-    begun = {one.name for one in running if not one.group and one.queue and chance.random() < 0.3}
+    behind = next((one.queue for one in world.doors if (one.namespace, one.name) == (first.namespace, first.queue)), "")
+    free = [one for one in world.running if not one.group and behind and one.queue == behind]
+    begun = {one.name for one in free if chance.random() < 0.7}
     size = max(1, len(chosen) + len(begun) + chance.choice((0,) * 8 + (-1, -1, 1)))
     are_alike = chance.random() < 0.6
 
@@ -252,10 +253,11 @@ def _grouped(
             return member
         return replace(member, namespace=first.namespace, queue=first.queue)
 
-    return tuple(joined(pod) if pod.name in chosen else pod for pod in pods), tuple(
+    running = tuple(
         replace(one, namespace=first.namespace, door=first.queue, group=name, size=size) if one.name in begun else one
-        for one in running
+        for one in world.running
     )
+    return replace(world, pods=tuple(joined(pod) if pod.name in chosen else pod for pod in pods), running=running)
 
 
 def _running(chance: Random, number: int, nodes: tuple[Node, ...], queues: tuple[Queue, ...]) -> Running:

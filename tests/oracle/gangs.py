@@ -58,7 +58,7 @@ def _each(world: World, pods: Iterable[Pod], reason: str) -> Iterator[Workload]:
 
 def _of_group(world: World, namespace: str, name: str) -> Iterator[Workload]:
     members = [pod for pod in world.pods if (pod.namespace, pod.group) == (namespace, name)]
-    begun = [one for one in world.running if (one.namespace, one.group) == (namespace, name)]
+    begun = [one for one in world.running if (one.namespace, one.group) == (namespace, name) and not one.is_ending]
     members.sort(key=rules.place_in_line)
     sizes = {pod.size for pod in members} | {one.size for one in begun}
     if len(sizes) > 1 or len({pod.queue for pod in members}) > 1:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
-from tests.oracle import rules, sets
+from tests.oracle import holding, rules, sets
 from tests.oracle.gangs import Workload, workloads
+from tests.oracle.holding import Held
 from tests.oracle.rules import Turn
 from tests.oracle.tree import Placed
 from tests.oracle.worlds import Queue, World
@@ -17,20 +19,31 @@ Told = Mapping[tuple[object, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What the core says: (pod, flavor, node) in order of admission, and the reason of each who waits."""
+    """What the core says: (pod, flavor, node) in order of admission, and the reason of each who waits.
+
+    Who is evicted, and the pods for which that is.
+    """
 
     admitted: tuple[tuple[str, str, str | None], ...]
     waiting: dict[str, str]
+    evicted: tuple[str, ...] = ()
+    preemptors: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a decision has come to: who is placed, who stands in which queue's line, what was told, who went in."""
+    """What a decision has come to: who is placed, who stands in which queue's line, what was told, who went in.
+
+    What is held for those who preempt, of which classes they are, and who of the evicted is nobody's victim yet.
+    """
 
     placed: tuple[Placed, ...]
     lines: Mapping[str, tuple[Workload, ...]]
     told: Told = field(default_factory=dict)
     went: tuple[frozenset[str], ...] = ()
+    held: Held = field(default_factory=Held)
+    preempting: Set[tuple[object, ...]] = frozenset()
+    evicted: Set[str] = frozenset()
 
 
 class Fault(Exception):
@@ -39,9 +52,8 @@ class Fault(Exception):
 
 def follow(world: World, said: Decided) -> None:
     """Hold all that the core said to the rules. Raises Fault."""
-    now = Moment(
-        tuple(Placed(rules.demand(one.requests), one.queue, one.flavor, one.node) for one in world.running), {}
-    )
+    placed = (Placed(rules.demand(one.requests), one.queue, one.flavor, one.node, one.name) for one in world.running)
+    now = Moment(tuple(placed), {}, evicted=frozenset(said.evicted))
     for one in sorted(workloads(world), key=lambda one: one.place_in_queue):
         queue = rules.queue_of(world, one.pods[0])
         if queue is None or one.waits:
@@ -55,15 +67,62 @@ def _take_turns(world: World, said: Decided, now: Moment) -> None:
     """Let the first of all heads go next, as long as there are any. Which node, the rules leave to the core."""
     admitted = {name for name, _, _ in said.admitted}
     while now.lines:
-        name = min(now.lines, key=lambda one: now.lines[one][0].place)
+        name = _whose_turn(said, now)
         head, queue = now.lines[name][0], _queue(world, name)
-        turn = sets.turn(world, now.placed, queue, head)
+        turn = holding.turn(world, now.placed, now.held, queue, head)
         is_in = any(pod.name in admitted for pod in head.pods)
         if turn.flavors and (is_in or not turn.reasons):
             now = _goes_in(world, said, now, queue, turn)
+        elif head.pods[0].name in said.preemptors:
+            _preempts(world, said, now, queue)
+            return
+        elif not turn.flavors and not _is_known(now, head) and _should_preempt(world, now, queue):
+            raise Fault(f"{head.pods[0].name}: pods of its own queue may be preempted for it, and are not")
         else:
             now = _passed_over(said, now, queue, turn)
     _hold_to_order(said, now)
+    if now.evicted:
+        raise Fault(f"evicted for nobody: {sorted(now.evicted)}")
+
+
+def _whose_turn(said: Decided, now: Moment) -> str:
+    """The queue with the first of all heads, when those like whom somebody waits already are out of the way.
+
+    They may stand before others of their queue that go earlier than they do: what a gang that has begun lacks does.
+    """
+    moving = {*said.preemptors, *(name for name, _, _ in said.admitted)}
+    for name, (head, *_) in now.lines.items():
+        if _is_known(now, head) and head.pods[0].name not in moving:
+            return name
+    return min(now.lines, key=lambda one: now.lines[one][0].place)
+
+
+def _is_known(now: Moment, one: Workload) -> bool:
+    return _alike(one) in {*now.told, *now.preempting}
+
+
+def _should_preempt(world: World, now: Moment, queue: Queue) -> bool:
+    return holding.must_preempt(world, now.placed, now.held, queue, now.lines[queue.name][0])
+
+
+def _preempts(world: World, said: Decided, now: Moment, queue: Queue) -> None:
+    """Others go for the head of a line: some of the evicted, in whichever way all goes on, or those who are left."""
+    head, names = now.lines[queue.name][0], sorted(now.evicted)
+    left = {pod.name for line in now.lines.values() for one in line for pod in one.pods} & said.preemptors
+    fewest = len(names) if left <= {pod.name for pod in head.pods} else 0
+    told = ""
+    waits = Turn(reasons=frozenset({"Preempting"}))
+    for count in range(fewest, len(names) + 1):
+        for victims in map(frozenset, combinations(names, count)):
+            told, held = holding.nominated(world, now.placed, now.held, queue, head, victims)
+            if told:
+                continue
+            then = replace(now, held=held, evicted=now.evicted - victims, preempting={*now.preempting, _alike(head)})
+            try:
+                return _take_turns(world, said, _passed_over(said, then, queue, waits))
+            except Fault as fault:
+                told = str(fault)
+    raise Fault(f"{head.pods[0].name}: others are preempted for it: {told}")
 
 
 def _hold_to_order(said: Decided, now: Moment) -> None:
@@ -104,8 +163,17 @@ def _goes_in(world: World, said: Decided, now: Moment, queue: Queue, turn: Turn)
     fault, placed = sets.judge(world, now.placed, queue, turn, [(pod, *chosen[pod.name]) for pod in head.pods])
     if fault:
         raise Fault(fault)
-    went = frozenset(pod.name for pod in head.pods)
+    went, held = frozenset(pod.name for pod in head.pods), holding.taken_from(world, placed, now.held)
+    if held is None:
+        raise Fault(f"{head.pods[0].name}: went where others were preempted for somebody else")
+    now = replace(now, held=held)
     return replace(_next(now, queue.name, behind), placed=placed, went=(*now.went, went))
+
+
+def _alike(one: Workload) -> tuple[object, ...]:
+    """What those have in common who are told the same: they are tried once."""
+    first = one.pods[0]
+    return (first.namespace, first.queue, tuple(str(make) * len(pods) for make, pods in one.sets), one.waits)
 
 
 def _waits(said: Decided, now: Moment, one: Workload, reasons: Set[str]) -> Moment:
@@ -114,8 +182,9 @@ def _waits(said: Decided, now: Moment, one: Workload, reasons: Set[str]) -> Mome
     for name, flavor, node in said.admitted:
         if name in names:
             raise Fault(f"{name}: went onto {(flavor, node)}; by the rules it waits with {sorted(reasons)}")
-    first = one.pods[0]
-    alike = (first.namespace, first.queue, tuple(str(make) * len(pods) for make, pods in one.sets), one.waits)
+    first, alike = one.pods[0], _alike(one)
+    if alike in now.preempting:
+        return now
     reason = said.waiting.get(first.name, "")
     for pod in one.pods:
         reason = said.waiting.get(pod.name, "")

@@ -57,7 +57,8 @@ class Pod:
 class Running:
     """A pod that takes room on a node, and (`queue`, `flavor`) quota, unless it is a stranger's.
 
-    `namespace` and `door` are where it was queued, `group` and `size` those of the gang that it is of.
+    `namespace` and `door` are where it was queued, `group` and `size` those of the gang that it is of, `minutes` how
+    long it runs. It goes at no cost if it `is_replaced`, and goes already if it `is_ending`.
     """
 
     name: str
@@ -69,6 +70,24 @@ class Running:
     door: str = "any"
     group: str = ""
     size: int = 0
+    priority: int = 0
+    created: int = 0
+    minutes: int = 6
+    is_replaced: bool = False
+    is_ending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """Whom workloads of a queue may preempt, and how many minutes its own pods are spared (None: not at all).
+
+    `threshold` is the highest priority at whose cost they may borrow too; None: nobody's.
+    """
+
+    within: str = "Never"
+    reclaim: str = "Never"
+    threshold: int | None = None
+    spares: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +136,8 @@ class Queue:
     limits: Amounts = field(default_factory=dict)
     tries_next: bool = False
     """Rather a later flavor than to borrow."""
+    preemption: Preemption = Preemption()
+    gives_bare_pods: bool = False
 
 
 @dataclass(frozen=True, slots=True)
