@@ -259,7 +259,8 @@ class _Decision:
             nodes = self._ledger.find_nodes(flavor, shape, end - index, only_freed=only_freed) if end > index else ()
         for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
             self._ledger.occupy(node, shape.requests)
-            self._admits.append(Admit(workload.pods[0], workload, queue.name, flavor.name, node, is_pinned=queue.pins))
+            uid = workload.pods[0]  # a gang of one has a uid of its own
+            self._admits.append(Admit(uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins))
             if self._backfill is not None:
                 self._backfill.took(queue, workload, (Placement(flavor, node),))
         self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
