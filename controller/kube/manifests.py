@@ -102,8 +102,8 @@ def _refuse_deep(text: str, source: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > _DEEPEST:
-            line = event.start_mark.line + 1
-            raise ManifestError(f"{source}: line {line}: is nested more than {_DEEPEST} levels deep, as no object is")
+            at = "" if event.start_mark is None else f"line {event.start_mark.line + 1}: "
+            raise ManifestError(f"{source}: {at}is nested more than {_DEEPEST} levels deep, as no object is")
 
 
 def read_text(file: Path) -> str:

@@ -12,7 +12,7 @@ from controller.core.keys import PRIORITY_CLASS
 from controller.core.pointers import escape
 from controller.kube import clock
 from controller.kube.clock import epoch
-from tests.integration.queueing.conftest import Cluster
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, is_gated
 
