@@ -13,11 +13,24 @@ from controller.core.workloads import Workload, WorkloadClass
 
 
 @dataclass(frozen=True, slots=True)
+class Booking:
+    """What is kept for the first blocked workload, `uid`, of a Backfill queue: it fits from `at` on, epoch seconds.
+
+    `at` infinite: when others end whose runtime nobody knows.
+    """
+
+    queue: str
+    uid: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Blocker:
     """Why one flavor did not take the workload. `need` and `free` are amounts of `resource`, in its unit.
 
     `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding. `at` is the cluster
     queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors, of `user` where it is a user's.
+    `booking`: the reservation beside which there is too little.
     """
 
     flavor: str
@@ -28,6 +41,7 @@ class Blocker:
     detail: str = ""
     at: str = ""
     user: str = ""
+    booking: Booking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +56,14 @@ class Later:
 class Wait:
     """A class of workloads stays queued: the reason, and what each flavor said (or `text` where none was asked).
 
-    `later` is the first flavor that was not asked yet.
+    `later` is the first flavor that was not asked yet. `booking` is the reservation of the first of the class.
     """
 
     reason: Reason
     text: str = ""
     blockers: tuple[Blocker, ...] = ()
     later: Later | None = None
+    booking: Booking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +71,7 @@ class Admit:
     """Release this pod onto this flavor; `node` is where room was found (None: a sum, not a node).
 
     `flavors` are those that are open to it, in order, where there are several; then `flavor` is the one that pays.
-    `domain` is where its gang stays together. `is_pinned`: it prefers the node.
-
+    `domains` are where its gang, and its slice, stay together. `is_pinned`: it prefers the node.
 
     The pods of a gang stand one after the other in a plan, all or none of them.
     """
@@ -68,7 +82,7 @@ class Admit:
     flavor: str
     node: str | None
     flavors: tuple[str, ...] = ()
-    domain: Domain | None = None
+    domains: tuple[Domain, ...] = ()
     is_pinned: bool = True
 
     @property

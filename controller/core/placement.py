@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from controller.core.booked import AnyLedger
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
 from controller.core.domains import domain_blocker, domains
 from controller.core.flavor_sets import payer
-from controller.core.ledger import Ledger
 from controller.core.mixing import mix_blocker
 from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import ClusterQueue, Flavor, FlavorMode, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.shortages import no_node, too_few_nodes, unfit_nodes
+from controller.core.slices import find_slices
 from controller.core.snapshot import Snapshot
 from controller.core.topology import Domain, Topology, held_to
 from controller.core.workloads import PodSet, WorkloadClass
 
 _MILDEST_FIRST = (
+    Reason.WOULD_DELAY,
     Reason.NO_CAPACITY,
     Reason.FLAVOR_DRY,
     Reason.QUOTA_EXCEEDED,
@@ -35,13 +37,13 @@ class Placement:
     """For one pod: a flavor with quota and room, and the node where room was found (None for a sum).
 
     `among` are the flavors that are open to it, in order, where there are several; then `flavor` is the one that pays.
-    `domain` is what a gang that stays together shares.
+    `domains` are what a gang that stays together shares, and its slice.
     """
 
     flavor: Flavor
     node: str | None
     among: tuple[Flavor, ...] = ()
-    domain: Domain | None = None
+    domains: tuple[Domain, ...] = ()
 
     @property
     def also(self) -> tuple[Flavor, ...]:
@@ -54,7 +56,7 @@ Placements = tuple[Placement, ...]
 
 
 def place(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool
 ) -> Placements | Wait:
     """Find quota and room for all pods of one workload, or say why not; each pod set goes to one flavor as a whole.
 
@@ -75,7 +77,7 @@ def place(
 
 def _place_together(
     snapshot: Snapshot,
-    ledger: Ledger,
+    ledger: AnyLedger,
     queue: ClusterQueue,
     kind: WorkloadClass,
     topology: Topology,
@@ -90,24 +92,24 @@ def _place_together(
         return found
     inside: Placements | Wait | None = None
     for domain in domains(snapshot, ledger, queue, kind, topology):
-        sets = tuple(PodSet(held_to(one.shape, domain), one.count) for one in kind.pod_sets)
+        sets = tuple(replace(one, shape=held_to(one.shape, domain)) for one in kind.pod_sets)
         held = replace(kind, pod_sets=sets, topology=None)
         inside = place(snapshot, ledger, queue, held, only_freed=only_freed)
         if not isinstance(inside, Wait):
-            return tuple(replace(one, domain=domain) for one in inside)
+            return tuple(replace(one, domains=(domain, *one.domains)) for one in inside)
     if not topology.is_required:
         return found
     # of the members that are lacking, what is short where the others are
     return inside if topology.value and inside is not None else _apart(snapshot, ledger, queue, kind, topology)
 
 
-def _apart(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology) -> Wait:
+def _apart(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology) -> Wait:
     """Say why no domain takes a gang, flavor by flavor: what is short there anyway, or only in one domain."""
     blockers: list[Blocker] = []
     must_wait, first = 0, kind.pod_sets[0]
     for quota in queue.flavors:
         if kind.waited < must_wait:
-            return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=Later(quota.flavor, must_wait))
+            return Wait(primary(tuple(blockers)), blockers=tuple(blockers), later=Later(quota.flavor, must_wait))
         found, flavor = _try(snapshot, ledger, queue, quota, first, only_freed=False), snapshot.flavors[quota.flavor]
         if not isinstance(found, Blocker) or (found.reason is Reason.NO_CAPACITY and not flavor.is_summed):
             apart = domain_blocker(snapshot, ledger, flavor, kind, topology)
@@ -115,7 +117,7 @@ def _apart(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: Worklo
         blockers.append(found)
         if quota.fallback_after and not _never(snapshot, found, first.shape):
             must_wait = max(must_wait, quota.fallback_after)
-    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers))
+    return Wait(primary(tuple(blockers)), blockers=tuple(blockers))
 
 
 def brought_up_to_date(known: Wait, found: Wait) -> Wait:
@@ -128,7 +130,7 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
     if found.later is not None and known.later is None:
         tried = {blocker.flavor for blocker in found.blockers}
         blockers = tuple(blocker for blocker in known.blockers if blocker.flavor in tried) or found.blockers
-        known = Wait(_primary(blockers), blockers=blockers, later=found.later)
+        known = Wait(primary(blockers), blockers=blockers, later=found.later)
     short = {blocker.flavor: blocker for blocker in found.blockers if blocker.reason in QUOTA_REASONS}
     if not short or all(any(_is_same(one, blocker) for blocker in known.blockers) for one in short.values()):
         return known
@@ -137,7 +139,7 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
         with_limit = (limit, *(blocker for blocker in known.blockers if blocker.flavor))
         return replace(known, reason=limit.reason, blockers=with_limit)
     blockers = tuple({**{blocker.flavor: blocker for blocker in known.blockers if blocker.flavor}, **short}.values())
-    return replace(known, reason=_primary(blockers), blockers=blockers)
+    return replace(known, reason=primary(blockers), blockers=blockers)
 
 
 def _is_same(one: Blocker, other: Blocker) -> bool:
@@ -145,11 +147,12 @@ def _is_same(one: Blocker, other: Blocker) -> bool:
     return (one.flavor, one.reason, one.resource, one.at) == (other.flavor, other.reason, other.resource, other.at)
 
 
-def _primary(blockers: tuple[Blocker, ...]) -> Reason:
+def primary(blockers: tuple[Blocker, ...]) -> Reason:
+    """Return the reason that several flavors' findings come to."""
     return min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
 
 
-def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
+def _place_sets(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
     """Place one set after the other beside those before it; what is spent for that is given back."""
     placed: list[tuple[PodSet, Placement]] = []
     wait: Wait | None = None
@@ -168,7 +171,7 @@ def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: W
 
 
 def _choose(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
 ) -> Placements | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""
     if queue.flavor_mode is FlavorMode.ANY:
@@ -197,27 +200,27 @@ def _choose(
             break
     if best is not None:
         return best[1]
-    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=later)
+    return Wait(primary(tuple(blockers)), blockers=tuple(blockers), later=later)
 
 
 def _open_all(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Wait:
     """Try all flavors; those with quota and room are open to the pods, and room is planned in the first of them."""
     tried = [_try(snapshot, ledger, queue, quota, pod_set, only_freed=only_freed) for quota in queue.flavors]
     found = [one for one in tried if not isinstance(one, Blocker)]
     if not found:
         blockers = tuple(one for one in tried if isinstance(one, Blocker))
-        return Wait(_primary(blockers), blockers=blockers)
-    if len(found) == 1:
-        return found[0]
+        return Wait(primary(blockers), blockers=blockers)
+    if len(found) == 1 or pod_set.slices is not None:
+        return found[0]  # the domains of slices are those of one flavor's nodes
     among = tuple(one[0].flavor for one in found)
     pays = payer([one.name for one in among], snapshot.flavors, pod_set.shape.requests, None)
     return tuple(Placement(snapshot.flavors[pays], one.node, among) for one in found[0])
 
 
 def _try(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
     """Try one flavor. What could never run there is told before quota: no waiting would change it."""
     flavor = snapshot.flavors[quota.flavor]
@@ -226,7 +229,8 @@ def _try(
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
     if queue.mix is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
-        blocker = mix_blocker(snapshot.flavors, ledger.usage, queue, flavor, pod_set.count) or blocker
+        whole = snapshot.cluster_queues[queue.name]  # pods on flavors that are not tried count too
+        blocker = mix_blocker(snapshot.flavors, ledger.usage, whole, flavor, pod_set.count) or blocker
     spell = snapshot.dry.get(flavor.name)
     if spell is not None and (blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT)):
         detail = f"{spell.text}; tried again from {utc_text(int(spell.until))} on"
@@ -235,9 +239,14 @@ def _try(
 
 
 def _find_room(
-    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
     shape, count = pod_set.shape, pod_set.count
+    if pod_set.slices is not None:
+        nodes_of = find_slices(snapshot, ledger, flavor, pod_set, pod_set.slices)
+        if isinstance(nodes_of, Blocker):
+            return nodes_of
+        return tuple(Placement(flavor, node, domains=(domain,)) for domain, node in nodes_of)
     if flavor.is_summed:
         return ledger.sum_blocker(flavor, pod_set.requests) or (Placement(flavor, None),) * count
     if count > 1:

@@ -35,8 +35,10 @@ NOT_DRAWN = {
     Reason.PATCH_REJECTED,
     Reason.PENDING,
     Reason.PRIORITY_CLASS_NOT_FOUND,
+    Reason.PRIORITY_CLASS_NOT_ALLOWED,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
+    Reason.WOULD_DELAY,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 

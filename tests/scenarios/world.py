@@ -227,7 +227,7 @@ class Cluster:
         """Who waits, by name, and why."""
         backlog = {name: self.cache.backlog.of_pod(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
         found = ((name, one, self.cache.reasons.of(one.kind)) for name, one in backlog.items() if one is not None)
-        return {name: Waiting(wait.reason, describe(wait, one.since)) for name, one, wait in found}
+        return {name: Waiting(wait.reason, describe(wait, one.since, uid=one.uid)) for name, one, wait in found}
 
     def _write_statuses(self) -> None:
         """A controller that starts goes on from what the statuses say of budgets and dry spells: they are written."""
@@ -288,7 +288,9 @@ class Cluster:
             return ""
         admission = Admission(admit.cluster_queue, at=rfc3339(self.now), by="controller")
         flavors = [self.cache.flavors[name] for name in admit.flavors or (admit.flavor,)]
-        patch = release_patch(pod, flavors, admission, node=admit.node, domain=admit.domain, is_pinned=admit.is_pinned)
+        patch = release_patch(
+            pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
+        )
         self.put_pod(patched(self.pods[pod.name], patch))
         self.cache.settle(pod.uid)
         return pod.name

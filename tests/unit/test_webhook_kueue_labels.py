@@ -18,12 +18,16 @@ from controller.core.keys import (
     KUEUE_PRIORITY_CLASS,
     KUEUE_QUEUE,
     KUEUE_REQUIRED_TOPOLOGY,
+    KUEUE_SLICE_SIZE,
+    KUEUE_SLICE_TOPOLOGY,
     POD_GROUP,
     POD_GROUP_SIZE,
     PREFERRED_TOPOLOGY,
     PRIORITY_CLASS,
     QUEUE_NAME,
     REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
     USER,
 )
 from tests.support.json_patch import patched
@@ -66,11 +70,13 @@ def created(request: Request, world: EmptyWorld) -> Json:
 
 def test_a_pod_gets_ours_beside_kueues() -> None:
     notes = {KUEUE_GROUP_SIZE: "3", KUEUE_REQUIRED_TOPOLOGY: "rack", KUEUE_PREFERRED_TOPOLOGY: "host"}
+    notes |= {KUEUE_SLICE_TOPOLOGY: "rack", KUEUE_SLICE_SIZE: "3"}
     pod = created(a_pod({**BY_KUEUE, KUEUE_GROUP: "train"}, notes), Moving())
     assert pod["spec"]["schedulingGates"] == [{"name": GATE}]
     ours = {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high", POD_GROUP: "train"}
     assert pod["metadata"]["labels"] == {**BY_KUEUE, KUEUE_GROUP: "train", **ours}
     noted = {POD_GROUP_SIZE: "3", REQUIRED_TOPOLOGY: "rack", PREFERRED_TOPOLOGY: "host"}
+    noted |= {SLICE_TOPOLOGY: "rack", SLICE_SIZE: "3"}
     assert pod["metadata"]["annotations"] == {**notes, **noted, USER: "ann"}
 
 
@@ -201,6 +207,38 @@ def test_what_kueue_does_not_queue_is_left_alone() -> None:
     assert "labels" not in spec["template"]["metadata"]
     assert written(owner(BY_KUEUE, suspend=True), EmptyWorld())["spec"]["suspend"] is True
     assert QUEUE_NAME not in written(owner(BY_KUEUE, "replicasets"))["spec"]["template"]["metadata"].get("labels", {})
+
+
+def test_labels_without_a_value_say_nothing() -> None:
+    empty = dict.fromkeys((*BY_KUEUE, KUEUE_GROUP), "")
+    pod = created(a_pod(empty), Moving())
+    assert pod["metadata"]["labels"] == {**empty, QUEUE_NAME: "default"}
+    spec = written(owner(empty, suspend=True, parallelism=4))["spec"]
+    assert (spec["suspend"], spec["template"]["metadata"].get("labels", {}).get(QUEUE_NAME)) == (True, None)
+    template = {"metadata": {"labels": empty}}
+    metadata = written(owner(BY_KUEUE, parallelism=4, template=template))["spec"]["template"]["metadata"]
+    assert metadata["labels"].items() >= {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}.items()
+    assert metadata["annotations"][GANG] == "true"
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "controller", "begins"),
+    [
+        ("JobSet", "jobset.x-k8s.io/v1alpha2", True, False),
+        ("CronJob", "example.com/v1", True, False),
+        ("CronJob", "batch/v1", True, True),
+        ("JobSet", "jobset.x-k8s.io/v1alpha2", False, True),
+    ],
+)
+def test_a_suspended_job_begins_unless_something_else_than_a_cron_job_made_it(
+    kind: str, version: str, controller: bool, begins: bool
+) -> None:
+    request = owner(BY_KUEUE, suspend=True)
+    reference = {"apiVersion": version, "kind": kind, "name": "maker", "uid": "7", "controller": controller}
+    request["object"]["metadata"]["ownerReferences"] = [reference]
+    spec = written(request)["spec"]
+    assert spec["suspend"] is not begins
+    assert spec["template"]["metadata"]["labels"][QUEUE_NAME] == "theirs"
 
 
 def test_a_template_that_nothing_gave_our_label_is_refused() -> None:

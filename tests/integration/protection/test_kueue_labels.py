@@ -14,9 +14,13 @@ from controller.core.keys import (
     KUEUE_LABELS,
     KUEUE_QUEUE,
     KUEUE_REQUIRED_TOPOLOGY,
+    KUEUE_SLICE_SIZE,
+    KUEUE_SLICE_TOPOLOGY,
     PRIORITY_CLASS,
     QUEUE_NAME,
     REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
     USER,
 )
 from controller.kube.client import STRATEGIC_PATCH, Client
@@ -74,7 +78,8 @@ async def test_a_job_as_kueue_wants_it_is_a_gang_of_its_user_and_runs(
 ) -> None:
     await moving.ready({"spot": {"cpu": 2}})
     written = job("train", {KUEUE_QUEUE: "main"}, suspend=True, parallelism=2, completions=2)
-    written["spec"]["template"]["metadata"]["annotations"][KUEUE_REQUIRED_TOPOLOGY] = "shape"
+    notes = {KUEUE_REQUIRED_TOPOLOGY: "shape", KUEUE_SLICE_TOPOLOGY: "shape", KUEUE_SLICE_SIZE: "2"}
+    written["spec"]["template"]["metadata"]["annotations"] |= notes
     spec = made(await apiserver.send(ALICE, "POST", jobs(moving), written))["spec"]
     metadata = spec["template"]["metadata"]
     assert spec["suspend"] is False
@@ -86,8 +91,9 @@ async def test_a_job_as_kueue_wants_it_is_a_gang_of_its_user_and_runs(
         return int(status.get("succeeded", 0)) == 2
 
     await eventually(is_done, seconds=30, message="the Job has not ended")
-    notes = [pod["metadata"]["annotations"] for pod in (await moving.all()).values()]
-    assert {one[REQUIRED_TOPOLOGY] for one in notes} == {"shape"}
+    for pod in (await moving.all()).values():
+        found = pod["metadata"]["annotations"]
+        assert [found[key] for key in (REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, SLICE_SIZE)] == ["shape", "shape", "2"]
 
 
 async def test_a_job_without_kueues_label_stays_suspended_and_out_of_every_queue(
@@ -96,6 +102,23 @@ async def test_a_job_without_kueues_label_stays_suspended_and_out_of_every_queue
     spec = made(await apiserver.send(ALICE, "POST", jobs(moving), job("plain", {"app": "a"}, suspend=True)))["spec"]
     assert spec["suspend"] is True
     assert QUEUE_NAME not in spec["template"]["metadata"].get("labels", {})
+
+
+async def test_a_job_whose_label_names_no_queue_or_that_a_job_set_made_stays_suspended(
+    moving: Team, apiserver: Impersonation
+) -> None:
+    async def stored(labels: Json, maker: Json | None = None) -> Json:
+        written = job("one", labels, suspend=True, parallelism=2)
+        written["metadata"]["ownerReferences"] = [] if maker is None else [{**maker, "uid": "7", "controller": True}]
+        reply = await apiserver.send(ALICE, "POST", jobs(moving), written, params={"dryRun": "All"})
+        spec: Json = made(reply)["spec"]
+        return {"suspend": spec["suspend"], "queue": spec["template"]["metadata"].get("labels", {}).get(QUEUE_NAME)}
+
+    assert await stored({KUEUE_QUEUE: ""}) == {"suspend": True, "queue": None}
+    job_set = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set"}
+    assert await stored(BY_KUEUE, job_set) == {"suspend": True, "queue": "main"}
+    cron_job = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly"}
+    assert await stored(BY_KUEUE, cron_job) == {"suspend": False, "queue": "main"}
 
 
 async def test_a_deployment_and_a_cron_job_lead_their_pods_to_the_queue(moving: Team, apiserver: Impersonation) -> None:
