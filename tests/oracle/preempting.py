@@ -222,7 +222,8 @@ def _fixed_choice(claim: Claim) -> Set[str] | None:
     policy = claim.queue.preemption
     if claim.queue.is_any or any(queue.limits for queue in path(claim.world, claim.queue)):
         return None
-    if any(one.is_ending for unit in claim.units() for one in unit):
+    # it may wait for those who go for others, in whichever flavor
+    if claim.flavors(frozenset()) or any(one.is_ending for unit in claim.units() for one in unit):
         return None
     if policy.reclaim != "Never" or len(claim.one.pods) > 1 or any(len(unit) > 1 for unit in claim.units()):
         return None
