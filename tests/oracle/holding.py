@@ -25,7 +25,10 @@ Way = tuple[Placed, ...]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Who was sent away, and the ways in which preemptors may stand when they are gone; None: too many to follow."""
+    """Who was sent away, and the ways in which preemptors may stand when they are gone.
+
+    None: not known, or too many to follow.
+    """
 
     going: frozenset[str] = frozenset()
     ways: tuple[Way, ...] | None = ((),)
@@ -99,7 +102,7 @@ def nominated(
     going, is_simple = held.going | victims, len(one.pods) == 1 and not queue.is_any
     if all(faults):
         return faults[0], held
-    return "", Held(going, tuple(ways) if len(ways) <= _MOST and is_simple else None)
+    return "", Held(going, tuple(ways) if 0 < len(ways) <= _MOST and is_simple else None)
 
 
 def _placings(claim: Claim, victims: Set[str]) -> list[Way]:
