@@ -110,6 +110,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.sent: dict[str, Admit] = {}
         self.rejected: set[str] = set()
         self.made = 0
+        self.landed: dict[tuple[str, str | None], str] = {}
         self.is_eager = False
         self.now = utc("2026-03-04 11:00")
         self.variations: dict[str, Variation] = {}
@@ -371,14 +372,18 @@ class ClusterMachine(RuleBasedStateMachine):
         return queue.name, (landed if landed in known else known[0],), pod.node
 
     def held_by(self, pod: Pod) -> tuple[str, ...]:
-        """The flavor of the pod's stamp; of several, all until it has a node, then that of the node or the last."""
+        """The flavor of the pod's stamp; of several, all until its node is known, then that of the node or the last.
+
+        There it stays when its node goes.
+        """
         if not pod.flavors:
             return (pod.flavor or "",)
-        if pod.node is None:
-            return pod.flavors
-        node = self.cache.nodes.get(pod.node)
-        landed = node.labels["pool"] if node is not None and node.labels["pool"] in self.cache.flavors else ""
-        return (landed if landed in pod.flavors else pod.flavors[-1],)
+        node = self.cache.nodes.get(pod.node or "")
+        if (pod.uid, pod.node) not in self.landed and node is not None:
+            landed = node.labels["pool"] if node.labels["pool"] in self.cache.flavors else ""
+            self.landed[pod.uid, pod.node] = landed if landed in pod.flavors else pod.flavors[-1]
+        known = self.landed.get((pod.uid, pod.node))
+        return pod.flavors if known is None else (known,)
 
     def is_overdue(self, pod: Pod) -> bool:
         queue = self.cache.cluster_queues.get(pod.cluster_queue or "")
