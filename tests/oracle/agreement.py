@@ -10,30 +10,44 @@ import yaml
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
+from controller.core.decisions import Plan
 from tests.oracle.documents import document
+from tests.oracle.rules import OR
 from tests.oracle.turns import Decided, Fault, follow
 from tests.oracle.worlds import World
 from tests.scenarios.events import Stage
 
 _ORDER = ("time", "namespaces", "flavors", "clusterQueues", "localQueues", "nodes", "foreign", "terminate", "create")
-_UNLIMITED = 10_000
+UNLIMITED = 10_000
 
 
 def decided(world: World) -> Decided:
     """Let the core read the world as it reads a cluster, and decide once."""
+    stage = begin(world)
+    cache = stage.cluster.cache
+    cache.pass_to(stage.cluster.now)
+    plan = decide(cache.snapshot(), limit=UNLIMITED)
+    return read(cache, plan)
+
+
+def begin(world: World) -> Stage:
+    """Let the core read the world."""
     stage, written = Stage(), document(world)
     for event in _ORDER:
         stage.happen(event, written[event])
-    cache = stage.cluster.cache
-    cache.pass_to(stage.cluster.now)
-    plan = decide(cache.snapshot(), limit=_UNLIMITED)
-    admitted = tuple((cache.pods[one.uid].name, one.flavor, one.node) for one in plan.admits)
+    return stage
+
+
+def read(cache: ClusterCache, plan: Plan) -> Decided:
+    """Return what a plan says, and what was told before to those who were not looked at."""
+    admitted = tuple((cache.pods[one.uid].name, OR.join(one.flavors or (one.flavor,)), one.node) for one in plan.admits)
     released = {name for name, _, _ in admitted}
     waiting = {}
     for pod in cache.pods.values():
         workload = cache.backlog.of_pod(pod.uid)
         if workload is not None and pod.name not in released:
-            waiting[pod.name] = plan.waits[workload.kind].reason.value
+            wait = plan.waits.get(workload.kind) or cache.reasons.of(workload.kind)
+            waiting[pod.name] = wait.reason.value
     evicted = tuple(evict.pod.name for evict in plan.evicts)
     preemptors = {cache.pods[uid].name for one in plan.preemptors for uid in _pods(cache, one)}
     return Decided(admitted, waiting, evicted, frozenset(preemptors))

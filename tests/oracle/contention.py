@@ -11,15 +11,23 @@ _RECLAIM = ("Never", "LowerPriority", "Any", "Any")
 
 
 def contended(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
-    """Let the queues preempt, and fill the nodes; `flavor_of` says which flavor goes with which pool."""
+    """Let the queues preempt, and fill the nodes; `flavor_of` says which flavor goes with which pool.
+
+    In some a queue preempts its own pods alone: then there is but one choice.
+    """
+    is_narrow = chance.random() < 0.4
     queues = tuple(
-        replace(one, preemption=_policy(chance, one), gives_bare_pods=_seldom(chance)) for one in world.queues
+        replace(one, preemption=_policy(chance, one, is_narrow=is_narrow), gives_bare_pods=_seldom(chance))
+        for one in world.queues
     )
     owners = [one for one in queues if one.quotas and not any(other.parent == one.name for other in queues)]
+    if is_narrow:
+        behind = {one.name: one.queue for one in world.doors}
+        owners = [one for one in owners if one.name == behind.get(world.pods[0].queue)]
     if not world.nodes or not owners:
         return world
     running = [
-        _resident(chance, number, world.nodes, owners, flavor_of) for number in range(chance.choice((1, 2, 3, 4, 5)))
+        _resident(chance, number, world.nodes, owners, flavor_of) for number in range(chance.choice((1, 2, 3, 4, 4)))
     ]
     if len(running) > 1 and chance.random() < 0.25:
         running[:2] = [replace(one, queue=running[0].queue, group="troupe", size=2) for one in running[:2]]
@@ -31,8 +39,8 @@ def _seldom(chance: Random) -> bool:
     return chance.random() < 0.1
 
 
-def _policy(chance: Random, queue: Queue) -> Preemption:
-    reclaim = chance.choice(_RECLAIM) if queue.parent else "Never"
+def _policy(chance: Random, queue: Queue, *, is_narrow: bool) -> Preemption:
+    reclaim = chance.choice(_RECLAIM) if queue.parent and not is_narrow else "Never"
     return Preemption(
         within=chance.choice(("Never", "LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority")),
         reclaim=reclaim,

@@ -31,7 +31,7 @@ def document(world: World) -> Json:
         "time": NOW,
         "namespaces": {name: dict(labels) for name, labels in world.namespaces.items()},
         "flavors": {flavor.name: _flavor(flavor) for flavor in world.flavors},
-        "clusterQueues": {queue.name: _queue(queue) for queue in world.queues},
+        "clusterQueues": {queue.name: queue_document(queue) for queue in world.queues},
         "localQueues": {
             f"{door.namespace}/{door.name}": {
                 "clusterQueue": door.queue,
@@ -67,10 +67,12 @@ def _flavor(flavor: Flavor) -> Json:
         **({"nodeRequirements": _requirements(flavor.requirements)} if flavor.requirements else {}),
         **({"tolerations": [{"key": TAINT, "operator": "Exists"}]} if flavor.tolerates else {}),
         **({"capacity": {"mode": "Static", "static": _amounts(flavor.static)}} if flavor.static is not None else {}),
+        **({"capacityType": "Spot"} if flavor.is_spot else {}),
     }
 
 
-def _queue(queue: Queue) -> Json:
+def queue_document(queue: Queue) -> Json:
+    """Return a ClusterQueue as a scenario has it."""
     selector: Json | None = None
     if queue.namespaces is not None:
         selector = {"matchExpressions": _requirements(queue.namespaces)} if queue.namespaces else {}
@@ -82,6 +84,11 @@ def _queue(queue: Queue) -> Json:
         **({"parent": queue.parent} if queue.parent else {}),
         **({"limits": limits} if limits else {}),
         **({"preemption": _preemption(queue.preemption)} if queue.preemption != Preemption() else {}),
+        **({"flavorMode": "Any"} if queue.is_any else {}),
+        **({"onDemandBase": queue.on_demand_base} if queue.on_demand_base is not None else {}),
+        **({"spotPercent": queue.spot_percent} if queue.spot_percent is not None else {}),
+        **({"fairSharing": {}} if queue.is_fair else {}),
+        **({"fairSharing": {"weight": str(float(queue.weight))}} if queue.weight != 1 else {}),
         **({"allowBarePods": True} if queue.gives_bare_pods else {}),
         **({"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}} if queue.tries_next else {}),
         "quotas": {

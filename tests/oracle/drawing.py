@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 from tests.oracle.contention import contended
@@ -37,7 +38,9 @@ def draw_world(chance: Random) -> World:
     queues = _planted(chance, ends, inner)
     if has_room:
         nodes = tuple(Node(f"node-{pool}", {"pool": pool}, _PLENTY) for pool in _POOLS)
-        flavors = tuple(Flavor(name, {"pool": pool}) for name, pool in zip(_FLAVORS, _POOLS, strict=True))
+        flavors = tuple(
+            Flavor(name, {"pool": pool}, is_spot=pool == "spot") for name, pool in zip(_FLAVORS, _POOLS, strict=True)
+        )
     else:
         nodes = tuple(_node(chance, f"node-{number}") for number in range(chance.choice((0, 1, 2, 2, 3, 3, 3, 3))))
         flavors = tuple(_flavor(chance, name) for name in chance.sample(_FLAVORS, 2) if chance.random() < 0.98)
@@ -54,10 +57,32 @@ def draw_world(chance: Random) -> World:
         for number in range(chance.choice((1, 2, 3, 4, 5, 6, 6)))
     )
     running = tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes)
+    queues = tuple(_choosing(chance, queue, flavors) for queue in queues)
     world = World(pods, running, nodes, flavors, queues, doors, _NAMESPACES)
     if chance.random() < 0.35:
         world = contended(chance, world, dict(zip(_POOLS, _FLAVORS, strict=True)))
+    elif chance.random() < 0.4:
+        world = replace(world, queues=tuple(_sharing(chance, queue) for queue in world.queues))
     return _with_gangs(chance, world)
+
+
+def _choosing(chance: Random, queue: Queue, flavors: tuple[Flavor, ...]) -> Queue:
+    """Some queues leave the choice of the flavor to the scheduler, others mix their pods."""
+    drawn = chance.random()
+    if len(queue.quotas) < 2:
+        return queue
+    if drawn < 0.15 and not any(one.static is not None for one in flavors):
+        return replace(queue, is_any=True, tries_next=False)
+    if drawn > 0.8:
+        base, percent = chance.choice((None, 0, 1, 2)), chance.choice((None, 0, 30, 50, 50, 70, 100))
+        return replace(queue, on_demand_base=base, spot_percent=percent)
+    return queue
+
+
+def _sharing(chance: Random, queue: Queue) -> Queue:
+    if not queue.parent:
+        return replace(queue, is_fair=True)
+    return replace(queue, weight=chance.choice((Fraction(1), Fraction(1), Fraction(2), Fraction(1, 2), Fraction(0))))
 
 
 def _with_gangs(chance: Random, world: World) -> World:
@@ -97,7 +122,14 @@ def _flavor(chance: Random, name: str) -> Flavor:
     if chance.random() < 0.2:
         static = {"cpu": chance.choice((1000, 3000)), "memory": chance.choice((2, 8))}
         static.update({"pods": 2} if chance.random() < 0.3 else {})
-    return Flavor(name, labels, requirements, tolerates=chance.random() < 0.3, static=static)
+    return Flavor(
+        name,
+        labels,
+        requirements,
+        tolerates=chance.random() < 0.3,
+        static=static,
+        is_spot=chance.random() < 0.5,
+    )
 
 
 def _requirement(chance: Random) -> Requirement:
@@ -204,13 +236,21 @@ def _small_quota(chance: Random) -> Amounts:
     }
 
 
+def newcomer(chance: Random, world: World) -> Pod:
+    """A pod that comes later, to one of the queues that take any."""
+    queues = tuple(one for one in world.queues if one.quotas)
+    taken = [int(one.name.partition("-")[2]) for one in world.pods] + [0]
+    named = [int(one.name.partition("-")[2]) for one in world.running if one.name.startswith("pod-")]
+    return _pod(chance, max((*taken, *named)) + 1, queues or world.queues, _make(chance))
+
+
 def _make(chance: Random, *, is_plain: bool = False) -> Make:
     requests = {"cpu": chance.choice((500, 1000, 1000, 1000, 2000, 3000)), "memory": chance.choice((0, 0, 0, 1, 3))}
     if chance.random() < 0.1:
         requests[GPU] = 1
     if is_plain:
         # the last thing of its kind is soon gone: where a sum is off by one, it shows
-        return Make({**requests, GPU: chance.choice((0, 0, 0, 0, 0, 1))}, {}, (), tolerates=False)
+        return Make(_asked({**requests, GPU: chance.choice((0, 0, 0, 0, 0, 1))}), {}, (), tolerates=False)
     selector = {"zone": chance.choice(_ZONES)} if chance.random() < 0.1 else {}
     if chance.random() < 0.05:
         selector["pool"] = chance.choice(_POOLS)
@@ -219,7 +259,11 @@ def _make(chance: Random, *, is_plain: bool = False) -> Make:
         terms = tuple(
             tuple(_requirement(chance) for _ in range(chance.randint(1, 2))) for _ in range(chance.randint(1, 2))
         )
-    return Make(requests, selector, terms, tolerates=chance.random() < 0.2)
+    return Make(_asked(requests), selector, terms, tolerates=chance.random() < 0.2)
+
+
+def _asked(requests: Amounts) -> Amounts:
+    return {resource: amount for resource, amount in requests.items() if amount}
 
 
 def _pod(chance: Random, number: int, queues: tuple[Queue, ...], make: Make) -> Pod:
@@ -243,7 +287,8 @@ def _grouped(chance: Random, name: str, world: World) -> World:
     free = [one for one in world.running if not one.group and behind and one.queue == behind]
     begun = {one.name for one in free if chance.random() < 0.7}
     size = max(1, len(chosen) + len(begun) + chance.choice((0,) * 8 + (-1, -1, 1)))
-    are_alike = chance.random() < 0.6
+    # by shares, where each set of a gang goes says whose turn it is
+    are_alike = chance.random() < 0.6 or any(queue.is_fair for queue in world.queues)
 
     def joined(pod: Pod) -> Pod:
         stated = size + 1 if _rarely(chance) and not begun else size

@@ -15,11 +15,14 @@ from random import Random
 
 import click
 
+from tests.oracle import sequences
 from tests.oracle.agreement import disagreement, report
 from tests.oracle.drawing import draw_world
 from tests.support.shared_work import Judge, judge_all
 
 _BATCH = 250
+_IN_TIME = 10
+"""Of so many worlds something happens in one."""
 
 
 def main() -> int:
@@ -41,6 +44,9 @@ def _judging(seed: int) -> Iterator[Judge]:
             world = draw_world(chance)
             if disagreement(world):
                 return done, report(world)
+            told = sequences.disagreement(world, chance) if done % _IN_TIME == 0 else ""
+            if told:
+                return done, told
         return _BATCH, ""
 
     yield judge

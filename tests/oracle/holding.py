@@ -40,8 +40,11 @@ def turn(world: World, placed: tuple[Placed, ...], held: Held, queue: Queue, one
     now = sets.turn(world, placed, queue, one)
     if held.ways == ((),):
         return now
-    if held.ways is None or not now.flavors:
-        return Turn(tuple(name for name, _ in queue.quotas) if now.flavors else (), reasons=_ANY_REASON)
+    if not now.flavors:
+        return Turn(reasons=_ANY_REASON)
+    if held.ways is None or queue.is_any:
+        names = tuple(name for name, _ in queue.quotas)
+        return Turn((*names, rules.OR.join(names)), reasons=_ANY_REASON)
     ending = {running.name for running in world.running if running.is_ending}
     may = [
         flavor
@@ -57,14 +60,17 @@ def taken_from(world: World, placed: tuple[Placed, ...], held: Held) -> Held | N
     if held.ways is None:
         return held
     ending = {one.name for one in world.running if one.is_ending}
-    ways = tuple(way for way in held.ways if not way or _has_room(world, without(held.standing(placed, way), ending)))
+    ways = tuple(way for way in held.ways if _has_room(world, without(held.standing(placed, way), ending), way))
     return replace(held, ways=ways) if ways else None
 
 
-def _has_room(world: World, standing: tuple[Placed, ...]) -> bool:
+def _has_room(world: World, standing: tuple[Placed, ...], way: Way) -> bool:
+    """Whether there is room for all on the nodes where preemptors are to go."""
+    nodes = {one.node for one in way}
     return all(
         sum(one.requests.get(resource, 0) for one in standing if one.node == node.name) <= amount
         for node in world.nodes
+        if node.name in nodes
         for resource, amount in node.amounts.items()
     )
 
@@ -81,10 +87,10 @@ def nominated(
         faults.append(fault(claim, victims))
         if not faults[-1]:
             ways += [(*way, *placing) for placing in _placings(claim, victims)]
-    going = held.going | victims
+    going, is_simple = held.going | victims, len(one.pods) == 1 and not queue.is_any
     if all(faults):
         return faults[0], held
-    return "", Held(going, tuple(ways) if len(ways) <= _MOST and len(one.pods) == 1 else None)
+    return "", Held(going, tuple(ways) if len(ways) <= _MOST and is_simple else None)
 
 
 def _placings(claim: Claim, victims: Set[str]) -> list[Way]:

@@ -191,8 +191,11 @@ def _is_short(claim: Claim, flavor: str, resource: str, own: Sequence[Placed]) -
 
 
 def is_certain(claim: Claim) -> bool:
-    """Whether the workload preempts whatever the search chooses: pods of its own queue that may go are enough."""
-    return any(
+    """Whether the workload preempts whatever the search chooses: pods of its own queue that may go are enough.
+
+    Not so where those who go for others are: it may wait for these.
+    """
+    return not claim.flavors(frozenset()) and any(
         claim.fits(flavor, {name for unit in _own(claim, flavor) for name in _names(unit)})
         for flavor, _ in claim.queue.quotas
     )
@@ -215,7 +218,7 @@ def _fixed_choice(claim: Claim) -> Set[str] | None:
     None: the documents leave it open, as for gangs.
     """
     policy = claim.queue.preemption
-    if any(queue.limits for queue in path(claim.world, claim.queue)):
+    if claim.queue.is_any or any(queue.limits for queue in path(claim.world, claim.queue)):
         return None
     if any(one.is_ending for unit in claim.units() for one in unit):
         return None

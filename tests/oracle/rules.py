@@ -10,11 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from tests.oracle import mixture
 from tests.oracle.tree import Column, Placed, children, limit_faults, path
 from tests.oracle.worlds import Amounts, Door, Flavor, Labels, Make, Node, Pod, Queue, Requirement, World
 
 Place = tuple[int, int, str]
-MILDEST_FIRST = ("NoCapacity", "QuotaExceeded", "ParentQueueLimit", "NeverFits")
+OR = " or "
+"""Between flavors of which all are open to a pod."""
+MILDEST_FIRST = ("NoCapacity", "QuotaExceeded", "ParentQueueLimit", "MixLimit", "NeverFits")
 
 
 def place_in_line(pod: Pod) -> Place:
@@ -53,10 +56,27 @@ def closed(world: World, pod: Pod) -> set[str]:
     labels = world.namespaces[pod.namespace]
     if queue.namespaces is None or not all(matches(one, labels) for one in queue.namespaces):
         reasons.add("NamespaceNotSelected")
-    named = {name for one in way for name, _ in one.quotas}
-    if not way or not queue.quotas or children(world, queue) or named - {flavor.name for flavor in world.flavors}:
+    if not way or not queue.quotas or children(world, queue) or not _has_flavors(world, queue, way):
         reasons.add("QueueInvalid")
     return reasons
+
+
+def _has_flavors(world: World, queue: Queue, way: Iterable[Queue]) -> bool:
+    """Whether the flavors are there that it and those above it name, and go together where all of them are open."""
+    if {name for one in way for name, _ in one.quotas} - {flavor.name for flavor in world.flavors}:
+        return False
+    return not queue.is_any or _go_together([one for one in world.flavors if one.name in dict(queue.quotas)])
+
+
+def _go_together(flavors: Sequence[Flavor]) -> bool:
+    """Whether one requirement can say which of them, by the one label in whose value they differ."""
+    first, *others = flavors
+    for other in others:
+        if first.labels.keys() != other.labels.keys() or {*first.requirements} != {*other.requirements}:
+            return False
+        if sum(first.labels[key] != value for key, value in other.labels.items()) != 1:
+            return False
+    return True
 
 
 # -- labels --------------------------------------------------------------------------------------------------------
@@ -253,6 +273,9 @@ def turn(world: World, placed: Sequence[Placed], queue: Queue, make: Make, count
     if not takes:
         return Turn(reasons=frozenset(possible))
     least = min(borrows for borrows, _ in takes)
+    if queue.is_any:
+        names = OR.join(flavor.name for _, flavor in takes)
+        return Turn((names,), tuple(places(world, placed, takes[0][1], make)), borrows=least)
     flavor = next(flavor for borrows, flavor in takes if borrows == least or not queue.tries_next)
     return Turn((flavor.name,), tuple(places(world, placed, flavor, make)), borrows=least)
 
@@ -277,9 +300,11 @@ def _faults(
     if contradict(make, flavor):
         return {"NeverFits"}
     need = demand(make.requests, count)
+    mixed = mixture.faults(world, placed, queue, flavor, count)
     found = quota_faults(world, placed, queue, flavor.name, quota, need)
-    if found:
-        return found
-    if flavor.static is not None:
-        return static_faults(placed, flavor, need)
-    return node_faults(world, placed, flavor, make, count)
+    if not found and flavor.static is not None:
+        found = static_faults(placed, flavor, need)
+    elif not found:
+        found = node_faults(world, placed, flavor, make, count)
+    # of one flavor either may be told, where both are in the way
+    return mixed | found

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from tests.oracle import rules
+from tests.oracle import mixture, rules
 from tests.oracle.gangs import Workload
 from tests.oracle.rules import MILDEST_FIRST, Turn, demand
 from tests.oracle.tree import Placed, limit_faults
@@ -33,6 +33,8 @@ def turn(world: World, placed: Sequence[Placed], queue: Queue, one: Workload) ->
     found = limit_faults(world, placed, queue, _total((make, len(pods)) for make, pods in sets))
     if found:
         return Turn(reasons=frozenset(found))
+    is_mixed = queue.on_demand_base is not None or queue.spot_percent is not None
+    worst = MILDEST_FIRST if is_mixed else MILDEST_FIRST[:3]
     ways = product([name for name, _ in queue.quotas], repeat=len(sets))
     possible = [onto for onto in ways if _fits(world, placed, queue, sets, onto)]
     if not possible:
@@ -40,11 +42,15 @@ def turn(world: World, placed: Sequence[Placed], queue: Queue, one: Workload) ->
             _fits(world, (), queue, sets, onto)
             for onto in product([name for name, _ in queue.quotas], repeat=len(sets))
         )
-        return Turn(reasons=frozenset(MILDEST_FIRST[:3] if is_possible_ever else MILDEST_FIRST))
+        return Turn(reasons=frozenset(worst if is_possible_ever else MILDEST_FIRST))
     first = (queue.quotas[0][0],) * len(sets)
-    if first in possible and not queue.tries_next and _never_gets_stuck(world, placed, sets, first[0]):
+    is_plain = not (queue.tries_next or queue.is_any or is_mixed)
+    if first in possible and is_plain and _never_gets_stuck(world, placed, sets, first[0]):
         return Turn((first[0],))
-    return Turn(tuple({flavor: None for onto in possible for flavor in onto}), reasons=frozenset(MILDEST_FIRST[:3]))
+    names = tuple({flavor: None for onto in possible for flavor in onto})
+    if queue.is_any and len(queue.quotas) > 1:
+        names = (*names, rules.OR.join(name for name, _ in queue.quotas))
+    return Turn(names, reasons=frozenset(worst))
 
 
 def _total(sets: Iterable[tuple[Make, int]]) -> Amounts:
@@ -103,21 +109,26 @@ def judge(
     world: World, placed: tuple[Placed, ...], queue: Queue, turn: Turn, chosen: Chosen
 ) -> tuple[str, tuple[Placed, ...]]:
     """Say what is wrong with where the pods of a workload went (empty: nothing), and who is placed with them."""
-    flavors: dict[str, str] = {}
+    onto: dict[str, str] = {}
     for pod, flavor, node in chosen:
         should = f"by the rules it goes onto {' or '.join(turn.flavors)}"
         if flavor not in turn.flavors:
             return f"{pod.name}: went onto {(flavor, node)}; {should}, on {turn.nodes}", placed
-        if flavors.setdefault(str(pod.make), flavor) != flavor:
-            return f"{pod.name}: went onto {flavor}; those of its make onto {flavors[str(pod.make)]}", placed
-        free = rules.places(world, placed, _flavor(world, flavor), pod.make)
+        if onto.setdefault(str(pod.make), flavor) != flavor:
+            return f"{pod.name}: went onto {flavor}; those of its make onto {onto[str(pod.make)]}", placed
+        first, *also = flavor.split(rules.OR)
+        free = rules.places(world, placed, _flavor(world, first), pod.make)
         if node not in free:
             return f"{pod.name}: went onto {(flavor, node)}; {should}, on {free}", placed
-        need, quota = demand(pod.make.requests), dict(queue.quotas)[flavor]
-        found = rules.quota_faults(world, placed, queue, flavor, quota, need)
-        if found:
-            return f"{pod.name}: went onto {(flavor, node)}; there by the rules it waits with {sorted(found)}", placed
-        placed = (*placed, Placed(need, queue.name, flavor, node))
+        need = demand(pod.make.requests)
+        for name in (first, *also):
+            found = rules.quota_faults(world, placed, queue, name, dict(queue.quotas)[name], need)
+            if found:
+                return f"{pod.name}: went onto {(flavor, node)}; there it waits with {sorted(found)}", placed
+        placed = (*placed, Placed(need, queue.name, first, node, also=tuple(also)))
+    spot = {one.name for one in world.flavors if one.is_spot}
+    if spot & {*onto.values()} and not mixture.keeps(world, placed, queue):
+        return f"{chosen[0][0].name}: passes the mix of its queue", placed
     return "", placed
 
 

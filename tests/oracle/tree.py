@@ -15,7 +15,7 @@ from tests.oracle.worlds import Amounts, Queue, World
 class Placed:
     """Who takes what: quota of a queue in a flavor (neither for a stranger), and room on a node (None: on none).
 
-    `name` is that of a pod that runs.
+    `name` is that of a pod that runs. `also` are the other flavors on which it may still land.
     """
 
     requests: Amounts
@@ -23,6 +23,7 @@ class Placed:
     flavor: str
     node: str | None
     name: str = ""
+    also: tuple[str, ...] = ()
 
 
 def path(world: World, queue: Queue) -> tuple[Queue, ...]:
@@ -90,7 +91,8 @@ class Column:
         """What is charged to the queue, and of those below it whatever is beyond what they keep."""
         charged = 0
         if self._is_counted(queue):
-            given = [one.requests for one in self.placed if (one.queue, one.flavor) == (queue.name, self.flavor)]
+            own = [one for one in self.placed if one.queue == queue.name]
+            given = [one.requests for one in own if self.flavor in (one.flavor, *one.also)]
             charged = sum(requests.get(self.resource, 0) for requests in given)
         return charged + sum(max(0, self.used(one) - self.kept(one)) for one in children(self.world, queue))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from types import MappingProxyType
 
-from tests.oracle import holding, rules, sets
+from tests.oracle import fairness, holding, rules, sets
 from tests.oracle.gangs import Workload, workloads
 from tests.oracle.holding import Held
 from tests.oracle.rules import Turn
-from tests.oracle.tree import Placed
+from tests.oracle.tree import Placed, path
 from tests.oracle.worlds import Queue, World
 
 Told = Mapping[tuple[object, ...], str]
@@ -44,38 +45,43 @@ class Moment:
     held: Held = field(default_factory=Held)
     preempting: Set[tuple[object, ...]] = frozenset()
     evicted: Set[str] = frozenset()
+    before: Told = field(default_factory=dict)
 
 
 class Fault(Exception):
     """The core gave somebody what is not theirs; the text says whom, and what it should be."""
 
 
-def follow(world: World, said: Decided) -> None:
-    """Hold all that the core said to the rules. Raises Fault."""
-    placed = (Placed(rules.demand(one.requests), one.queue, one.flavor, one.node, one.name) for one in world.running)
-    now = Moment(tuple(placed), {}, evicted=frozenset(said.evicted))
+def follow(world: World, said: Decided, before: Told = MappingProxyType({})) -> Told:
+    """Hold all that the core said to the rules; return what it told. Raises Fault.
+
+    What was told in the decision before may still be told to those who were not looked at anew.
+    """
+    placed = (
+        Placed(rules.demand(one.requests), one.queue, one.flavor, one.node, one.name, one.also) for one in world.running
+    )
+    now = Moment(tuple(placed), {}, evicted=frozenset(said.evicted), before=before)
     for one in sorted(workloads(world), key=lambda one: one.place_in_queue):
         queue = rules.queue_of(world, one.pods[0])
         if queue is None or one.waits:
             now = _waits(said, now, one, one.waits)
         else:
             now = replace(now, lines={**now.lines, queue.name: (*now.lines.get(queue.name, ()), one)})
-    _take_turns(world, said, now)
+    return _take_turns(world, said, now).told
 
 
-def _take_turns(world: World, said: Decided, now: Moment) -> None:
+def _take_turns(world: World, said: Decided, now: Moment) -> Moment:
     """Let the first of all heads go next, as long as there are any. Which node, the rules leave to the core."""
     admitted = {name for name, _, _ in said.admitted}
     while now.lines:
-        name = _whose_turn(said, now)
+        name = _whose_turn(world, said, now)
         head, queue = now.lines[name][0], _queue(world, name)
         turn = holding.turn(world, now.placed, now.held, queue, head)
         is_in = any(pod.name in admitted for pod in head.pods)
         if turn.flavors and (is_in or not turn.reasons):
             now = _goes_in(world, said, now, queue, turn)
         elif head.pods[0].name in said.preemptors:
-            _preempts(world, said, now, queue)
-            return
+            return _preempts(world, said, now, queue)
         elif not turn.flavors and not _is_known(now, head) and _should_preempt(world, now, queue):
             raise Fault(f"{head.pods[0].name}: pods of its own queue may be preempted for it, and are not")
         else:
@@ -83,18 +89,31 @@ def _take_turns(world: World, said: Decided, now: Moment) -> None:
     _hold_to_order(said, now)
     if now.evicted:
         raise Fault(f"evicted for nobody: {sorted(now.evicted)}")
+    return now
 
 
-def _whose_turn(said: Decided, now: Moment) -> str:
+def _whose_turn(world: World, said: Decided, now: Moment) -> str:
     """The queue with the first of all heads, when those like whom somebody waits already are out of the way.
 
-    They may stand before others of their queue that go earlier than they do: what a gang that has begun lacks does.
+    Of a tree that shares fairly it is the one that has borrowed least, when all are out of the way who cannot go. Those
+    known may stand before others of their queue that go earlier than they do: what a gang that has begun lacks does.
     """
     moving = {*said.preemptors, *(name for name, _, _ in said.admitted)}
+    fair: dict[str, dict[str, tuple[Workload, Turn]]] = {}
+    first = []
     for name, (head, *_) in now.lines.items():
         if _is_known(now, head) and head.pods[0].name not in moving:
             return name
-    return min(now.lines, key=lambda one: now.lines[one][0].place)
+        root = path(world, _queue(world, name))[-1]
+        if not root.is_fair:
+            first.append(name)
+            continue
+        turn = holding.turn(world, now.placed, now.held, _queue(world, name), head)
+        if not turn.flavors:
+            return name
+        fair.setdefault(root.name, {})[name] = (head, turn)
+    winners = (fairness.champion(world, now.placed, _queue(world, root), heads) for root, heads in fair.items())
+    return min((*first, *filter(None, winners)), key=lambda one: now.lines[one][0].place)
 
 
 def _is_known(now: Moment, one: Workload) -> bool:
@@ -105,7 +124,7 @@ def _should_preempt(world: World, now: Moment, queue: Queue) -> bool:
     return holding.must_preempt(world, now.placed, now.held, queue, now.lines[queue.name][0])
 
 
-def _preempts(world: World, said: Decided, now: Moment, queue: Queue) -> None:
+def _preempts(world: World, said: Decided, now: Moment, queue: Queue) -> Moment:
     """Others go for the head of a line: some of the evicted, in whichever way all goes on, or those who are left."""
     head, names = now.lines[queue.name][0], sorted(now.evicted)
     left = {pod.name for line in now.lines.values() for one in line for pod in one.pods} & said.preemptors
@@ -190,7 +209,7 @@ def _waits(said: Decided, now: Moment, one: Workload, reasons: Set[str]) -> Mome
         reason = said.waiting.get(pod.name, "")
         if now.told.get(alike, reason) != reason:
             raise Fault(f"{pod.name}: waits with {reason}, another pod that is just alike with {now.told[alike]}")
-        if alike not in now.told and reason not in reasons:
+        if alike not in now.told and reason not in {*reasons, now.before.get(alike)}:
             raise Fault(f"{pod.name}: waits with {reason}; by the rules with {sorted(reasons)}")
     # of several reasons that gangs have beside each other each may be told its own
     return now if len(one.waits) > 1 else replace(now, told={**now.told, alike: reason})

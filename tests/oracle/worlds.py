@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 Amounts = Mapping[str, int]
 Labels = Mapping[str, str]
@@ -63,7 +64,7 @@ class Running:
 
     name: str
     requests: Amounts
-    node: str
+    node: str | None
     queue: str = ""
     flavor: str = ""
     namespace: str = "dev"
@@ -75,6 +76,8 @@ class Running:
     minutes: int = 6
     is_replaced: bool = False
     is_ending: bool = False
+    also: tuple[str, ...] = ()
+    """Other flavors on which it may still land."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ class Flavor:
     requirements: tuple[Requirement, ...] = ()
     tolerates: bool = False
     static: Amounts | None = None
+    is_spot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,13 @@ class Queue:
     """Rather a later flavor than to borrow."""
     preemption: Preemption = Preemption()
     gives_bare_pods: bool = False
+    is_any: bool = False
+    """All flavors with quota and room are open to a pod, and kube-scheduler chooses."""
+    on_demand_base: int | None = None
+    spot_percent: int | None = None
+    is_fair: bool = False
+    """The root of a tree that shares fairly."""
+    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)

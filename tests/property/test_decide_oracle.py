@@ -6,6 +6,7 @@ import os
 import secrets
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ from controller.core.decide import decide
 from controller.core.decisions import Plan, Wait
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
-from tests.oracle import agreement, rules
+from tests.oracle import agreement, rules, sequences
 from tests.oracle.agreement import decided, disagreement, report, smallest
 from tests.oracle.drawing import draw_world
 from tests.oracle.turns import Decided
@@ -34,10 +35,9 @@ NOT_DRAWN = {
     Reason.PENDING,
     Reason.PRIORITY_CLASS_NOT_FOUND,
     Reason.PRIORITY_CLASS_NOT_ALLOWED,
+    Reason.WOULD_DELAY,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
-    Reason.MIX_LIMIT,
-    Reason.WOULD_DELAY,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 
@@ -50,6 +50,14 @@ def test_what_is_decided_is_what_the_rules_say(number: int) -> None:
         assert not disagreement(world), f"seed {SEED}\n{report(world)}"
 
 
+@pytest.mark.parametrize("number", range(10))
+def test_what_is_decided_after_something_happened_is_what_the_rules_say(number: int) -> None:
+    chance = Random(f"{SEED}/after/{number}")  # noqa: S311
+    for _ in range(20):
+        told = sequences.disagreement(draw_world(chance), chance)
+        assert not told, f"seed {SEED}\n{told}"
+
+
 def test_the_worlds_that_are_drawn_come_to_everything() -> None:
     chance = Random(0)  # noqa: S311
     seen: Counter[str] = Counter()
@@ -57,6 +65,8 @@ def test_the_worlds_that_are_drawn_come_to_everything() -> None:
         found = decided(draw_world(chance))
         seen.update(found.waiting.values())
         seen["admitted"] += len(found.admitted)
+        seen["several"] += sum(rules.OR in flavor for _, flavor, _ in found.admitted)
+    assert seen["several"] > 10
     assert {reason for reason in Reason if reason not in NOT_DRAWN} <= seen.keys()
     assert seen["admitted"] > seen.total() / 6
 
@@ -121,6 +131,23 @@ def a_running_pod(name: str, **fields: Any) -> Running:
 
 def preempting(*victims: str) -> Decided:
     return Decided((), {"pod-1": "Preempting"}, victims, frozenset({"pod-1"}))
+
+
+def a_choice(*pods: Pod, **fields: Any) -> World:
+    """The flavors first, of spot, and second, each with quota and a node for two."""
+    return replace(
+        a_world(*pods),
+        nodes=tuple(Node(name, {"pool": name}, {"cpu": 2000, "pods": 9}) for name in ("spot", "steady")),
+        flavors=(Flavor("first", {"pool": "spot"}, is_spot=True), Flavor("second", {"pool": "steady"})),
+        queues=(Queue("queue", tuple((name, {"cpu": 2000}) for name in ("first", "second")), **fields),),
+    )
+
+
+def a_fair_tree(*pods: Pod, weight: int = 1) -> World:
+    """Two queues that borrow all from their root by shares, `poor` by this weight."""
+    world = a_tree(*pods, poor={**POOR, "weight": Fraction(weight)}, rich={"quotas": owning(0)})
+    root = replace(world.queues[-1], quotas=owning(4000), is_fair=True)
+    return replace(world, queues=(*world.queues[:-1], root))
 
 
 def owning(cpu: int) -> tuple[tuple[str, Amounts], ...]:
@@ -226,6 +253,36 @@ RICH = {"quotas": owning(1000)}
             replace(a_world(ONE, GANG[1]), running=(BEGUN,)),
             Decided((("pod-1", "first", "one"),), {"pod-8": "NoCapacity"}),
             r"pod-8: waits with NoCapacity; by the rules it goes onto first",
+        ),
+        (
+            a_choice(ONE, is_any=True),
+            Decided((("pod-1", "first", "spot"),), {}),
+            "pod-1: went onto .*; by the rules it goes onto first or second, on .'spot',",
+        ),
+        (
+            a_choice(LARGE, is_any=True),
+            Decided((("pod-3", "first or second", "spot"),), {}),
+            "pod-3: went onto .*; by the rules it waits with .'NeverFits'",
+        ),
+        (
+            a_choice(ONE, spot_percent=50),
+            Decided((("pod-1", "first", "spot"),), {}),
+            "pod-1: went onto .*; by the rules it goes onto second, on .'steady',",
+        ),
+        (
+            a_choice(ONE, TWO, on_demand_base=1),
+            Decided((("pod-1", "second", "steady"), ("pod-2", "second", "steady")), {}),
+            "pod-2: went onto .*; by the rules it goes onto first, on .'spot',",
+        ),
+        (
+            a_fair_tree(LENT, replace(LENT, name="pod-7", created=1), replace(OWN, created=2)),
+            Decided(tuple((name, "first", "one") for name in ("pod-4", "pod-7", "pod-5")), {}),
+            r"admitted in the order .*; the rules: .'pod-4', 'pod-5', 'pod-7'.",
+        ),
+        (
+            a_fair_tree(LENT, replace(LENT, name="pod-7", created=1), replace(OWN, created=2), weight=2),
+            Decided(tuple((name, "first", "one") for name in ("pod-4", "pod-5", "pod-7")), {}),
+            r"admitted in the order .*; the rules: .'pod-4', 'pod-7', 'pod-5'.",
         ),
         (
             a_full_world(a_running_pod("low"), quota=1000),

@@ -24,7 +24,7 @@ from controller.cache.written import (
     read_priority_class,
 )
 from controller.core.decide import decide
-from controller.core.decisions import Admit, Evict
+from controller.core.decisions import Admit, Evict, Plan
 from controller.core.pods import Phase, Pod
 from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
@@ -260,10 +260,14 @@ class Cluster:
             self.cache.absorb(plan)
             if plan.is_complete and not plan.admits and not plan.evicts:
                 return released
-            for evict in plan.evicts:
-                self._evict(evict)
-            released += [(name, admit) for admit in plan.admits if (name := self._release(admit))]
+            released += self.carry_out(plan)
         raise Restless(f"{_ROUNDS} decisions in a row admitted something")
+
+    def carry_out(self, plan: Plan) -> list[tuple[str, Admit]]:
+        """Do what a plan says that the cache has absorbed; return who was released, by name, in order."""
+        for evict in plan.evicts:
+            self._evict(evict)
+        return [(name, admit) for admit in plan.admits if (name := self._release(admit))]
 
     def _evict(self, evict: Evict) -> None:
         """The apiserver, the kubelet and the job controller do at once what the Eviction API is asked for."""
