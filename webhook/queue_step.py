@@ -89,8 +89,10 @@ def _warnings(request: Request, world: World, queue: str) -> tuple[str, ...]:
 
 def _group_warnings(request: Request) -> tuple[str, ...]:
     metadata = _metadata(request)
+    native = (request.pod.get("spec") or {}).get("schedulingGroup") or {}
+    named = metadata.get("labels") or {}, metadata.get("annotations")
     try:
-        membership(request.namespace, metadata.get("labels") or {}, metadata.get("annotations"), _owner(metadata))
+        membership(request.namespace, *named, _owner(metadata), native.get("podGroupName"))
     except GroupFault as fault:
         return (f"{fault} (the pod stays queued until then: GangInvalid)",)
     return ()

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictInt, model_validat
 
 from controller.api.base import Model, Status
 from controller.api.rules import Fault, Rule, SchemaKeys, fault, refuse, rules
-from controller.api.schedule import DurationText
+from controller.api.schedule import BY_NAME, DurationText
 from controller.api.values import Quantity, ReportedQuantity, Resources
 
 _ONLY_BELOW: Final = "goes only with spec.parent: without one there is nobody to share with"
@@ -20,7 +20,7 @@ HAS_SOMEBODY_TO_SHARE_WITH: Final = Rule(
 
 
 _ONLY_AT_THE_ROOT: Final = "goes only on the root of a tree, which has no spec.parent: it holds for all of the tree"
-_OF_THE_ROOT: Final = ("preemptionStrategies", "usageHalfLife", "resourceWeights")
+_OF_THE_ROOT: Final = ("preemptionStrategies", "usageHalfLife", "resourceWeights", "usageBy")
 SAID_BY_THE_ROOT: Final = tuple(
     Rule(
         f"!has(self.fairSharing) || !has(self.fairSharing.{field}) || !has(self.parent)",
@@ -52,7 +52,10 @@ class FairSharing(Model):
                 "!has(self.resourceWeights) || has(self.usageHalfLife)",
                 f"resourceWeights {_NOTHING_TO_WEIGH}",
                 field_path=".resourceWeights",
-            )
+            ),
+            Rule(
+                "!has(self.usageBy) || has(self.usageHalfLife)", f"usageBy {_NOTHING_TO_WEIGH}", field_path=".usageBy"
+            ),
         )
     )
 
@@ -94,10 +97,19 @@ class FairSharing(Model):
         ),
     ] = None
 
+    usage_by: Annotated[
+        Literal["LocalQueue", "LocalQueueAndUser"] | None,
+        Field(
+            description="Whose past usage counts. LocalQueue (default): that of LocalQueues. LocalQueueAndUser: within "
+            "each LocalQueue that of its users as well, who are those that admission notes. Only with usageHalfLife."
+        ),
+    ] = None
+
     @model_validator(mode="after")
     def _weighs_something(self) -> Self:
-        if self.resource_weights is not None and self.usage_half_life is None:
-            refuse([Fault(("resourceWeights",), self.resource_weights, _NOTHING_TO_WEIGH)])
+        if self.usage_half_life is None:
+            said = (("resourceWeights", self.resource_weights), ("usageBy", self.usage_by))
+            refuse([Fault((field,), value, _NOTHING_TO_WEIGH) for field, value in said if value is not None])
         return self
 
 
@@ -120,11 +132,23 @@ def faults_of(written: FairSharing | None, *, has_parent: bool) -> list[Fault]:
     faults = []
     if written.weight is not None and not has_parent:
         faults.append(Fault(("fairSharing", "weight"), written.weight, _ONLY_BELOW))
-    said = (written.preemption_strategies, written.usage_half_life, written.resource_weights)
+    said = (written.preemption_strategies, written.usage_half_life, written.resource_weights, written.usage_by)
     for field, value in zip(_OF_THE_ROOT, said, strict=True):
         if value is not None and has_parent:
             faults.append(Fault(("fairSharing", field), value, _ONLY_AT_THE_ROOT))
     return faults
+
+
+class UserUsageStatus(Status):
+    """What one user of the LocalQueue has used, forgotten by halves."""
+
+    name: Annotated[
+        str, Field(description="Whom admission noted; empty: pods of which nobody is noted.", max_length=256)
+    ]
+    usage: Annotated[
+        ReportedQuantity, Field(description="The sum as of countedUntil, in cores or what counts like one.")
+    ]
+    consumed: Annotated[str, Field(description="The sum, from which a controller that starts goes on.", max_length=128)]
 
 
 class PastUsageStatus(Status):
@@ -139,6 +163,11 @@ class PastUsageStatus(Status):
         str, Field(description="The sum, from which a controller that starts counts on.", max_length=128)
     ]
     counted_until: Annotated[str, Field(description="Up to when it is complete."), SchemaKeys(format="date-time")]
+    users: Annotated[
+        tuple[UserUsageStatus, ...] | None,
+        Field(description="The users who used most, where users are told apart.", max_length=64),
+        BY_NAME,
+    ] = None
 
 
 class FairSharingStatus(Status):

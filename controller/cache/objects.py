@@ -133,7 +133,7 @@ def _past_usage(written: WrittenFairSharing) -> PastUsageRule | None:
     if written.usage_half_life is None:
         return None
     weights = {resource: read_price(weight) for resource, weight in (written.resource_weights or {}).items()}
-    return PastUsageRule(parse_duration(written.usage_half_life), weights)
+    return PastUsageRule(parse_duration(written.usage_half_life), weights, written.usage_by == "LocalQueueAndUser")
 
 
 def _mix(spec: ClusterQueueSpec) -> Mix | None:

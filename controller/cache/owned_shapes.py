@@ -1,4 +1,4 @@
-"""Shapes with their user, where queues limit users: else pods of one make are one class, whosever they are."""
+"""Shapes with their user, where queues tell users apart: else pods of one make are one class, whosever they are."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _REMEMBERED = 10_000
 
 
 class OwnedShapes:
-    """Which queues limit users, and one shape for each make and user."""
+    """Which queues tell users apart, and one shape for each make and user."""
 
     def __init__(self) -> None:
         self._limiting: set[str] = set()
         self._known: dict[tuple[Shape, str], Shape] = {}
 
     def limits(self, queue: str, *, users: bool) -> bool:
-        """Take in whether a queue limits users; say whether classes must now be told apart by them, or no more."""
+        """Take in whether a queue tells users apart; say whether classes must now be told apart by them, or no more."""
         former = bool(self._limiting)
         if users:
             self._limiting.add(queue)

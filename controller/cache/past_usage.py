@@ -1,4 +1,4 @@
-"""What each LocalQueue has used, forgotten by halves: brought forward when it changes or is read.
+"""What each LocalQueue, and user in it, has used, forgotten by halves: brought forward when it changes or is read.
 
 Only for trees whose root has a half-life; else nothing is kept. The arithmetic is `core.past_usage`.
 """
@@ -6,49 +6,15 @@ Only for trees whose root has a half-life; else nothing is kept. The arithmetic 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from controller.cache.usage_sums import Remembered, Sum, remembered, users_said
 from controller.core.amounts import Requests
-from controller.core.past_usage import PastUsage, PastUsageRule, cores, mixed
+from controller.core.past_usage import PastUsage, PastUsageRule, cores
 from controller.core.queues import LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.workloads import QueueKey
-from controller.kube.clock import epoch, rfc3339
-
-
-@dataclass(slots=True)
-class Sum:
-    """`consumed` as of `at`, epoch seconds (None: from the next time on), and `current` since then.
-
-    `idle_since`: when the last that used anything ended.
-    """
-
-    rule: PastUsageRule
-    consumed: int = 0
-    at: int | None = None
-    current: int = 0
-    idle_since: int = 0
-
-    def add(self, rate: int) -> None:
-        """Somebody begins to use so much, or, below 0, ends."""
-        self.current += rate
-        self.idle_since = self.at or 0
-
-    def pass_to(self, now: int) -> None:
-        """Bring it forward; time that goes back changes nothing."""
-        if self.at is not None and now > self.at:
-            self.consumed = mixed(self.consumed, self.current, now - self.at, self.rule.half_life)
-        self.at = now if self.at is None else max(self.at, now)
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A sum as a status keeps it, and what it is the sum of (`PastUsageRule.key`)."""
-
-    key: str
-    consumed: int
-    at: int
+from controller.kube.clock import rfc3339
 
 
 class PastUsageBook:
@@ -56,10 +22,12 @@ class PastUsageBook:
 
     def __init__(self) -> None:
         self.sums: dict[QueueKey, Sum] = {}
+        self._users: dict[QueueKey, dict[str, Sum]] = {}
+        """By name, where users are told apart; who is no longer there used next to nothing."""
         self._rules: dict[str, PastUsageRule] = {}
         self._remembered: dict[QueueKey, Remembered] = {}
-        self._noted: dict[QueueKey, tuple[PastUsageRule, int]] = {}
-        """What changed since the latest time that was told: an event is followed by a decision at once."""
+        self._noted: dict[tuple[QueueKey, str], tuple[PastUsageRule, int]] = {}
+        """By LocalQueue and user what changed since the latest time told: a decision follows an event at once."""
         self._now: int | None = None
 
     def remember(self, queue: QueueKey, status: Mapping[str, Any]) -> None:
@@ -67,31 +35,34 @@ class PastUsageBook:
         said = status.get("fairSharing")
         try:
             if said and queue not in self.sums:
-                found = Remembered(said["counts"], int(said["consumed"]), int(epoch(said["countedUntil"])))
-                self._remembered[queue] = found
+                self._remembered[queue] = remembered(said)
         except (AttributeError, KeyError, TypeError, ValueError):
             return
 
-    def plant(self, tree: QuotaTree, charges: Iterable[tuple[str, QueueKey, Requests]]) -> None:
-        """Count by these rules from now on; `charges` are (cluster queue, LocalQueue, requests) of all pods."""
+    def plant(self, tree: QuotaTree, charges: Iterable[tuple[str, QueueKey, str, Requests]]) -> None:
+        """Count by these rules from now on; `charges`: (cluster queue, LocalQueue, user, requests) of all pods."""
         rules = {name: rule for name in tree.names if (rule := tree.past_usage(name)) is not None}
         if rules == self._rules:
             return
         former, self._rules, self.sums = self.sums, rules, {}
+        users, self._users = self._users, {}
         self._noted.clear()
         for queue, one in former.items():
             if one.at is not None:
-                self._pass(one)
-                self._remembered[queue] = Remembered(one.rule.key, one.consumed, one.at)
-        for cluster_queue, queue, requests in charges if rules else ():
-            self.add(cluster_queue, queue, requests, 1)
+                for theirs in (one, *users.get(queue, {}).values()):
+                    self._pass(theirs)
+                used = {name: theirs.consumed for name, theirs in users.get(queue, {}).items()}
+                self._remembered[queue] = Remembered(one.rule.key, one.consumed, one.at, used)
+        for cluster_queue, queue, user, requests in charges if rules else ():
+            self.add(cluster_queue, queue, user, requests, 1)
 
-    def add(self, cluster_queue: str, queue: QueueKey, requests: Requests, sign: int) -> None:
+    def add(self, cluster_queue: str, queue: QueueKey, user: str, requests: Requests, sign: int) -> None:
         """A pod is charged, or with -1 is no longer."""
         rule = self._rules.get(cluster_queue)
         if rule is not None:
-            _, noted = self._noted.get(queue, (rule, 0))
-            self._noted[queue] = rule, noted + sign * rule.rate(requests)
+            key = queue, user if rule.by_user else ""
+            _, noted = self._noted.get(key, (rule, 0))
+            self._noted[key] = rule, noted + sign * rule.rate(requests)
 
     def _sum(self, rule: PastUsageRule, queue: QueueKey) -> Sum:
         found = self.sums.get(queue)
@@ -101,8 +72,15 @@ class PastUsageBook:
             found = Sum(rule)
             if known is not None and fits:
                 found = Sum(rule, known.consumed, known.at, idle_since=known.at)
+            if known is not None and fits and rule.by_user:
+                self._users[queue] = {name: Sum(rule, used, known.at) for name, used in known.users.items()}
             self.sums[queue] = found
         return found
+
+    def _sums(self, rule: PastUsageRule, queue: QueueKey, user: str) -> list[Sum]:
+        """All that what a user uses counts for."""
+        whole = self._sum(rule, queue)
+        return [whole, self._users.setdefault(queue, {}).setdefault(user, Sum(rule))] if rule.by_user else [whole]
 
     def _pass(self, one: Sum) -> None:
         if self._now is not None:
@@ -113,12 +91,12 @@ class PastUsageBook:
         if not self._rules:
             return {}
         is_first, self._now = self._now is None, int(now)
-        for queue, (rule, rate) in self._noted.items():
-            one = self._sum(rule, queue)
-            if not is_first:
+        for (queue, user), (rule, rate) in self._noted.items():
+            for one in self._sums(rule, queue, user):
+                if not is_first:
+                    self._pass(one)
+                one.add(rate)  # what runs when we start ran since the sum was written
                 self._pass(one)
-            one.add(rate)  # what runs when we start ran since the sum was written
-            self._pass(one)
         self._noted.clear()
         return _AtTheMoment(self, queues)
 
@@ -129,7 +107,25 @@ class PastUsageBook:
             return None
         one = self._sum(rule, queue)
         self._pass(one)
-        return PastUsage(rule, one.consumed, one.current, local.weight)
+        users = _Users(self._users.get(queue, {}), int(self._now or 0)) if rule.by_user else None
+        return PastUsage(rule, one.consumed, one.current, local.weight, users)
+
+    def users(self, queue: QueueKey, cluster_queue: str) -> list[dict[str, str]] | None:
+        """Return what the status says of the queue's users; None where they are not told apart."""
+        rule = self._rules.get(cluster_queue)
+        if rule is None or not rule.by_user or self._now is None:
+            return None
+        sums = self._users.get(queue, {})
+        for name, one in list(sums.items()):
+            self._pass(one)
+            if one.is_forgotten:
+                del sums[name]
+        return users_said(sums)
+
+    def tells_users(self, cluster_queue: str) -> bool:
+        """Say whether users are told apart there."""
+        rule = self._rules.get(cluster_queue)
+        return rule is not None and rule.by_user
 
     def is_said(self, queue: QueueKey, until: float) -> bool:
         """Say whether what was right at that time, epoch seconds, still tells all: nothing is used, nor was since."""
@@ -165,3 +161,22 @@ class _AtTheMoment(Mapping[QueueKey, PastUsage]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+class _Users(Mapping[str, PastUsage]):
+    """The users of a LocalQueue, brought forward only for whom a decision asks."""
+
+    def __init__(self, sums: Mapping[str, Sum], now: int) -> None:
+        self._sums = sums
+        self._now = now
+
+    def __getitem__(self, user: str) -> PastUsage:
+        one = self._sums[user]
+        one.pass_to(self._now)
+        return PastUsage(one.rule, one.consumed, one.current)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sums)
+
+    def __len__(self) -> int:
+        return len(self._sums)

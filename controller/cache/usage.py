@@ -83,7 +83,7 @@ class Usage:
             self.in_tree.add(queue, flavor, resource, amount - held)
             if held:
                 self.in_tree.add(queue, flavor, resource, held, is_only_held=True)
-        self.past.plant(tree, ((c.cluster_queue, c.local_queue, c.requests) for c in self._charges.values()))
+        self.past.plant(tree, ((c.cluster_queue, c.local_queue, c.user, c.requests) for c in self._charges.values()))
         self.by_user = UserUsage(tree)
         for charge in self._charges.values() if tree.limits_users else ():
             if charge.cluster_queue:
@@ -133,7 +133,7 @@ class Usage:
             del self.by_node[charge.node]
         if charge.cluster_queue:
             self.by_user.add(charge.cluster_queue, charge.user, charge.requests, sign)
-            self.past.add(charge.cluster_queue, charge.local_queue, charge.requests, sign)
+            self.past.add(charge.cluster_queue, charge.local_queue, charge.user, charge.requests, sign)
             _shift(self.counts, (charge.cluster_queue, charge.phase), sign)
             _shift(self.local_counts, (charge.local_queue, charge.phase), sign)
 

@@ -14,7 +14,7 @@ from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.core.backlog import Backlog
 from controller.core.decisions import Plan
-from controller.core.effective import Variation, limits_users
+from controller.core.effective import Variation, tells_users
 from controller.core.gangs import Assembly, Candidate, Group, assemble, single
 from controller.core.groups import GroupKey
 from controller.core.owners import Job
@@ -106,7 +106,7 @@ class Waiting:
 
     def serves(self, name: str, queue: ClusterQueue | None, variation: Variation) -> bool:
         """Take in what of a cluster queue decides which pods are of one class; say whether that is another one now."""
-        is_by_user = self.owned.limits(name, users=limits_users(queue, variation))
+        is_by_user = self.owned.limits(name, users=tells_users(queue, variation))
         return self.foresight.serves(name, queue) or is_by_user
 
     def learn(self, plan: Plan) -> bool:

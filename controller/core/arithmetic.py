@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.core.decisions import Blocker, Wait
-from controller.core.past_usage import PastUsage
+from controller.core.past_usage import PastUsage, Share
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import QueueKey, Workload
+from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +71,21 @@ def place_of(
     `past` orders those of one priority, where the queue's tree counts past usage.
     """
     before, waiting, used = 0, 0, past or {}
-    own = used[workload.kind.queue].share() if workload.kind.queue in used else None
+    own = _past(used, workload.kind)
     for run in runs:
         waiting += len(run)
-        theirs = used[run[0].kind.queue].share() if own is not None and run[0].kind.queue in used else own
+        theirs = _past(used, run[0].kind) if own is not None else None
         if own is None or theirs is None or own == theirs:
             before += bisect_left(run, workload.order, key=lambda one: one.order)
         else:
             least = workload.order[0] if own < theirs else workload.order[0] + 1
             before += bisect_left(run, least, key=lambda one: one.order[0])
     return Place(queue, before, waiting)
+
+
+def _past(used: Mapping[QueueKey, PastUsage], kind: WorkloadClass) -> tuple[Share, Share] | None:
+    past = used.get(kind.queue)
+    return None if past is None else (past.share(), past.share_of(kind.user))
 
 
 def _held(short: Blocker, tree: QuotaTree, usage: TreeUsage) -> Held | None:

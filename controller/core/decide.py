@@ -245,7 +245,7 @@ class _Decision:
         these. All else is left to the next turn.
         """
         kind = run[0].kind
-        if kind.size > 1 or kind.topology is not None or not queue.takes_first_flavor or index == len(run):
+        if not kind.is_free or not queue.takes_first_flavor or index == len(run):
             return index
         if not self._is_next(queue.name, run, index) or self._users.is_limiting(queue.name):
             return index
@@ -259,7 +259,8 @@ class _Decision:
             nodes = self._ledger.find_nodes(flavor, shape, end - index, only_freed=only_freed) if end > index else ()
         for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
             self._ledger.occupy(node, shape.requests)
-            self._admits.append(Admit(workload.uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins))
+            uid = workload.pods[0]  # a gang of one has a uid of its own
+            self._admits.append(Admit(uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins))
             if self._backfill is not None:
                 self._backfill.took(queue, workload, (Placement(flavor, node),))
         self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
@@ -357,7 +358,7 @@ class _Decision:
             ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
             among = tuple(flavor.name for flavor in one.among)
-            admit = Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domain, queue.pins)
+            admit = Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domains, queue.pins)
             self._admits.append(admit)
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:

@@ -71,8 +71,7 @@ class Admit:
     """Release this pod onto this flavor; `node` is where room was found (None: a sum, not a node).
 
     `flavors` are those that are open to it, in order, where there are several; then `flavor` is the one that pays.
-    `domain` is where its gang stays together. `is_pinned`: it prefers the node.
-
+    `domains` are where its gang, and its slice, stay together. `is_pinned`: it prefers the node.
 
     The pods of a gang stand one after the other in a plan, all or none of them.
     """
@@ -83,7 +82,7 @@ class Admit:
     flavor: str
     node: str | None
     flavors: tuple[str, ...] = ()
-    domain: Domain | None = None
+    domains: tuple[Domain, ...] = ()
     is_pinned: bool = True
 
     @property

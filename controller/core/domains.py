@@ -17,7 +17,7 @@ from controller.core.snapshot import Snapshot
 from controller.core.topology import Domain, Topology
 from controller.core.workloads import PodSet, WorkloadClass
 
-_Sizes = Mapping[str, int]
+Sizes = Mapping[str, int]
 """For how many pods there is room, by domain."""
 
 
@@ -37,7 +37,7 @@ def domains(
         flavor = snapshot.flavors[quota.flavor]
         if isinstance(narrow(first.shape.constraints, flavor), Conflict):
             continue
-        sizes = _sizes(snapshot, ledger, flavor, first, topology.key)
+        sizes = room_in(snapshot, ledger, flavor, first, topology.key)
         wide = [(size, value) for value, size in sizes.items() if size >= first.count or flavor.is_summed]
         for _, value in sorted(wide):
             if value not in seen:
@@ -53,13 +53,11 @@ def domain_blocker(
 ) -> Blocker:
     """Say why no domain has room for all of a gang in a flavor that has room for them in several."""
     key, first = topology.key, kind.pod_sets[0]
-    sizes = _sizes(snapshot, ledger, flavor, first, key)
+    sizes = room_in(snapshot, ledger, flavor, first, key)
     if not sizes:
         detail = f"none of its nodes that suit the pods has the label {key}"
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
-    most = dict.fromkeys(sizes, 0)
-    for node, value in _labelled(snapshot, flavor, first, key):
-        most[value] += snapshot.nodes.nodes[node].holds(first.shape.requests)
+    most = room_if_empty(snapshot, flavor, first, key)
     largest = max(most.values())
     if largest < first.count and not flavor.is_summed:
         detail = f"no {key} holds more than {largest} of the {first.count} pods, even when nothing else runs there"
@@ -71,15 +69,24 @@ def domain_blocker(
     return Blocker(flavor.name, Reason.NO_CAPACITY, detail=detail)
 
 
-def _sizes(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, key: str) -> _Sizes:
+def room_in(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, key: str) -> Sizes:
+    """Return for how many pods of a set each domain has room now."""
     sizes: dict[str, int] = {}
     for node, value in _labelled(snapshot, flavor, pod_set, key):
         sizes[value] = sizes.get(value, 0) + ledger.fits_on(node, pod_set.shape.requests)
     return sizes
 
 
+def room_if_empty(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet, key: str) -> Sizes:
+    """Return for how many pods of a set each domain has room when nothing runs there."""
+    sizes: dict[str, int] = {}
+    for node, value in _labelled(snapshot, flavor, pod_set, key):
+        sizes[value] = sizes.get(value, 0) + snapshot.nodes.nodes[node].holds(pod_set.shape.requests)
+    return sizes
+
+
 def _labelled(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet, key: str) -> Iterator[tuple[str, str]]:
-    """The nodes that the pods may use, and the domain of each; one without the label is in none."""
+    """Yield the nodes that the pods may use, and the domain of each; one without the label is in none."""
     for node in snapshot.nodes.allowed(flavor, pod_set.shape.constraints):
         value = snapshot.nodes.nodes[node].labels.get(key)
         if value:

@@ -91,9 +91,9 @@ class Variation:
 FIXED: Final = Variation()
 
 
-def limits_users(queue: ClusterQueue | None, variation: Variation) -> bool:
-    """Say whether a queue limits what each user may use, if only while some window is open."""
-    return queue is not None and (bool(queue.user_limits) or any(written.per_user for written in variation.limits))
+def tells_users(queue: ClusterQueue | None, variation: Variation) -> bool:
+    """Say whether it matters to a queue whose a pod is, if only while some window is open."""
+    return queue is not None and (queue.tells_users or any(written.per_user for written in variation.limits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,9 @@ POD_GROUP: Final = "penstock.dev/pod-group"
 POD_GROUP_SIZE: Final = "penstock.dev/pod-group-size"
 """Pod annotation, written by the user: how many pods the group has."""
 
+POD_GROUP_MIN: Final = "penstock.dev/pod-group-min"
+"""Pod annotation, written by the user: how many of them are admitted together; the others follow one by one."""
+
 GANG: Final = "penstock.dev/gang"
 """Pod annotation, written by the user: "true" makes the pods that a Job keeps alive at a time a gang."""
 
@@ -27,6 +30,12 @@ REQUIRED_TOPOLOGY: Final = "penstock.dev/required-topology"
 
 PREFERRED_TOPOLOGY: Final = "penstock.dev/preferred-topology"
 """Pod annotation, written by the user: the same as a wish, where there is room."""
+
+SLICE_TOPOLOGY: Final = "penstock.dev/slice-required-topology"
+"""Pod annotation, written by the user: the node label of which the members of each slice of a gang share one value."""
+
+SLICE_SIZE: Final = "penstock.dev/slice-size"
+"""Pod annotation, written by the user: how many members each slice has."""
 
 EXPECTED_RUNTIME: Final = "penstock.dev/expected-runtime"
 """Pod annotation, written by the user: how long the pod is expected to run, a duration, for backfill."""
@@ -64,6 +73,8 @@ KUEUE_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 KUEUE_GROUP_SIZE: Final = "kueue.x-k8s.io/pod-group-total-count"
 KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
 KUEUE_PREFERRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-preferred-topology"
+KUEUE_SLICE_TOPOLOGY: Final = "kueue.x-k8s.io/podset-slice-required-topology"
+KUEUE_SLICE_SIZE: Final = "kueue.x-k8s.io/podset-slice-size"
 """Pod annotations of Kueue, written by the user; templates bring them."""
 
 CLUSTER_QUEUE: Final = "penstock.dev/cluster-queue"

@@ -45,7 +45,7 @@ def placed_head(
     It rests on a node that fills up late, while pods go to the fullest: else every node that is full would end the
     nominations of all.
     """
-    if kind.size == 1 and placed[0].node is not None and not placed[0].among:
+    if kind.is_free and placed[0].node is not None and not placed[0].among:
         flavor = placed[0].flavor
         last = ledger.emptiest_node(flavor, kind.pod_sets[0].shape)
         placed = placed if last is None else (Placement(flavor, last),)

@@ -51,3 +51,8 @@ class Job:
         if self.completions is None:
             return self.parallelism
         return max(0, min(self.parallelism, self.completions - self.succeeded))
+
+    @property
+    def most(self) -> int:
+        """How many of its pods ever live at the same time, with the parallelism that it has now."""
+        return self.parallelism if self.completions is None else min(self.parallelism, self.completions)

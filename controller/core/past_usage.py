@@ -1,4 +1,4 @@
-"""Usage that is forgotten by halves: of each LocalQueue what its pods took, the longer ago the less.
+"""Usage that is forgotten by halves: of each LocalQueue, and user in it, what pods took, the longer ago the less.
 
 Mirrors Kueue's admission fair sharing: consumed = consumed * (1 - a) + current * a, a = 1 - 0.5 ^ (dt / half-life).
 There dt is the time between samples; here a sum is brought forward whenever it is read or changed. All is integer
@@ -63,11 +63,12 @@ def mixed(consumed: int, current: int, seconds: int, half_life: int) -> int:
 class PastUsageRule:
     """`half_life` in seconds; `weights` by resource in billionths, of a core, a GiB, or one of anything else.
 
-    What is not listed counts 1, `pods` nothing.
+    What is not listed counts 1, `pods` nothing. `by_user`: the users of each LocalQueue are counted, too.
     """
 
     half_life: int
     weights: Mapping[str, int] = field(default_factory=dict)
+    by_user: bool = False
 
     @property
     def key(self) -> str:
@@ -88,19 +89,35 @@ def cores(amount: int) -> str:
     return f"{whole}{f'.{rest:03}'.rstrip('0').rstrip('.')}"
 
 
+Share = tuple[bool, Fraction]
+"""Whether it has no weight, and its usage divided by that: the less the sooner."""
+
+_EQUAL: Final[Share] = (False, Fraction(0))
+
+
 @dataclass(frozen=True, slots=True)
 class PastUsage:
-    """One queue's: what it consumed by now, what it uses now, its weight, and the rule."""
+    """One queue's: what it consumed by now, what it uses now, its weight, and the rule; so of each of its `users`.
+
+    Without `users` they are not told apart.
+    """
 
     rule: PastUsageRule
     consumed: int = 0
     current: int = 0
     weight: Fraction = Fraction(1)
+    users: Mapping[str, PastUsage] | None = None
 
-    def share(self, more: int = 0) -> tuple[bool, Fraction]:
+    def share(self, more: int = 0) -> Share:
         """Return what the queue is ordered by, the less the sooner; `more` was admitted just now.
 
         Of weight 0: after all that have one.
         """
         ahead = mixed(self.consumed, self.current + more, AHEAD_SECONDS, self.rule.half_life)
         return (False, Fraction(ahead) / self.weight) if self.weight else (True, Fraction(ahead))
+
+    def share_of(self, user: str, more: int = 0) -> Share:
+        """Return what a user is ordered by among those of the queue."""
+        if self.users is None:
+            return _EQUAL
+        return self.users.get(user, PastUsage(self.rule)).share(more)

@@ -15,6 +15,7 @@ from controller.core.queues import ClusterQueue, Flavor, FlavorMode, FlavorQuota
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.shortages import no_node, too_few_nodes, unfit_nodes
+from controller.core.slices import find_slices
 from controller.core.snapshot import Snapshot
 from controller.core.topology import Domain, Topology, held_to
 from controller.core.workloads import PodSet, WorkloadClass
@@ -36,13 +37,13 @@ class Placement:
     """For one pod: a flavor with quota and room, and the node where room was found (None for a sum).
 
     `among` are the flavors that are open to it, in order, where there are several; then `flavor` is the one that pays.
-    `domain` is what a gang that stays together shares.
+    `domains` are what a gang that stays together shares, and its slice.
     """
 
     flavor: Flavor
     node: str | None
     among: tuple[Flavor, ...] = ()
-    domain: Domain | None = None
+    domains: tuple[Domain, ...] = ()
 
     @property
     def also(self) -> tuple[Flavor, ...]:
@@ -91,11 +92,11 @@ def _place_together(
         return found
     inside: Placements | Wait | None = None
     for domain in domains(snapshot, ledger, queue, kind, topology):
-        sets = tuple(PodSet(held_to(one.shape, domain), one.count) for one in kind.pod_sets)
+        sets = tuple(replace(one, shape=held_to(one.shape, domain)) for one in kind.pod_sets)
         held = replace(kind, pod_sets=sets, topology=None)
         inside = place(snapshot, ledger, queue, held, only_freed=only_freed)
         if not isinstance(inside, Wait):
-            return tuple(replace(one, domain=domain) for one in inside)
+            return tuple(replace(one, domains=(domain, *one.domains)) for one in inside)
     if not topology.is_required:
         return found
     # of the members that are lacking, what is short where the others are
@@ -211,8 +212,8 @@ def _open_all(
     if not found:
         blockers = tuple(one for one in tried if isinstance(one, Blocker))
         return Wait(primary(blockers), blockers=blockers)
-    if len(found) == 1:
-        return found[0]
+    if len(found) == 1 or pod_set.slices is not None:
+        return found[0]  # the domains of slices are those of one flavor's nodes
     among = tuple(one[0].flavor for one in found)
     pays = payer([one.name for one in among], snapshot.flavors, pod_set.shape.requests, None)
     return tuple(Placement(snapshot.flavors[pays], one.node, among) for one in found[0])
@@ -241,6 +242,11 @@ def _find_room(
     snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
     shape, count = pod_set.shape, pod_set.count
+    if pod_set.slices is not None:
+        nodes_of = find_slices(snapshot, ledger, flavor, pod_set, pod_set.slices)
+        if isinstance(nodes_of, Blocker):
+            return nodes_of
+        return tuple(Placement(flavor, node, domains=(domain,)) for domain, node in nodes_of)
     if flavor.is_summed:
         return ledger.sum_blocker(flavor, pod_set.requests) or (Placement(flavor, None),) * count
     if count > 1:

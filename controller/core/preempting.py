@@ -35,7 +35,11 @@ _Found = tuple[Claim, list[Candidate], str]
 
 
 class Preempting:
-    """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
+    """The preemptions of one decision. `evicts` are those that have to be sent; others go already.
+
+    What finding them cost: `looked_at` counts the candidates that were compared with a workload, `tries` how often it
+    was seen whether one fits.
+    """
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self._snapshot = snapshot
@@ -50,6 +54,8 @@ class Preempting:
         self._rather: dict[str, _Found] = {}
         """What was found for a workload that could have a later flavor."""
         self.evicts: list[Evict] = []
+        self.looked_at = 0
+        self.tries = 0
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
@@ -116,6 +122,7 @@ class Preempting:
         """Mirrors the attempts of Kueue's `GetTargets`."""
 
         def free(found: Candidate) -> bool:
+            self.looked_at += 1
             return found.key not in self._victims and uses(found, columns)
 
         own = list(filter(free, self._candidates.own(claim)))
@@ -278,6 +285,7 @@ class Preempting:
         return any(cell is not None and self._ledger.usage.used(name, *col) > cell.subtree for col, cell in cells)
 
     def _fits(self, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool) -> Placements | None:
+        self.tries += 1
         found = place(self._snapshot, self._left, queue, kind, only_freed=False)
         if isinstance(found, Wait):
             return None

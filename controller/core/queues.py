@@ -172,6 +172,12 @@ class ClusterQueue:
     pins: bool = True
 
     @property
+    def tells_users(self) -> bool:
+        """Whether it matters whose a pod is."""
+        past = None if self.fair_sharing is None else self.fair_sharing.past_usage
+        return bool(self.user_limits) or (past is not None and past.by_user)
+
+    @property
     def takes_first_flavor(self) -> bool:
         """Whether a pod gets the first flavor with quota and room, whatever others of the queue have got."""
         is_ordered = self.flavor_mode is FlavorMode.ORDERED and self.mix is None

@@ -56,27 +56,28 @@ def release_patch(
     admission: Admission,
     *,
     node: str | None,
-    domain: Domain | None = None,
+    domains: Sequence[Domain] = (),
     is_pinned: bool = True,
 ) -> Operations:
     """Build the operations that release `pod` onto one of `flavors`, softly pinned to `node` where one was planned.
 
-    Of several flavors, which must go together (`core.flavor_sets`), the earlier are preferred. A `domain` is added to
+    Of several flavors, which must go together (`core.flavor_sets`), the earlier are preferred. `domains` are added to
     what the flavors require, or preferred. Not `is_pinned`: the node is only noted, so that its room is kept.
 
     The pod must carry our gate as its only one, and must not contradict the flavor: the decision has checked both.
     Raises ValueError where it does.
     """
     flavor = flavors[0] if len(flavors) == 1 else merged(flavors)
-    if domain is not None and domain.is_required:
-        flavor = replace(flavor, requirements=(*flavor.requirements, domain.requirement))
+    wanted = tuple(domain.requirement for domain in domains if domain.is_required)
+    if wanted:
+        flavor = replace(flavor, requirements=(*flavor.requirements, *wanted))
     held = narrow(pod.shape.constraints, flavor)
     if isinstance(held, Conflict):
         raise ValueError(f"pod {pod.key}, flavor {flavor.name}: {held.text}")
     return [
         *_guards(pod),
         *_node_selector(pod, held),
-        *_affinity(pod, held, _preferred(flavors, domain, node if is_pinned else None)),
+        *_affinity(pod, held, _preferred(flavors, domains, node if is_pinned else None)),
         *_tolerations(pod, held),
         *_stamps(pod, [one.name for one in flavors], admission, None if is_pinned else node),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
@@ -111,11 +112,10 @@ def _node_selector(pod: Pod, held: Narrowing) -> Operations:
     ]
 
 
-def _preferred(flavors: Sequence[Flavor], domain: Domain | None, node: str | None) -> list[dict[str, Any]]:
+def _preferred(flavors: Sequence[Flavor], domains: Sequence[Domain], node: str | None) -> list[dict[str, Any]]:
     before_others = preferences(flavors) if len(flavors) > 1 else ()
     terms = [_weighted(weight, term) for weight, term in before_others]
-    if domain is not None and not domain.is_required:
-        terms.append(_weighted(_DOMAIN_WEIGHT, Term((domain.requirement,))))
+    terms += [_weighted(_DOMAIN_WEIGHT, Term((one.requirement,))) for one in domains if not one.is_required]
     return terms if node is None else [*terms, _weighted(PIN_WEIGHT, Term(fields=(named(node),)))]
 
 

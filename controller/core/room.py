@@ -100,7 +100,7 @@ class RoomLeft:
         return self._free.get(node) or self._room.free(node)
 
     def take(self, node: str, requests: Requests) -> None:
-        """Take one of these from a node."""
+        """Take one of these from a node; of what the node no longer has there is nothing to take, nor to give back."""
         free = self._free.get(node)
         if free is None:
             before = self._room.free(node)
@@ -109,7 +109,8 @@ class RoomLeft:
         elif node not in self._moving:
             self._moving[node] = dict(free)
         for resource, need in requests:
-            free[resource] = free.get(resource, 0) - need
+            if resource in free:
+                free[resource] -= need
 
     def search(self, flavor: str, requests: Requests, allowed: AbstractSet[str], *, spreads: bool = False) -> Search:
         """Prepare to find nodes of a flavor for these requests among `allowed`, usable nodes of the flavor."""

@@ -41,7 +41,7 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One make of pod: what it asks for and where it may run. `user`: whose it is, where queues limit users."""
+    """One make of pod: what it asks for and where it may run. `user`: whose it is, where queues tell users apart."""
 
     requests: Requests
     constraints: Constraints

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from controller.core.amounts import Requests, plus, times
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
-from controller.core.topology import Topology
+from controller.core.topology import Slices, Topology
 
 _Rank = tuple[int, float, int, float, str, str]
 OrderKey = tuple[int, float, int, float, str, str, tuple[()] | _Rank]
@@ -36,17 +36,21 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class PodSet:
-    """Pods of one shape that are admitted together; `requests` are those of all of them."""
+    """Pods of one shape that are admitted together; `requests` are those of all of them.
+
+    `slices`: how they have to stand, slice by slice in their order.
+    """
 
     shape: Shape
     count: int = 1
+    slices: Slices | None = None
     requests: Requests = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         one = self.shape.requests
         object.__setattr__(self, "requests", one if self.count == 1 else times(one, self.count))
-        object.__setattr__(self, "_hash", hash((self.shape, self.count)))
+        object.__setattr__(self, "_hash", hash((self.shape, self.count, self.slices)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -78,6 +82,16 @@ class WorkloadClass:
 
     def __hash__(self) -> int:
         return self._hash
+
+    @property
+    def user(self) -> str:
+        """Whose they are, where users are told apart; of a gang the user of its largest pods."""
+        return self.pod_sets[0].shape.user
+
+    @property
+    def is_free(self) -> bool:
+        """Whether each is one pod that goes to any node that suits it."""
+        return self.size == 1 and self.topology is None and self.pod_sets[0].slices is None
 
     @property
     def requests(self) -> Requests:

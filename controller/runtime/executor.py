@@ -144,7 +144,9 @@ class Executor:
             self._cache.settle(uid)
             return
         admission = Admission(admit.cluster_queue, at=clock.rfc3339(clock.now()), by=self._identity)
-        patch = release_patch(pod, flavors, admission, node=admit.node, domain=admit.domain, is_pinned=admit.is_pinned)
+        patch = release_patch(
+            pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
+        )
         began = clock.monotonic()
         try:
             body = await self._client.patch(

@@ -38,12 +38,17 @@ def weight_without_effect(cache: ClusterCache, queue: ClusterQueue | None) -> It
 
 def past_usage_status(cache: ClusterCache, entry: Entry) -> Status | None:
     """Return the part of a LocalQueue's status that is about its past usage."""
-    local, standing = cache.local_queues.get(entry.key), entry.status.get("fairSharing")
+    local = cache.local_queues.get(entry.key)
+    standing: Status | None = entry.status.get("fairSharing")
     if local is None or local.cluster_queue not in cache.cluster_queues or local.cluster_queue in cache.tree.faults:
         return standing  # until that is put right the sums must not be lost
-    fresh = cache.usage.past.status(entry.key, local.cluster_queue)
-    if fresh is None or not standing or standing.get("counts") != fresh["counts"]:
-        return fresh
-    until = epoch(standing.get("countedUntil"))
-    is_recent = 0 <= cache.now - until < _WRITTEN_SECONDS
-    return standing if is_recent or cache.usage.past.is_said(entry.key, until) else fresh
+    past, queue = cache.usage.past, local.cluster_queue
+    fresh = past.status(entry.key, queue)
+    if fresh is not None and standing and standing.get("counts") == fresh["counts"]:
+        until = epoch(standing.get("countedUntil"))
+        is_recent = 0 <= cache.now - until < _WRITTEN_SECONDS
+        tells_all = ("users" in standing) == past.tells_users(queue)
+        if tells_all and (is_recent or past.is_said(entry.key, until)):
+            return standing
+    users = past.users(entry.key, queue)
+    return fresh if fresh is None or users is None else {**fresh, "users": users}

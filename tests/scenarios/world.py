@@ -284,7 +284,9 @@ class Cluster:
             return ""
         admission = Admission(admit.cluster_queue, at=rfc3339(self.now), by="controller")
         flavors = [self.cache.flavors[name] for name in admit.flavors or (admit.flavor,)]
-        patch = release_patch(pod, flavors, admission, node=admit.node, domain=admit.domain, is_pinned=admit.is_pinned)
+        patch = release_patch(
+            pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
+        )
         self.put_pod(patched(self.pods[pod.name], patch))
         self.cache.settle(pod.uid)
         return pod.name

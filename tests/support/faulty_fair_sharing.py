@@ -49,4 +49,10 @@ FAIR_SHARING = (
         f'spec.fairSharing.resourceWeights: {{"cpu": 2}}: {_WEIGHTS}',
         f"spec.fairSharing.resourceWeights: Invalid value: resourceWeights {_WEIGHTS}",
     ),
+    Faulty(
+        "users whose usage nobody counts",
+        cluster_queue(fairSharing={"usageBy": "LocalQueueAndUser"}),
+        f'spec.fairSharing.usageBy: "LocalQueueAndUser": {_WEIGHTS}',
+        f"spec.fairSharing.usageBy: Invalid value: usageBy {_WEIGHTS}",
+    ),
 )

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.usage_sums import MOST_USERS
+from controller.core.arithmetic import place_of
 from controller.core.fair_sharing_policy import FairSharing
 from controller.core.past_usage import PastUsage, PastUsageRule, cores, mixed
 from tests.support.builders import (
@@ -185,3 +187,103 @@ def test_pods_of_one_job_stand_elsewhere_one_by_one() -> None:
     cache.pass_to(1000)
     # one pod more counts 0.056 (a twelfth of the half-life); what blue used, 0.076, is between one pod of red's and two
     assert [admit.uid for admit in decided(cache).admits] == ["red0", "red1", "blue0", "red2"]
+
+
+# -- by user -------------------------------------------------------------------------------------------------------
+
+BY_USER = replace(RULE, by_user=True)
+
+
+def runs_for(user: str, cpu: str, name: str = "") -> Any:
+    return a_released_pod(name or user, a_shape(cpu=cpu), queue="red", node="node-1", user=user)
+
+
+def users_of(cache: ClusterCache) -> dict[str, str] | None:
+    cache.snapshot()
+    said = cache.usage.past.users(("default", "red"), "team-a")
+    return None if said is None else {one["name"]: one["usage"] for one in said}
+
+
+def said_by(cache: ClusterCache) -> dict[str, Any]:
+    cache.snapshot()
+    said = status_of(cache)
+    assert said is not None
+    return {**said, "users": cache.usage.past.users(("default", "red"), "team-a")}
+
+
+def test_what_each_user_uses_is_counted_and_the_largest_said_first() -> None:
+    cache = a_world(runs_for("ann", "2"), runs_for("bob", "4"), runs_for("", "1", "nobody"), rule=BY_USER)
+    cache.pass_to(1000)
+    assert users_of(cache) == {}
+    cache.pass_to(1000 + HOUR)
+    assert list((users_of(cache) or {}).items()) == [("bob", "2"), ("ann", "1"), ("", "0.5")]
+    assert used(cache) == "3.5"
+    cache.drop_pod("bob")
+    cache.snapshot()
+    cache.pass_to(1000 + 2 * HOUR)
+    assert users_of(cache) == {"ann": "1.5", "bob": "1", "": "0.75"}
+
+
+def test_a_controller_that_starts_goes_on_from_what_the_status_says_of_users() -> None:
+    pods = [runs_for("ann", "2"), runs_for("bob", "4")]
+    cache = a_world(*pods, rule=BY_USER)
+    cache.pass_to(1000)
+    cache.snapshot()
+    cache.pass_to(1000 + HOUR)
+    fresh = a_world(*pods, rule=BY_USER, statuses={"red": said_by(cache)})
+    for one in (cache, fresh):
+        one.pass_to(1000 + 2 * HOUR)
+        assert users_of(one) == {"bob": "3", "ann": "1.5"}
+
+
+def test_the_status_keeps_those_who_used_most_and_nobody_who_used_next_to_nothing() -> None:
+    users = [f"user-{number:03}" for number in range(MOST_USERS + 9)]
+    pods = [runs_for(user, f"{number + 1}m") for number, user in enumerate(users)]
+    cache = a_world(*pods, runs_for("a" * 300, "1"), rule=BY_USER)
+    cache.pass_to(1000)
+    cache.snapshot()
+    cache.pass_to(1000 + 9 * HOUR)
+    assert list(users_of(cache) or {}) == users[: -MOST_USERS - 1 : -1]
+    for user in (*users, "a" * 300):
+        cache.drop_pod(user)
+    cache.snapshot()
+    cache.pass_to(1000 + 100 * HOUR)
+    assert users_of(cache) == {}
+
+
+def test_users_are_told_apart_from_the_moment_that_it_is_asked_for() -> None:
+    cache = a_world(runs_for("ann", "4"))
+    cache.pass_to(1000)
+    assert users_of(cache) is None
+    cache.pass_to(1000 + HOUR)
+    cache.snapshot()
+    queue = a_cluster_queue("team-a", a_quota(cpu="4"), fair_sharing=FairSharing(past_usage=BY_USER))
+    cache.set_cluster_queue("team-a", queue)
+    assert (used(cache), users_of(cache)) == ("2", {})
+    cache.pass_to(1000 + 2 * HOUR)
+    assert (used(cache), users_of(cache)) == ("3", {"ann": "2"})
+    cache.set_cluster_queue("team-a", replace(queue, fair_sharing=FairSharing(past_usage=RULE)))
+    assert (used(cache), users_of(cache)) == ("3", None)
+
+
+def test_users_of_a_queue_take_turns_and_each_place_is_told_so() -> None:
+    pods = [
+        a_pod(f"{user}{n}", queue="red", created=n + late, user=user)
+        for user, late in (("ann", 0), ("bob", 9))
+        for n in range(3)
+    ]
+    cache = a_world(*pods, rule=BY_USER)
+    cache.pass_to(1000)
+    assert [admit.uid for admit in decided(cache).admits] == ["ann0", "bob0", "ann1", "bob1"]
+
+
+def test_the_place_of_a_workload_goes_by_what_its_user_has_used() -> None:
+    waiting = [a_pod(f"{user}-waits", queue="red", created=at, user=user) for user, at in (("ann", 1), ("bob", 2))]
+    cache = a_world(runs_for("ann", "4"), *waiting, rule=BY_USER)
+    cache.pass_to(1000)
+    cache.snapshot()
+    cache.pass_to(1000 + HOUR)
+    past = cache.snapshot().past_usage
+    runs = list(cache.backlog.runs.values())
+    places = {run[0].uid: place_of(run[0], "team-a", runs, past).before for run in runs}
+    assert places == {"bob-waits": 0, "ann-waits": 1}

@@ -65,7 +65,7 @@ def test_without_the_pin_the_planned_node_is_noted_and_nothing_prefers_it() -> N
 def test_a_preferred_domain_is_a_preference_and_a_required_one_a_requirement() -> None:
     document = a_pod_document()
     for domain in (Domain("zone", "a"), Domain("zone", "a", is_required=False)):
-        operations = release_patch(decoded(document), [NOTHING], ADMISSION, node=None, domain=domain)
+        operations = release_patch(decoded(document), [NOTHING], ADMISSION, node=None, domains=[domain])
         affinity = patched(document, operations)["spec"]["affinity"]["nodeAffinity"]
         term = {"matchExpressions": [ZONE_A]}
         required, preferred = {"nodeSelectorTerms": [term]}, [{"weight": 50, "preference": term}]

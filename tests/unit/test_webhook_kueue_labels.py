@@ -18,12 +18,16 @@ from controller.core.keys import (
     KUEUE_PRIORITY_CLASS,
     KUEUE_QUEUE,
     KUEUE_REQUIRED_TOPOLOGY,
+    KUEUE_SLICE_SIZE,
+    KUEUE_SLICE_TOPOLOGY,
     POD_GROUP,
     POD_GROUP_SIZE,
     PREFERRED_TOPOLOGY,
     PRIORITY_CLASS,
     QUEUE_NAME,
     REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
     USER,
 )
 from tests.support.json_patch import patched
@@ -66,11 +70,13 @@ def created(request: Request, world: EmptyWorld) -> Json:
 
 def test_a_pod_gets_ours_beside_kueues() -> None:
     notes = {KUEUE_GROUP_SIZE: "3", KUEUE_REQUIRED_TOPOLOGY: "rack", KUEUE_PREFERRED_TOPOLOGY: "host"}
+    notes |= {KUEUE_SLICE_TOPOLOGY: "rack", KUEUE_SLICE_SIZE: "3"}
     pod = created(a_pod({**BY_KUEUE, KUEUE_GROUP: "train"}, notes), Moving())
     assert pod["spec"]["schedulingGates"] == [{"name": GATE}]
     ours = {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high", POD_GROUP: "train"}
     assert pod["metadata"]["labels"] == {**BY_KUEUE, KUEUE_GROUP: "train", **ours}
     noted = {POD_GROUP_SIZE: "3", REQUIRED_TOPOLOGY: "rack", PREFERRED_TOPOLOGY: "host"}
+    noted |= {SLICE_TOPOLOGY: "rack", SLICE_SIZE: "3"}
     assert pod["metadata"]["annotations"] == {**notes, **noted, USER: "ann"}
 
 

@@ -13,6 +13,7 @@ from controller.core.keys import (
     GANG,
     GATE,
     POD_GROUP,
+    POD_GROUP_MIN,
     POD_GROUP_SIZE,
     POLICIES,
     PRIORITY_CLASS,
@@ -131,7 +132,7 @@ def test_a_group_without_a_size_is_warned_of() -> None:
         f"the label {POD_GROUP} needs the annotation {POD_GROUP_SIZE}: how many pods the group has "
         "(the pod stays queued until then: GangInvalid)",
     )
-    sized = {**in_group, "annotations": {POD_GROUP_SIZE: "2"}}
+    sized = {**in_group, "annotations": {POD_GROUP_SIZE: "2", POD_GROUP_MIN: "2"}}
     assert mutate(a_request(a_new_pod(metadata=sized)), PLAIN).warnings == ()
 
 
@@ -143,6 +144,24 @@ def test_a_runtime_that_cannot_be_read_is_warned_of(runtime: str) -> None:
         "minutes and seconds, such as 8h, 90m or 1h30m",
     )
     assert mutate(a_request(pod), PLAIN).warnings == (told if runtime == "soon" else ())
+
+
+def test_a_minimum_that_is_more_than_the_size_is_warned_of() -> None:
+    notes = {POD_GROUP_SIZE: "2", POD_GROUP_MIN: "3"}
+    pod = a_new_pod(metadata={"labels": {QUEUE_NAME: "main", POD_GROUP: "train"}, "annotations": notes})
+    assert mutate(a_request(pod), PLAIN).warnings == (
+        f"the annotation {POD_GROUP_MIN} is 3, more than the 2 of {POD_GROUP_SIZE}; write at most that "
+        "(the pod stays queued until then: GangInvalid)",
+    )
+
+
+def test_a_minimum_beside_a_pod_group_of_kubernetes_is_warned_of() -> None:
+    metadata = {"labels": {QUEUE_NAME: "main"}, "annotations": {POD_GROUP_MIN: "3"}}
+    pod = a_new_pod(metadata=metadata, spec={"schedulingGroup": {"podGroupName": "train"}})
+    assert mutate(a_request(pod), PLAIN).warnings == (
+        f"the annotation {POD_GROUP_MIN} is not for PodGroup train: its minCount says that "
+        "(the pod stays queued until then: GangInvalid)",
+    )
 
 
 def test_a_gang_of_a_job_is_warned_of_where_there_is_no_job() -> None:

@@ -14,9 +14,13 @@ from controller.core.keys import (
     KUEUE_LABELS,
     KUEUE_QUEUE,
     KUEUE_REQUIRED_TOPOLOGY,
+    KUEUE_SLICE_SIZE,
+    KUEUE_SLICE_TOPOLOGY,
     PRIORITY_CLASS,
     QUEUE_NAME,
     REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
     USER,
 )
 from controller.kube.client import STRATEGIC_PATCH, Client
@@ -74,7 +78,8 @@ async def test_a_job_as_kueue_wants_it_is_a_gang_of_its_user_and_runs(
 ) -> None:
     await moving.ready({"spot": {"cpu": 2}})
     written = job("train", {KUEUE_QUEUE: "main"}, suspend=True, parallelism=2, completions=2)
-    written["spec"]["template"]["metadata"]["annotations"][KUEUE_REQUIRED_TOPOLOGY] = "shape"
+    notes = {KUEUE_REQUIRED_TOPOLOGY: "shape", KUEUE_SLICE_TOPOLOGY: "shape", KUEUE_SLICE_SIZE: "2"}
+    written["spec"]["template"]["metadata"]["annotations"] |= notes
     spec = made(await apiserver.send(ALICE, "POST", jobs(moving), written))["spec"]
     metadata = spec["template"]["metadata"]
     assert spec["suspend"] is False
@@ -86,8 +91,9 @@ async def test_a_job_as_kueue_wants_it_is_a_gang_of_its_user_and_runs(
         return int(status.get("succeeded", 0)) == 2
 
     await eventually(is_done, seconds=30, message="the Job has not ended")
-    notes = [pod["metadata"]["annotations"] for pod in (await moving.all()).values()]
-    assert {one[REQUIRED_TOPOLOGY] for one in notes} == {"shape"}
+    for pod in (await moving.all()).values():
+        found = pod["metadata"]["annotations"]
+        assert [found[key] for key in (REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, SLICE_SIZE)] == ["shape", "shape", "2"]
 
 
 async def test_a_job_without_kueues_label_stays_suspended_and_out_of_every_queue(

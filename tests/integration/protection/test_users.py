@@ -173,6 +173,34 @@ async def test_each_user_has_a_share_of_the_queue(team: Team, apiserver: Imperso
     await team.until_bound("bobs")
 
 
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("protected", ["webhook"], indirect=True)
+async def test_the_user_goes_first_who_has_used_less_of_late(
+    protected: Protected, team: Team, apiserver: Impersonation
+) -> None:
+    past = {"usageHalfLife": "1m", "usageBy": "LocalQueueAndUser"}
+    await team.ready({"spot": {"cpu": "100m"}}, fairSharing=past)
+
+    async def create(name: str, who: Identity) -> None:
+        body = {"metadata": {"name": name, **QUEUED}, "spec": POD_SPEC}
+        done(await apiserver.send(who, "POST", team.pods_path, body))
+
+    await create("first", ALICE)
+    await team.until_bound("first")
+    await create("second", ALICE)
+    await create("bobs", BOB)
+    await team.until_waiting("bobs", "QuotaExceeded")
+
+    async def used() -> bool:
+        status = await team.status("localqueues", "main")
+        return [user["name"] for user in status["fairSharing"]["users"]] == ["alice"]
+
+    await eventually(used, seconds=90, message="the status does not say what alice has used")
+    await team.end("first")
+    await team.until_bound("bobs")
+    assert "schedulingGates" in (await team.all())["second"]["spec"]
+
+
 async def test_the_accounts_that_make_pods_are_those_of_this_kubernetes(team: Team, client: Client) -> None:
     accounts = orjson.loads(await client.get("/api/v1/namespaces/kube-system/serviceaccounts"))["items"]
     there = {f"system:serviceaccount:kube-system:{one['metadata']['name']}" for one in accounts}

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from controller.core.keys import FLAVORS, PLANNED_NODE, POD_GROUP, POD_GROUP_SIZE, REQUIRED_TOPOLOGY
+from controller.core.keys import (
+    FLAVORS,
+    PLANNED_NODE,
+    POD_GROUP,
+    POD_GROUP_SIZE,
+    REQUIRED_TOPOLOGY,
+    SLICE_SIZE,
+    SLICE_TOPOLOGY,
+)
 from tests.support.eventually import eventually
 from tests.support.team import TEAM_LABEL, Team, flavor_of
 
@@ -79,6 +87,26 @@ async def test_a_gang_stays_in_the_zone_that_has_room_for_all_of_it_and_so_do_th
     affinity = found["again"]["spec"]["affinity"]["nodeAffinity"]
     (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [{"key": "zone", "operator": "In", "values": ["b"]}]
+
+
+async def test_each_slice_of_a_gang_stands_in_one_rack_and_who_is_made_again_goes_back_there(team: Team) -> None:
+    for rack, count in (("a", 1), ("b", 2)):
+        await team.nodes(rack, count=count, cpu="3", labels={"rack": rack, "pool": "all"})
+    await team.flavor("all", nodeLabels={TEAM_LABEL: team.id, "pool": "all"})
+    await team.cluster_queue({"all": {"cpu": 64}})
+    await team.local_queue()
+    notes = {POD_GROUP_SIZE: "8", SLICE_TOPOLOGY: "rack", SLICE_SIZE: "2"}
+    gang: dict[str, Any] = {"labels": {POD_GROUP: "train"}, "annotations": notes}
+    pods = await team.until_bound(*await team.pods(8, "1", **gang))
+    racks = {name: pod["spec"]["nodeName"].removeprefix(f"{team.id}-")[0] for name, pod in pods.items()}
+    assert [racks[f"pod-{number}"] for number in range(8)] == ["b"] * 6 + ["a"] * 2
+
+    await team.delete("pod-6")
+    await team.pod("again", "1", **gang)
+    found = await team.until_bound("again")
+    affinity = found["again"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "rack", "operator": "In", "values": ["a"]}]
 
 
 async def test_without_pin_a_pod_is_only_noted_its_node_and_packing_says_which(team: Team) -> None:

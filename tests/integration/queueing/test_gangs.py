@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.keys import GANG, POD_GROUP, POD_GROUP_SIZE, PRIORITY_CLASS, QUEUE_NAME
+from controller.core.keys import GANG, POD_GROUP, POD_GROUP_MIN, POD_GROUP_SIZE, PRIORITY_CLASS, QUEUE_NAME
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, is_gated
 
@@ -52,6 +52,23 @@ async def test_the_pods_of_a_job_are_admitted_together_and_one_made_again_goes_f
     await team.end("between")
     bound = await team.until_bound(*again)
     assert is_gated(bound["urgent"])
+
+
+async def test_a_gang_with_a_minimum_starts_with_that_and_the_others_follow(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 3}})
+    await team.pod("small")
+    await team.until_bound("small")
+    notes = {**gang_template()["metadata"]["annotations"], POD_GROUP_MIN: "2"}
+    template = {**gang_template(), "metadata": {"labels": {QUEUE_NAME: "main"}, "annotations": notes}}
+    await team.job("train", parallelism=4, completions=4, template=template)
+
+    async def admitted(count: int) -> bool:
+        pods = [pod for name, pod in (await team.all()).items() if name.startswith("train-")]
+        return len(pods) == 4 and sum(not is_gated(pod) for pod in pods) == count
+
+    await eventually(lambda: admitted(2), message="the minimum of the gang was not admitted")
+    await team.end("small")
+    await eventually(lambda: admitted(3), message="no third pod followed")
 
 
 def gang_template() -> Json:

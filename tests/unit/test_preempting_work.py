@@ -1,0 +1,119 @@
+"""What finding victims costs among 1,000 pods that run: counts of candidates and of tries, which no machine changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controller.core.decide import decide
+from controller.core.decisions import Wait
+from controller.core.ledger import Ledger
+from controller.core.owners import Owner
+from controller.core.placement import place
+from controller.core.pods import Pod
+from controller.core.preempting import Preempting
+from controller.core.preemption_policy import Preemption, Reclaim, Within
+from tests.support.builders import (
+    UNLIMITED,
+    a_cache,
+    a_cluster_queue,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+)
+
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
+RUNNING, NODES = 1000, 100
+
+
+def running(queue: str = "team-a") -> list[Pod]:
+    """Ten pods of one core on each node, the later ones admitted later."""
+    return [
+        a_released_pod(f"v{n:04}", owner=WEB, node=f"n{n % NODES}", admitted_at=float(n), cluster_queue=queue)
+        for n in range(RUNNING)
+    ]
+
+
+class Search:
+    """One world, and what is done for the workloads that wait in it."""
+
+    def __init__(self, *waiting: Pod, queues: Any = None, within: str = "team-a") -> None:
+        nodes = [a_node(f"n{number}", cpu="10") for number in range(NODES)]
+        lower = Preemption(Within.LOWER_PRIORITY)
+        known = queues or [a_cluster_queue("team-a", a_quota(cpu="1000"), preemption=lower)]
+        cache = a_cache(*running(within), *waiting, nodes=nodes, queues=known, locals_=[a_local_queue("main")])
+        self.snapshot = cache.snapshot()
+        self.queue = self.snapshot.cluster_queues["team-a"]
+        self.ledger = Ledger(self.snapshot)
+        self.preempting = Preempting(self.snapshot, self.ledger)
+
+    def go(self) -> list[int]:
+        """Preempt for each that waits; return how many go in all after each."""
+        found = []
+        for run in self.snapshot.runs.values():
+            for workload in run:
+                wait = place(self.snapshot, self.ledger, self.queue, workload.kind, only_freed=False)
+                assert isinstance(wait, Wait)
+                self.preempting.make_room(self.queue, workload, wait, self.ledger)
+                found.append(len(self.preempting.evicts))
+        return found
+
+
+def urgent(name: str = "urgent", cpu: str = "1", **fields: Any) -> Pod:
+    return a_pod(name, a_shape(cpu=cpu), priority=5, **fields)
+
+
+def test_for_one_pod_each_candidate_is_looked_at_once_and_the_first_that_helps_ends_the_search() -> None:
+    search = Search(urgent())
+    assert search.go() == [1]
+    assert (search.preempting.looked_at, search.preempting.tries) == (RUNNING, 2)
+
+
+def test_for_a_pod_as_large_as_a_node_tries_follow_those_that_were_taken_away() -> None:
+    search = Search(urgent(cpu="10"))
+    assert search.go() == [10]
+    # the last admitted go first, one of each node: nine rounds and one until a node is empty, then all but it are given
+    # back, and the room is taken
+    assert (search.preempting.looked_at, search.preempting.tries) == (RUNNING, 901 + 900 + 1)
+
+
+def test_each_of_several_costs_what_the_first_did() -> None:
+    search = Search(*(urgent(f"u{number}") for number in range(20)))
+    assert search.go() == list(range(1, 21))
+    assert search.preempting.looked_at == 20 * RUNNING
+    assert search.preempting.tries <= 3 * 20
+
+
+@pytest.mark.parametrize("policy", [Reclaim.ANY, Reclaim.LOWER_PRIORITY])
+def test_what_others_borrowed_is_looked_at_once_as_well(policy: Reclaim) -> None:
+    reclaim = Preemption(Within.LOWER_PRIORITY, policy)
+    queues = [
+        a_cluster_queue("org"),
+        a_cluster_queue("team-a", a_quota(cpu="500"), parent="org", preemption=reclaim),
+        a_cluster_queue("team-b", a_quota(cpu="500"), parent="org"),
+    ]
+    search = Search(urgent(), queues=queues, within="team-b")
+    assert search.go() == [1]
+    assert (search.preempting.looked_at, search.preempting.tries) == (RUNNING, 2)
+
+
+def test_where_nobody_may_go_nothing_is_tried() -> None:
+    search = Search(a_pod("equal"))
+    assert search.go() == [0]
+    assert (search.preempting.looked_at, search.preempting.tries) == (0, 0)
+
+
+def test_a_class_that_finds_nobody_is_searched_for_once_and_not_again_before_something_moves() -> None:
+    nodes = [a_node(f"n{number}", cpu="10") for number in range(NODES)]
+    queues = [a_cluster_queue("team-a", a_quota(cpu="1000"), preemption=Preemption(Within.LOWER_PRIORITY))]
+    cache = a_cache(*running(), *(a_pod(f"p{number}") for number in range(50)), nodes=nodes, queues=queues)
+    plan = decide(cache.snapshot(), limit=UNLIMITED)
+    assert (len(plan.waits), plan.evicts) == (1, ())
+    cache.absorb(plan)
+    settled = cache.snapshot().settled
+    assert settled is not None
+    assert not settled.pending
