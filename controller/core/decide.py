@@ -128,10 +128,13 @@ class _Decision:
         if settled is None:
             return self._snapshot.runs
         found = dict(settled.pending)
-        if self._snapshot.freed:
-            found.update(settled.of_any_room)
-        for name in {nodes.flavor_of.get(node, "") for node in self._snapshot.freed} - {""}:
+        freed = self._snapshot.freed
+        for name in {nodes.flavor_of.get(node, "") for node in freed} - {""}:
             flavor = self._snapshot.flavors[name]
+            for of in (name, ""):
+                for shape, kinds in settled.of_any_room(of).items():
+                    if not freed.isdisjoint(nodes.allowed(flavor, shape.constraints)):
+                        found.update(dict.fromkeys(kinds))
             for shape, kinds in settled.short_of_room(name).items():
                 if self._ledger.has_freed_room(flavor, shape):
                     found.update(dict.fromkeys(kinds))

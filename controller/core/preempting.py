@@ -23,6 +23,7 @@ from controller.core.queues import ClusterQueue, Flavor, WhenCanBorrow
 from controller.core.quota_tree import Column
 from controller.core.reasons import Reason
 from controller.core.returns import Returns
+from controller.core.settled import contested
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload, WorkloadClass
 
@@ -347,10 +348,8 @@ def _up_to(queue: ClusterQueue, flavor: str) -> ClusterQueue:
 
 def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
     """The flavors in which others are in the way, in order; all of them where a limit over all is."""
-    if any(not blocker.flavor and blocker.reason is not Reason.NEVER_FITS for blocker in wait.blockers):
-        return [quota.flavor for quota in queue.flavors]
-    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY)
-    return [blocker.flavor for blocker in wait.blockers if blocker.flavor and blocker.reason not in hopeless]
+    found = contested(wait)
+    return [quota.flavor for quota in queue.flavors if quota.flavor in found or "" in found]
 
 
 def _told(claim: Claim, one: Candidate) -> str:
