@@ -11,23 +11,17 @@ _RECLAIM = ("Never", "LowerPriority", "Any", "Any")
 
 
 def contended(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
-    """Let the queues preempt, and fill the nodes; `flavor_of` says which flavor goes with which pool.
-
-    In some a queue preempts its own pods alone: then there is but one choice.
-    """
-    is_narrow = chance.random() < 0.4
+    """Let the queues preempt, and fill the nodes; `flavor_of` says which flavor goes with which pool."""
     queues = tuple(
-        replace(one, preemption=_policy(chance, one, is_narrow=is_narrow), gives_bare_pods=_seldom(chance))
-        for one in world.queues
+        replace(one, preemption=_policy(chance, one), gives_bare_pods=_seldom(chance)) for one in world.queues
     )
     owners = [one for one in queues if one.quotas and not any(other.parent == one.name for other in queues)]
-    if is_narrow:
-        behind = {one.name: one.queue for one in world.doors}
-        owners = [one for one in owners if one.name == behind.get(world.pods[0].queue)]
     if not world.nodes or not owners:
         return world
+    if chance.random() < 0.4:
+        return _in_one_queue(chance, world, chance.choice(owners), flavor_of)
     running = [
-        _resident(chance, number, world.nodes, owners, flavor_of) for number in range(chance.choice((1, 2, 3, 4, 4)))
+        _resident(chance, number, world.nodes, owners, flavor_of) for number in range(chance.choice((1, 2, 3, 4, 5)))
     ]
     if len(running) > 1 and chance.random() < 0.25:
         running[:2] = [replace(one, queue=running[0].queue, group="troupe", size=2) for one in running[:2]]
@@ -35,12 +29,36 @@ def contended(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
     return replace(world, queues=queues, running=tuple(running), pods=pods)
 
 
+def _in_one_queue(chance: Random, world: World, owner: Queue, flavor_of: dict[str, str]) -> World:
+    """All in a queue that just has room for them, and preempts its own pods alone: then there is but one choice."""
+    running = tuple(
+        replace(_resident(chance, number, world.nodes, [owner], flavor_of), is_replaced=True, is_ending=False)
+        for number in range(chance.choice((2, 3, 4, 5)))
+    )
+    within = chance.choice(("LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority"))
+    quotas = tuple(
+        (name, {**given, "cpu": _sum(running, name) + chance.choice((0, 0, 500))}) for name, given in owner.quotas
+    )
+    queue = replace(owner, quotas=quotas, parent="", borrowing={}, lending={}, limits={}, preemption=Preemption(within))
+    namespace = chance.choice(tuple(world.namespaces))
+    pods = tuple(
+        replace(pod, namespace=namespace, queue=queue.name, priority=chance.choice((1, 2, 3)))
+        for pod in world.pods[: chance.choice((1, 1, 2))]
+    )
+    queues = (queue, *(one for one in world.queues if one.parent != owner.name and one.name != owner.name))
+    return replace(world, queues=queues, running=running, pods=pods)
+
+
+def _sum(running: tuple[Running, ...], flavor: str) -> int:
+    return sum(one.requests["cpu"] for one in running if one.flavor == flavor)
+
+
 def _seldom(chance: Random) -> bool:
     return chance.random() < 0.1
 
 
-def _policy(chance: Random, queue: Queue, *, is_narrow: bool) -> Preemption:
-    reclaim = chance.choice(_RECLAIM) if queue.parent and not is_narrow else "Never"
+def _policy(chance: Random, queue: Queue) -> Preemption:
+    reclaim = chance.choice(_RECLAIM) if queue.parent else "Never"
     return Preemption(
         within=chance.choice(("Never", "LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority")),
         reclaim=reclaim,

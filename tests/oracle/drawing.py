@@ -62,7 +62,10 @@ def draw_world(chance: Random) -> World:
     if chance.random() < 0.35:
         world = contended(chance, world, dict(zip(_POOLS, _FLAVORS, strict=True)))
     elif chance.random() < 0.4:
-        world = replace(world, queues=tuple(_sharing(chance, queue) for queue in world.queues))
+        root = tuple((name, {"cpu": 1000 * chance.randint(2, 5), "memory": 64, GPU: 2}) for name in _FLAVORS)
+        is_tight = chance.random() < 0.6
+        made = (_tight(chance, one, root) if is_tight else one for one in world.queues)
+        world = replace(world, queues=tuple(_sharing(chance, queue) for queue in made))
     return _with_gangs(chance, world)
 
 
@@ -77,6 +80,14 @@ def _choosing(chance: Random, queue: Queue, flavors: tuple[Flavor, ...]) -> Queu
         base, percent = chance.choice((None, 0, 1, 2)), chance.choice((None, 0, 30, 50, 50, 70, 100))
         return replace(queue, on_demand_base=base, spot_percent=percent)
     return queue
+
+
+def _tight(chance: Random, queue: Queue, root: tuple[tuple[str, Amounts], ...]) -> Queue:
+    """So that there is one place less than pods, and shares say whose it is."""
+    if not queue.parent:
+        return replace(queue, quotas=root if queue.name.startswith("inner") else queue.quotas, limits={})
+    quotas = tuple((name, {**given, "cpu": chance.choice((0, 0, 1000))}) for name, given in queue.quotas)
+    return replace(queue, quotas=quotas, limits={}, borrowing={}, lending={}, namespaces=())
 
 
 def _sharing(chance: Random, queue: Queue) -> Queue:

@@ -10,7 +10,7 @@ from tests.oracle.worlds import Flavor, Queue, World
 
 def faults(world: World, placed: Iterable[Placed], queue: Queue, flavor: Flavor, count: int) -> set[str]:
     """Why the mix does not give the flavor to so many more pods of the queue; empty: it does."""
-    if not flavor.is_spot or (queue.spot_percent is None and queue.on_demand_base is None):
+    if not flavor.is_spot or not queue.is_mixed:
         return set()
     if queue.spot_percent == 0:
         return {"NeverFits"}

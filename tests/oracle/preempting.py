@@ -66,7 +66,9 @@ def fault(claim: Claim, victims: Set[str]) -> str:
     """
     ending = {one.name for one in claim.world.running if one.is_ending}
     named = {one.name for one in claim.world.running if one.is_ending and one.queue and _is_named(claim, one)}
-    found = [_fault(replace(claim, placed=without(claim.placed, gone)), victims) for gone in (named, ending, set())]
+    together = {name for unit in claim.units() if _names(unit) & victims for name in _names(unit)}
+    without_these = [without(claim.placed, gone - together) for gone in (named, ending, set())]
+    found = [_fault(replace(claim, placed=placed), victims) for placed in without_these]
     return "" if "" in found else found[0]
 
 

@@ -119,7 +119,7 @@ _VALUES: dict[str, tuple[str | None, ...]] = {
     "cores": (None, "0", "1", "2", "3", "9", "many"),
 }
 """Every value that some requirement of these worlds can tell from others."""
-_LABELS = tuple(
+EVERY_LABELS = tuple(
     {key: value for key, value in zip(_VALUES, values, strict=True) if value is not None}
     for values in product(*_VALUES.values())
 )
@@ -127,7 +127,7 @@ _LABELS = tuple(
 
 def contradict(make: Make, flavor: Flavor) -> bool:
     """Whether no node at all, with whatever labels, could be of the flavor and suit the pod."""
-    return not any(_is_of(flavor, labels) and _suits(make, labels) for labels in _LABELS)
+    return not any(_is_of(flavor, labels) and _suits(make, labels) for labels in EVERY_LABELS)
 
 
 # -- quota and room ------------------------------------------------------------------------------------------------

@@ -33,8 +33,7 @@ def turn(world: World, placed: Sequence[Placed], queue: Queue, one: Workload) ->
     found = limit_faults(world, placed, queue, _total((make, len(pods)) for make, pods in sets))
     if found:
         return Turn(reasons=frozenset(found))
-    is_mixed = queue.on_demand_base is not None or queue.spot_percent is not None
-    worst = MILDEST_FIRST if is_mixed else MILDEST_FIRST[:3]
+    worst = MILDEST_FIRST if queue.is_mixed else MILDEST_FIRST[:3]
     ways = product([name for name, _ in queue.quotas], repeat=len(sets))
     possible = [onto for onto in ways if _fits(world, placed, queue, sets, onto)]
     if not possible:
@@ -44,7 +43,7 @@ def turn(world: World, placed: Sequence[Placed], queue: Queue, one: Workload) ->
         )
         return Turn(reasons=frozenset(worst if is_possible_ever else MILDEST_FIRST))
     first = (queue.quotas[0][0],) * len(sets)
-    is_plain = not (queue.tries_next or queue.is_any or is_mixed)
+    is_plain = not (queue.tries_next or queue.is_any or queue.is_mixed)
     if first in possible and is_plain and _never_gets_stuck(world, placed, sets, first[0]):
         return Turn((first[0],))
     names = tuple({flavor: None for onto in possible for flavor in onto})

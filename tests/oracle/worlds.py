@@ -150,6 +150,11 @@ class Queue:
     """The root of a tree that shares fairly."""
     weight: Fraction = Fraction(1)
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether so many of its pods may be on spot, and no more."""
+        return self.on_demand_base is not None or self.spot_percent is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Door:

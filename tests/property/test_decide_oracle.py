@@ -20,6 +20,7 @@ from controller.core.snapshot import Snapshot
 from tests.oracle import agreement, rules, sequences
 from tests.oracle.agreement import decided, disagreement, report, smallest
 from tests.oracle.drawing import draw_world
+from tests.oracle.remedies import REMEDIES, undone
 from tests.oracle.turns import Decided
 from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Preemption, Queue, Running, World
 
@@ -35,9 +36,9 @@ NOT_DRAWN = {
     Reason.PENDING,
     Reason.PRIORITY_CLASS_NOT_FOUND,
     Reason.PRIORITY_CLASS_NOT_ALLOWED,
-    Reason.WOULD_DELAY,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
+    Reason.WOULD_DELAY,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 
@@ -56,6 +57,24 @@ def test_what_is_decided_after_something_happened_is_what_the_rules_say(number: 
     for _ in range(20):
         told = sequences.disagreement(draw_world(chance), chance)
         assert not told, f"seed {SEED}\n{told}"
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_what_undoes_the_cause_of_a_reason_admits_or_brings_another_reason(number: int) -> None:
+    chance = Random(f"{SEED}/undone/{number}")  # noqa: S311
+    for _ in range(40):
+        world = draw_world(chance)
+        said = decided(world)
+        assert {pod.name for pod in world.pods} == {*said.waiting, *(name for name, _, _ in said.admitted)}
+        for pod in {said.waiting[pod.name]: pod for pod in world.pods if pod.name in said.waiting}.values():
+            then = decided(undone(world, pod, said))
+            others_go = bool(then.evicted) and not {*then.evicted} & {*said.evicted}
+            is_same = then.waiting.get(pod.name) == said.waiting[pod.name] and not others_go
+            assert not is_same, f"seed {SEED}: {pod.name}\n{report(world)}"
+
+
+def test_every_reason_that_is_drawn_can_be_undone() -> None:
+    assert {*REMEDIES} == {reason.value for reason in Reason if reason not in {*NOT_DRAWN, Reason.PREEMPTING}}
 
 
 def test_the_worlds_that_are_drawn_come_to_everything() -> None:
