@@ -2,8 +2,8 @@
 
 The queue is the pod's label, else that of Kueue where the namespace has it accepted, else the namespace's default. A
 queue that does not exist still gates the pod, with a warning: a misspelt queue must not run without quota. A misspelt
-WorkloadPriorityClass and an unclear pod group are warned of as well. Whom the step skips, and why that is no way
-around: docs.
+WorkloadPriorityClass, an unclear pod group and an unreadable runtime are warned of as well. Whom the step skips, and
+why that is no way around: docs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from controller.core.groups import GroupFault, membership
-from controller.core.keys import DEFAULT_QUEUE, GATE, PRIORITY_CLASS, QUEUE_NAME
+from controller.core.keys import DEFAULT_QUEUE, EXPECTED_RUNTIME, GATE, PRIORITY_CLASS, QUEUE_NAME
 from controller.core.owners import Owner
 from controller.core.pointers import escape
 from controller.core.protection import Actor, Guarded, gate_required
+from controller.core.runtimes import RuntimeFault, read_runtime
 from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
 from webhook.kueue_labels import taken_over
 from webhook.patching import Operations, applied
@@ -83,7 +84,7 @@ def _warnings(request: Request, world: World, queue: str) -> tuple[str, ...]:
             f"WorkloadPriorityClass {priority!r} does not exist: "
             "the pod stays queued until it does, or its label is corrected (PriorityClassNotFound)",
         )
-    return warnings + _group_warnings(request)
+    return warnings + _group_warnings(request) + _runtime_warnings(request)
 
 
 def _group_warnings(request: Request) -> tuple[str, ...]:
@@ -94,6 +95,15 @@ def _group_warnings(request: Request) -> tuple[str, ...]:
         membership(request.namespace, *named, _owner(metadata), native.get("podGroupName"))
     except GroupFault as fault:
         return (f"{fault} (the pod stays queued until then: GangInvalid)",)
+    return ()
+
+
+def _runtime_warnings(request: Request) -> tuple[str, ...]:
+    written = (_metadata(request).get("annotations") or {}).get(EXPECTED_RUNTIME)
+    try:
+        read_runtime("1s" if written is None else written)
+    except RuntimeFault as fault:
+        return (str(fault),)
     return ()
 
 

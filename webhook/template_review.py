@@ -49,6 +49,8 @@ class TemplateRequest:
     inner: Request
     workload: Workload
     has_controller: bool
+    is_of_another: bool
+    """Whether something else than a CronJob controls it, which then says when it begins."""
     is_terminating: bool
     kind: str
     """The plural name, such as `jobs`."""
@@ -66,6 +68,12 @@ class TemplateRequest:
 
 class _Owner(msgspec.Struct):
     controller: bool | None = None
+    group_version: str = msgspec.field(name="apiVersion", default="")
+    kind: str = ""
+
+    @property
+    def is_cron_job(self) -> bool:
+        return self.kind == "CronJob" and self.group_version.startswith("batch/")
 
 
 class _Metadata(msgspec.Struct):
@@ -107,6 +115,7 @@ def read_template(body: bytes) -> TemplateRequest:
         inner=request_of({**request, "object": template, "oldObject": _template(request, "oldObject", workload.path)}),
         workload=workload,
         has_controller=any(owner.controller for owner in holder.metadata.owners or ()),
+        is_of_another=any(owner.controller and not owner.is_cron_job for owner in holder.metadata.owners or ()),
         is_terminating=holder.metadata.deletion is not None,
         kind=resource[1] if resource is not None else "",
         labels=makes.metadata.labels or {},

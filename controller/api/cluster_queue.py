@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, StrictBool, model_validator
 
 from controller.api.ageing import BOUNDED, Ageing
-from controller.api.base import AGE, Column, Definition, Model, Resource, StopPolicy, active
+from controller.api.base import AGE, Column, Definition, Resource, StopPolicy, active
 from controller.api.budget import Budget
 from controller.api.cluster_queue_status import ClusterQueueStatus
 from controller.api.fair_sharing import HAS_SOMEBODY_TO_SHARE_WITH, SAID_BY_THE_ROOT, FairSharing, faults_of
+from controller.api.limit import Limit
 from controller.api.nodes import LabelSelector
 from controller.api.preemption import Preemption
 from controller.api.queue_flavors import OF_FLAVORS, QueueFlavors
@@ -24,7 +25,7 @@ from controller.api.schedule import (
     faults_of_schedule,
     faults_without_parent,
 )
-from controller.api.values import ObjectName, Quantity, ResourceName
+from controller.api.values import ObjectName
 
 _NEEDS_PARENT = tuple(
     Rule(
@@ -54,32 +55,20 @@ _RECLAIMS_FROM_SOMEBODY = Rule(
     f"reclaimWithinCohort {_NOBODY_TO_RECLAIM_FROM}",
     field_path=".preemption",
 )
+_NOBODY_TO_PREEMPT = "goes only with spec.preemption: without it nobody is preempted"
+_PREEMPTS_SOMEBODY = Rule(
+    "!has(self.flavorFungibility) || self.flavorFungibility.whenCanPreempt == 'TryNextFlavor' || "
+    "(has(self.preemption) && "
+    "(self.preemption.withinClusterQueue != 'Never' || self.preemption.reclaimWithinCohort != 'Never'))",
+    f"whenCanPreempt {_NOBODY_TO_PREEMPT}",
+    field_path=".flavorFungibility",
+)
 _SCHEDULED_FLAVORS = Rule(
     "!has(self.schedule) || self.schedule.all(w, !has(w.flavors) || w.flavors.all(f, "
     "has(self.flavors) && self.flavors.exists(own, own.name == f.name)))",
     f"the name of a window's flavor {NO_SUCH_FLAVOR}",
     field_path=".schedule",
 )
-
-
-class Limit(Model):
-    """The most of one resource, whichever flavor it is of."""
-
-    name: Annotated[ResourceName, Field(description="The resource, such as pods.")]
-    max: Annotated[
-        Quantity,
-        Field(
-            description="The most that admitted pods of the queue, and of all queues below it, may ask for together."
-        ),
-    ]
-    per_user: Annotated[
-        Quantity | None,
-        Field(
-            description="The most that those of one user may ask for together. The user is who created the pod's "
-            "controlling owner, or the pod itself, as admission saw it; pods of which nobody knows that share one "
-            "limit. Left out: no limit."
-        ),
-    ] = None
 
 
 class ClusterQueueSpec(QueueFlavors):
@@ -91,6 +80,7 @@ class ClusterQueueSpec(QueueFlavors):
             *OF_FLAVORS,
             _TIMES_OUT,
             _RECLAIMS_FROM_SOMEBODY,
+            _PREEMPTS_SOMEBODY,
             _SCHEDULED_FLAVORS,
             HAS_SOMEBODY_TO_SHARE_WITH,
             *SAID_BY_THE_ROOT,
@@ -113,10 +103,10 @@ class ClusterQueueSpec(QueueFlavors):
         SchemaKeys(nullable=True),
     ] = None
     queueing_strategy: Annotated[
-        Literal["BestEffortFIFO", "StrictFIFO"],
+        Literal["BestEffortFIFO", "StrictFIFO", "Backfill"],
         Field(
             description="BestEffortFIFO (default): a workload that does not fit lets later ones pass. StrictFIFO: it "
-            "holds up those behind it, by priority and then by age."
+            "holds up those behind it, by priority and then by age. Backfill: it lets those pass that do not delay it."
         ),
     ] = "BestEffortFIFO"
     limits: Annotated[
@@ -127,6 +117,16 @@ class ClusterQueueSpec(QueueFlavors):
         unique_names("resource"),
         BY_NAME,
     ] = ()
+    allowed_priority_classes: Annotated[
+        tuple[ObjectName, ...] | None,
+        Field(
+            description="The WorkloadPriorityClasses that pods of the queue, and of all queues below it, may name; a "
+            "pod that names another one waits. Pods that name none are taken all the same, with the priority of "
+            "their own PriorityClass. Empty: none may be named. Left out: any.",
+            max_length=64,
+        ),
+        SchemaKeys(x_kubernetes_list_type="atomic"),
+    ] = None
     ageing: Annotated[
         Ageing | None,
         Field(
@@ -181,8 +181,8 @@ class ClusterQueueSpec(QueueFlavors):
     schedule: Annotated[
         tuple[ScheduleWindow, ...],
         Field(
-            description="Windows that override quotas and stopPolicy while they are open. Where open windows override "
-            "the same, the last in the list wins.",
+            description="Windows that override quotas, limits and stopPolicy while they are open. Where open windows "
+            "override the same, the last in the list wins.",
             max_length=16,
         ),
         unique_names("window"),
@@ -224,6 +224,14 @@ class ClusterQueueSpec(QueueFlavors):
         if self.preemption.reclaim_within_cohort != "Never" and self.parent is None:
             at = ("preemption", "reclaimWithinCohort")
             refuse([Fault(at, self.preemption.reclaim_within_cohort, _NOBODY_TO_RECLAIM_FROM)])
+        return self
+
+    @model_validator(mode="after")
+    def _preempts_somebody(self) -> Self:
+        given, preemption = self.flavor_fungibility.when_can_preempt, self.preemption
+        is_any = preemption.within_cluster_queue != "Never" or preemption.reclaim_within_cohort != "Never"
+        if given != "TryNextFlavor" and not is_any:
+            refuse([Fault(("flavorFungibility", "whenCanPreempt"), given, _NOBODY_TO_PREEMPT)])
         return self
 
     @model_validator(mode="after")

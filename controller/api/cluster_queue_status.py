@@ -15,6 +15,9 @@ from controller.api.values import ObjectName, ReportedQuantity
 FLAVORS_REPORTED: Final = 64
 """In the status of a queue: one with queues below it reports their flavors too."""
 
+LIMITS_REPORTED: Final = 64
+"""Windows may name limits beside those of the queue."""
+
 
 class ResourceUsage(Status):
     """Usage of one resource in one flavor."""
@@ -46,7 +49,7 @@ class LimitUsage(Status):
     total: Annotated[
         ReportedQuantity, Field(description="What admitted pods ask for, those of the queues below among them.")
     ]
-    max: Annotated[ReportedQuantity, Field(description="What they may ask for.")]
+    max: Annotated[ReportedQuantity, Field(description="What they may ask for at the moment.")]
 
 
 class ClusterQueueStatus(Status):
@@ -59,7 +62,9 @@ class ClusterQueueStatus(Status):
         tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=FLAVORS_REPORTED), BY_NAME
     ] = ()
     limits_usage: Annotated[
-        tuple[LimitUsage, ...], Field(description="Usage of what spec.limits names.", max_length=64), BY_NAME
+        tuple[LimitUsage, ...],
+        Field(description="Usage of what limits are on now, over all flavors.", max_length=LIMITS_REPORTED),
+        BY_NAME,
     ] = ()
     schedule: Annotated[
         ScheduleStatus | None, Field(description="The schedule at the moment; absent where there is none.")

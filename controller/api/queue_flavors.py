@@ -44,10 +44,13 @@ _ANY_RULES = (
         Rule(f"{_IS_ORDERED} || !has(self.{field})", f"{field} {_NOT_WITH_ANY}", field_path=f".{field}")
         for field in ("onDemandBase", "spotPercent")
     ),
-    Rule(
-        f"{_IS_ORDERED} || !has(self.flavorFungibility) || self.flavorFungibility.whenCanBorrow == 'MayStopSearch'",
-        f"whenCanBorrow {_NOT_WITH_ANY}",
-        field_path=".flavorFungibility",
+    *(
+        Rule(
+            f"{_IS_ORDERED} || !has(self.flavorFungibility) || self.flavorFungibility.{field} == '{usual}'",
+            f"{field} {_NOT_WITH_ANY}",
+            field_path=".flavorFungibility",
+        )
+        for field, usual in (("whenCanBorrow", "MayStopSearch"), ("whenCanPreempt", "TryNextFlavor"))
     ),
 )
 OF_FLAVORS: Final = (_FALLS_BACK_TO_SOMETHING, *_MIXES_SOMETHING, *_ANY_RULES)
@@ -112,6 +115,14 @@ class FlavorFungibility(Model):
             "it takes the first flavor of those for which it borrows least."
         ),
     ] = "MayStopSearch"
+    when_can_preempt: Annotated[
+        Literal["TryNextFlavor", "MayStopSearch"],
+        Field(
+            description="TryNextFlavor (default): it takes a later flavor that has quota and room, and nobody is "
+            "preempted. MayStopSearch: others are preempted in the first flavor where that lets it in, though a later "
+            "one has quota and room. Only with preemption."
+        ),
+    ] = "TryNextFlavor"
 
 
 class QueueFlavors(Model):
@@ -191,11 +202,13 @@ class QueueFlavors(Model):
         if len(self.flavors) < 2:
             refuse([Fault(("flavorMode",), self.flavor_mode, _ANY_OF_SOME)])
         borrow = self.flavor_fungibility.when_can_borrow
+        preempt = self.flavor_fungibility.when_can_preempt
         given: list[tuple[tuple[str | int, ...], object]] = [
             *((("flavors", at, "fallbackAfter"), one.fallback_after) for at, one in enumerate(self.flavors)),
             (("onDemandBase",), self.on_demand_base),
             (("spotPercent",), self.spot_percent),
             (("flavorFungibility", "whenCanBorrow"), None if borrow == "MayStopSearch" else borrow),
+            (("flavorFungibility", "whenCanPreempt"), None if preempt == "TryNextFlavor" else preempt),
         ]
         refuse([Fault(where, value, _NOT_WITH_ANY) for where, value in given if value is not None])
         return self

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Protocol, Self
 from pydantic import AfterValidator, ConfigDict, Field, StrictStr, model_validator
 
 from controller.api.base import Model, Status, StopPolicy
+from controller.api.limit import OverriddenLimit
 from controller.api.rules import Fault, Rule, SchemaKeys, fault, rules, unique_names
 from controller.api.time_zones import is_zone
 from controller.api.values import ObjectName, QuotaAmount
@@ -32,7 +33,7 @@ _NO_SUCH_RESOURCE = "must be a resource that spec.flavors lists for this flavor"
 _WINDOW_NAMES = (Field(max_length=16), SchemaKeys(x_kubernetes_list_type="atomic"))
 ONLY_WITH_PARENT = "goes only with spec.parent: without one there is nobody to borrow from or lend to"
 _CHANGES_NOTHING = "must change something: give nominalQuota, borrowingLimit or lendingLimit"
-_OVERRIDES_NOTHING = "must override something: give flavors or stopPolicy"
+_OVERRIDES_NOTHING = "must override something: give flavors, limits or stopPolicy"
 
 
 def _cron_pattern() -> str:
@@ -166,7 +167,11 @@ class ScheduleWindow(Model):
 
     model_config = ConfigDict(
         json_schema_extra=rules(
-            Rule("(has(self.flavors) && size(self.flavors) > 0) || has(self.stopPolicy)", _OVERRIDES_NOTHING)
+            Rule(
+                "(has(self.flavors) && size(self.flavors) > 0) || (has(self.limits) && size(self.limits) > 0) || "
+                "has(self.stopPolicy)",
+                _OVERRIDES_NOTHING,
+            )
         )
     )
 
@@ -193,6 +198,12 @@ class ScheduleWindow(Model):
         unique_names("flavor"),
         BY_NAME,
     ] = ()
+    limits: Annotated[
+        tuple[OverriddenLimit, ...],
+        Field(description="Limits while the window is open; what is not listed stays as it is.", max_length=16),
+        unique_names("resource"),
+        BY_NAME,
+    ] = ()
     stop_policy: Annotated[
         StopPolicy | None,
         Field(
@@ -206,7 +217,7 @@ class ScheduleWindow(Model):
 
     @model_validator(mode="after")
     def _overrides_something(self) -> Self:
-        if not self.flavors and self.stop_policy is None:
+        if not self.flavors and not self.limits and self.stop_policy is None:
             raise fault(_OVERRIDES_NOTHING)
         return self
 

@@ -25,7 +25,7 @@ from controller.core.shares import SHARE_PATTERN, ShareError, parse_share
 QUANTITY_LENGTH = 32
 _QUANTITY_PATTERN = r"^[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
 _QUANTITY_FORM = 'must be a quantity: a whole number, or text such as "500m", "8" or "64Gi"'
-_AMOUNT_FORM = 'must be a quantity, such as 8, "500m" or "64Gi", or a share of what the flavor has, such as "40%"'
+_AMOUNT_FORM = 'must be a quantity, such as 8, "500m" or "64Gi", or a share of live capacity, such as "40%"'
 _NOT_NEGATIVE = "must not be negative"
 _NO_OVERFLOW = "must be less than 2^63"
 _SHARE_FORM = 'must be 0% to 100% with at most two decimals, such as "40%" or "12.5%"'

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from controller.cache.usage import Usage
+from controller.core.backfill import ends_in_time
 from controller.core.decisions import Blocker, Wait
 from controller.core.queues import ClusterQueue, LocalQueue, QueueingStrategy
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.settled import Settled
-from controller.core.workloads import QueueKey, WorkloadClass
+from controller.core.workloads import OrderKey, QueueKey, WorkloadClass
 
-_UNDECIDED = frozenset({Reason.PREEMPTING, Reason.PRIORITY})
-"""What has to be decided anew each time: demand that is held, and what a head that may go now leaves."""
+_UNDECIDED = frozenset({Reason.PREEMPTING, Reason.PRIORITY, Reason.WOULD_DELAY})
+"""What has to be decided anew each time: demand that is held, what a head that may go now leaves, what time leaves."""
 
 
 class Blocked(Settled):
@@ -25,15 +26,20 @@ class Blocked(Settled):
         self._queues = queues
         self._local_queues = local_queues
 
-    def learn(self, kind: WorkloadClass, wait: Wait) -> None:
-        """Take in why a class waits; where others stand behind it in a strict order, it is looked at each time."""
+    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey) -> None:
+        """Take in why a class waits whose head stands there in the order.
+
+        Where others stand behind it in a strict order, and where it has a reservation, it is looked at each time.
+        """
         local = self._local_queues.get(kind.queue)
         queue = None if local is None else self._queues.get(local.cluster_queue)
-        is_strict = queue is not None and queue.strategy is not QueueingStrategy.BEST_EFFORT_FIFO
-        if is_strict or wait.reason in _UNDECIDED:
+        strategy = None if queue is None else queue.strategy
+        if strategy is QueueingStrategy.STRICT_FIFO or wait.reason in _UNDECIDED or wait.booking is not None:
             self.open([kind])
-        else:
-            self.settle(kind, wait, may_preempt=queue is not None and queue.preemption.is_any)
+            return
+        self.settle(kind, wait, may_preempt=queue is not None and queue.preemption.is_any)
+        if strategy is QueueingStrategy.BACKFILL and ends_in_time(wait):
+            self.line_up(kind, order)
 
     def open_later(self) -> None:
         """Let those be looked at again that wait for a later flavor: the earlier ones may never take them now."""

@@ -21,7 +21,7 @@ def rests_on_nodes(pod: Pod) -> bool:
     return is_unstamped(pod) or bool(pod.flavors)
 
 
-def charge(
+def charge_for(
     pod: Pod, admit: Admit | None, payer: Callable[[Pod], tuple[str, str]], *, is_overdue: bool = False
 ) -> Charge | None:
     """Return the pod's charge, None for nothing. `admit`: sent and not yet seen back; `payer`: who pays unstamped.

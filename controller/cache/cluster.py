@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from controller.cache.budget_book import BudgetBook, World
-from controller.cache.charging import charge, likely_payer, rests_on_nodes
+from controller.cache.charging import charge_for, likely_payer, rests_on_nodes
 from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
@@ -18,9 +18,10 @@ from controller.cache.in_effect import QueuesInEffect
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
 from controller.cache.mixes import Mixes
-from controller.cache.places import hands_of
+from controller.cache.openings import Openings
+from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
-from controller.cache.usage import NOTHING, Charge, GivenBack, Usage
+from controller.cache.usage import NOTHING, Charge, Usage
 from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
@@ -62,10 +63,10 @@ class ClusterCache:
         self.policies = PolicyBook()
         self.evictions = Evictions()
         self._mixes = Mixes()
-        self._preempting: set[str] = set()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked
+        self._openings = Openings(self._doors, self.backlog, self._blocked, self.usage, self)
         self._index: NodeIndex | None = None
         self._tree: QuotaTree | None = None
         self._room: Room | None = None
@@ -85,7 +86,7 @@ class ClusterCache:
         if self.queues.is_stale:
             for name in self.queues.work_out(lambda one, at: live_capacity(self.flavors.get(one), self.index, at)):
                 self._tree = None
-                self._reopen(name)
+                self._openings.tree_changed(name)
         return self.queues.current
 
     @property
@@ -158,6 +159,7 @@ class ClusterCache:
             priority_classes=self.places.classes,
             loose_groups=self.gangs.loose,
             past_usage=self.usage.past.at(self.now, self.local_queues),
+            forecast=self._waiting.foresight.forecast,
         )
 
     def _catch_up(self) -> None:
@@ -171,6 +173,10 @@ class ClusterCache:
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
         return self._doors.of(cluster_queue)
+
+    def classes_of(self, cluster_queue: str) -> Iterable[WorkloadClass]:
+        """Classes that have workloads waiting for this cluster queue."""
+        return self._openings.classes_of(cluster_queue)
 
     # -- decisions -------------------------------------------------------------------------------------------------
 
@@ -194,7 +200,8 @@ class ClusterCache:
         """End the assumption: what the pod itself says counts again."""
         admit = self._assumed.pop(uid, None)
         self._refresh(uid)
-        self._open_preemptors({admit.cluster_queue} if admit is not None else set())
+        if admit is not None:
+            self._openings.usage_moved(admit.cluster_queue)
         self._on_change()
 
     def reject(self, uid: str, text: str) -> int:
@@ -264,8 +271,11 @@ class ClusterCache:
         self.clocks.see(uid, pod)
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
-        self._mark(back)
-        is_metered = self.budgets.note(uid, pod, self.usage.charge_of(uid))
+        summed = {name for name in back.flavors if name in self.flavors and self.flavors[name].is_summed}
+        self._openings.given_back(back, summed, self.queues.giving)
+        charge = self.usage.charge_of(uid)
+        self._waiting.foresight.see(uid, pod, charge)
+        is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
             if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
@@ -283,40 +293,12 @@ class ClusterCache:
         if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
         overdue = self.clocks.reservations.overdue
-        return charge(pod, self._assumed.get(pod.uid), self._payer, is_overdue=pod.uid in overdue)
+        return charge_for(pod, self._assumed.get(pod.uid), self._payer, is_overdue=pod.uid in overdue)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))
         queue = self.cluster_queues.get(local.cluster_queue) if local is not None else None
         return likely_payer(pod, queue, self.index)
-
-    def _mark(self, back: GivenBack) -> None:
-        if back.node:
-            self._blocked.freed.add(back.node)
-        if not self._blocked.waits:
-            return
-        if back.cluster_queue:
-            self._open_preemptors({back.cluster_queue})
-            for name in self.tree.relatives(back.cluster_queue):
-                self._blocked.open_for_quota(self.classes_of(name), name, back.flavors, self.tree, self.usage)
-        for flavor in back.flavors:
-            for name in self.queues.giving(flavor) if flavor in self.flavors and self.flavors[flavor].is_summed else ():
-                self._reopen(name)
-
-    def classes_of(self, cluster_queue: str) -> Iterable[WorkloadClass]:
-        """Classes that have workloads waiting for this cluster queue."""
-        return (kind for key in self.queues_of(cluster_queue) for kind in self.backlog.classes(key))
-
-    def _open_preemptors(self, moved: set[str]) -> None:
-        if not self._preempting:
-            return  # every release asks, and most clusters preempt nobody
-        # who borrows, and so may go, changed
-        for name in self._preempting & {one for queue in moved for one in self.tree.relatives(queue)}:
-            self._blocked.open(self.classes_of(name))
-
-    def _reopen(self, cluster_queue: str) -> None:
-        for name in self.tree.relatives(cluster_queue):
-            self._blocked.open(self.classes_of(name))
 
     # -- everything else -------------------------------------------------------------------------------------------
 
@@ -350,11 +332,11 @@ class ClusterCache:
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
-        (self._preempting.add if queue is not None and queue.preemption.is_any else self._preempting.discard)(name)
-        self.places.moved.update(self.queues_of(name))
+        self._openings.queue_changed(name, queue)
+        self.places.queue_changed(name, queue, self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
-        if self._waiting.owned.limits(name, users=queue is not None and queue.tells_users):
+        if self._waiting.serves(name, queue, variation):
             self._unstamped.update(self.pods)  # each is in another class now
         self.budgets.rules_changed()
         self._rules_changed()
@@ -376,7 +358,8 @@ class ClusterCache:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
         put_or_drop(self.jobs, uid, job)
-        if hands_of(former) != hands_of(job):
+        if bearing(former) != bearing(job):
+            self._waiting.foresight.job_changed(uid)
             self.move(self.places.of_job(uid))
         elif job is not None and former is not None and (former.width, former.most) != (job.width, job.most):
             self.gangs.job_changed(job.namespace, uid)

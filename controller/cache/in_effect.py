@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from controller.core.effective import FIXED, Capacity, Variation, in_effect, stopped_by
+from controller.core.effective import FIXED, Capacity, Variation, flavors_below, in_effect, stopped_by
 from controller.core.queues import ClusterQueue
 from controller.core.windows import FOR_EVER, Outlook, outlook
 
@@ -24,12 +24,14 @@ _NOT_YET = Outlook(until=0)
 class _Varying:
     """A queue that changes by itself. `outlook` holds from `since` until it says.
 
+    `below` are the flavors that it and those below it list, where its limits are shares of what these have.
     `rests_on`: open windows and capacities that the queue in effect was worked out from; None: not yet.
     """
 
     written: ClusterQueue
     variation: Variation
     flavors: tuple[str, ...]
+    below: tuple[str, ...] = ()
     outlook: Outlook = _NOT_YET
     since: int = 0
     rests_on: tuple[object, ...] | None = None
@@ -44,12 +46,15 @@ class QueuesInEffect:
         self.next_change = FOR_EVER
         """When a window or the grace of a node ends next, seconds since 1970."""
         self._varying: dict[str, _Varying] = {}
+        self._limited: set[str] = set()
+        """Queues with limits that are shares: any queue that comes or goes may be below them."""
         self._now = 0
 
     def put(self, name: str, queue: ClusterQueue | None, variation: Variation = FIXED) -> None:
         """Take in a queue as it is written, or forget it."""
         former = self._varying.pop(name, None)
-        self.is_stale = self.is_stale or former is not None or variation != FIXED
+        self.is_stale = self.is_stale or former is not None or variation != FIXED or bool(self._limited)
+        self._limited.discard(name)
         if queue is None:
             self.current.pop(name, None)
             return
@@ -57,6 +62,8 @@ class QueuesInEffect:
         if variation != FIXED:
             flavors = tuple(sorted(variation.shared_flavors()))
             self._varying[name] = _Varying(queue, variation, flavors)
+            if variation.limits_by_share:
+                self._limited.add(name)
 
     def capacities_moved(self) -> None:
         """Note that a node or flavor changed."""
@@ -74,7 +81,11 @@ class QueuesInEffect:
     def work_out(self, capacity_at: CapacityAt) -> list[str]:
         """Bring `current` up to date; return the queues that have become others."""
         self.is_stale = False
-        flavors = {name for one in self._varying.values() for name in one.flavors}
+        if self._limited:
+            listed = flavors_below(self.current)
+            for name in self._limited:
+                self._varying[name].below = tuple(sorted(listed[name]))
+        flavors = {name for one in self._varying.values() for name in (*one.flavors, *one.below)}
         capacities = {name: capacity_at(name, self._now) for name in sorted(flavors)}
         self.next_change = min((capacity.until for capacity in capacities.values()), default=FOR_EVER)
         return [name for name, one in self._varying.items() if self._work_out(name, one, capacities)]
@@ -83,12 +94,15 @@ class QueuesInEffect:
         if not one.since <= self._now < one.outlook.until:
             one.outlook, one.since = outlook(one.variation.windows, self._now), self._now
         self.next_change = min(self.next_change, one.outlook.until)
-        rests_on = (one.outlook.open, *(capacities[flavor].amounts for flavor in one.flavors))
+        capacity_of = {flavor: capacities[flavor].amounts for flavor in (*one.flavors, *one.below)}
+        rests_on = (one.outlook.open, one.below, capacity_of)
         if rests_on == one.rests_on:
             return False
         one.rests_on = rests_on
         former = self.current[name]
-        self.current[name] = in_effect(one.written, one.variation, opened=one.outlook.open, capacities=capacities)
+        self.current[name] = in_effect(
+            one.written, one.variation, opened=one.outlook.open, capacities=capacities, below=one.below
+        )
         return self.current[name] != former
 
     def outlook_of(self, name: str) -> Outlook | None:

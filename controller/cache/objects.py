@@ -11,6 +11,7 @@ from controller.api.cluster_queue import ClusterQueue as WrittenClusterQueue
 from controller.api.cluster_queue import ClusterQueueSpec
 from controller.api.fair_sharing import FairSharing as WrittenFairSharing
 from controller.api.flavor import COOL_DOWN, PROVISION_TIMEOUT, ResourceFlavor
+from controller.api.limit import Limit, OverriddenLimit
 from controller.api.local_queue import LocalQueue as WrittenLocalQueue
 from controller.api.nodes import LabelSelector as WrittenSelector
 from controller.api.preemption import Preemption as WrittenPreemption
@@ -25,7 +26,7 @@ from controller.core.budgets import read_price
 from controller.core.cron import parse_cron
 from controller.core.decisions import DrySpell
 from controller.core.durations import parse_duration
-from controller.core.effective import Override, Variation, WrittenQuota
+from controller.core.effective import Override, Variation, WrittenLimits, WrittenQuota
 from controller.core.fair_sharing_policy import USUAL, FairSharing, Strategy
 from controller.core.keys import HELD
 from controller.core.labels import LabelSelector, Operator, Requirement
@@ -43,6 +44,7 @@ from controller.core.queues import (
     QueueingStrategy,
     StopPolicy,
     WhenCanBorrow,
+    WhenCanPreempt,
 )
 from controller.core.shares import Amount, parse_share
 from controller.core.taints import Toleration
@@ -88,18 +90,22 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         name=written.metadata.name,
         flavors=tuple(_flavor_quota(one) for one in spec.flavors),
         parent=spec.parent or "",
-        limits={limit.name: supply_amount(limit.name, limit.max) for limit in spec.limits},
+        limits={limit.name: _amount_or_none_yet(limit.name, limit.max) for limit in spec.limits},
         user_limits={
-            limit.name: supply_amount(limit.name, limit.per_user) for limit in spec.limits if limit.per_user is not None
+            limit.name: _amount_or_none_yet(limit.name, limit.per_user)
+            for limit in spec.limits
+            if limit.per_user is not None
         },
         mix=_mix(spec),
         flavor_mode=FlavorMode(spec.flavor_mode),
         pins=spec.pin == "Prefer",
         when_can_borrow=WhenCanBorrow(spec.flavor_fungibility.when_can_borrow),
+        when_can_preempt=WhenCanPreempt(spec.flavor_fungibility.when_can_preempt),
         namespaces=to_selector(spec.namespace_selector),
         strategy=QueueingStrategy(spec.queueing_strategy),
         stop=StopPolicy(spec.stop_policy),
         stop_note=_stop_note(written, spec.stop_policy),
+        allowed_classes=None if spec.allowed_priority_classes is None else frozenset(spec.allowed_priority_classes),
         ageing=_ageing(spec.ageing),
         allow_bare_pods=spec.allow_bare_pods,
         allow_job_retries=spec.allow_job_retries,
@@ -180,6 +186,7 @@ def to_variation(written: WrittenClusterQueue) -> Variation:
     shares = (_quotas(flavor.name, flavor.resources, is_share) for flavor in spec.flavors)
     return Variation(
         shares=tuple(one for one in shares if any(one.parts)),
+        shared_limits=_limits(spec.limits, is_share),
         overrides=tuple(map(_to_override, spec.schedule)),
     )
 
@@ -194,6 +201,7 @@ def _to_override(written: ScheduleWindow) -> Override:
     return Override(
         window=window,
         quotas=tuple(_quotas(flavor.name, flavor.resources, _is_given) for flavor in written.flavors),
+        limits=_limits(written.limits, _is_given),
         stop=None if written.stop_policy is None else StopPolicy(written.stop_policy),
     )
 
@@ -210,6 +218,16 @@ def _quotas(
             if text is not None and is_meant(text):
                 amounts[one.name] = _amount(one.name, text)
     return WrittenQuota(flavor, nominal, borrowing, lending)
+
+
+def _limits(written: Iterable[Limit | OverriddenLimit], is_meant: Callable[[str | int | None], bool]) -> WrittenLimits:
+    most: dict[str, Amount] = {}
+    per_user: dict[str, Amount] = {}
+    for one in written:
+        for amounts, text in ((most, one.max), (per_user, one.per_user)):
+            if text is not None and is_meant(text):
+                amounts[one.name] = _amount(one.name, text)
+    return WrittenLimits(most, per_user)
 
 
 def _is_given(text: str | int | None) -> bool:

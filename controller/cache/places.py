@@ -7,10 +7,12 @@ it did; by the owner's age it would pass everybody who came since, for as long a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from controller.cache.allowed_classes import AllowedClasses
 from controller.cache.fronts import Fronts
 from controller.cache.timers import Timers
+from controller.core.allowed_classes import not_allowed
 from controller.core.hands import held, is_on_top
 from controller.core.owners import Job
 from controller.core.pods import Pod, foreign_gates, job_of, queue_priority
@@ -22,9 +24,11 @@ _Source = tuple[str, str]
 """(kind of object, its name or uid): what a pod's place rests on beside the pod itself."""
 
 
-def hands_of(job: Job | None) -> tuple[float, str | None, bool] | None:
-    """Return what of a Job the places of its pods rest on; None for a Job that is not known."""
-    return None if job is None else (job.created, job.held, job.is_on_top)
+def bearing(job: Job | None) -> tuple[object, ...] | None:
+    """Return what of a Job the places and ends of its pods rest on; None for a Job that is not known."""
+    if job is None:
+        return None
+    return job.created, job.held, job.is_on_top, job.deadline, job.started if job.deadline else 0.0
 
 
 class Places:
@@ -47,6 +51,7 @@ class Places:
         self.classes: dict[str, int] = {}
         self.moved: set[QueueKey] = set()
         self._fronts = Fronts(self.moved)
+        self._allowed = AllowedClasses()
         self._sources: dict[str, tuple[_Source, ...]] = {}
         self._resting: dict[_Source, dict[str, None]] = {}
 
@@ -64,7 +69,7 @@ class Places:
             uid=pod.uid,
         )
         line = (queue, priority)
-        hold = held(pod, job) or pod.hold or self._fault(pod) or foreign_gates(pod)
+        hold = held(pod, job) or pod.hold or self._fault(pod, queue) or foreign_gates(pod)
         if hold is None and is_on_top(pod, job):
             return self._fronts.put(pod.uid, line, key), None
         self._fronts.drop(pod.uid)
@@ -92,6 +97,13 @@ class Places:
             self.classes[name] = value
         return tuple(self._resting.get((_CLASS, name), ()))
 
+    def queue_changed(self, name: str, queue: ClusterQueue | None, doors: Iterable[QueueKey]) -> None:
+        """Let the pods of a cluster queue, which these local queues lead to, take their places anew.
+
+        So do all, where the queue is another one to those below it.
+        """
+        self.moved.update(self._local_queues if self._allowed.put(name, queue) else doors)
+
     def of_job(self, uid: str) -> Sequence[str]:
         """Return the waiting pods that name this Job as their owner."""
         return tuple(self._resting.get((_JOB, uid), ()))
@@ -109,11 +121,14 @@ class Places:
         self.timers.set(pod.uid, None if ageing is None else ageing.next_step(pod.created, now))
         return 0 if ageing is None else ageing.grown(now - pod.created)
 
-    def _fault(self, pod: Pod) -> Hold | None:
-        if pod.priority_class is None or pod.priority_class in self.classes:
+    def _fault(self, pod: Pod, queue: QueueKey) -> Hold | None:
+        if pod.priority_class is None:
             return None
-        text = f"WorkloadPriorityClass {pod.priority_class} does not exist: create it, or correct the pod's label"
-        return Hold(Reason.PRIORITY_CLASS_NOT_FOUND, text)
+        if pod.priority_class not in self.classes:
+            text = f"WorkloadPriorityClass {pod.priority_class} does not exist: create it, or correct the pod's label"
+            return Hold(Reason.PRIORITY_CLASS_NOT_FOUND, text)
+        local = self._local_queues.get(queue)
+        return None if local is None else not_allowed(pod.priority_class, local.cluster_queue, self._queues)
 
     def _rest(self, uid: str, sources: tuple[_Source, ...]) -> None:
         former = self._sources.get(uid, ())

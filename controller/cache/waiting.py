@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping
 
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
+from controller.cache.foresight import Foresight
 from controller.cache.gangs import Gangs
 from controller.cache.owned_shapes import OwnedShapes
 from controller.cache.places import Places
@@ -13,6 +14,7 @@ from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.core.backlog import Backlog
 from controller.core.decisions import Plan
+from controller.core.effective import Variation, tells_users
 from controller.core.gangs import Assembly, Candidate, Group, assemble, single
 from controller.core.groups import GroupKey
 from controller.core.owners import Job
@@ -46,6 +48,7 @@ class Waiting:
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.owned = OwnedShapes()
+        self.foresight = Foresight(pods, jobs)
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
     def see(self, uid: str, pod: Pod | None) -> bool:
@@ -64,6 +67,7 @@ class Waiting:
     def pass_to(self, now: float) -> float:
         """Let it be this time (epoch seconds); return when a group is another one by that alone."""
         self.gangs.pass_to(now)
+        self.foresight.pass_to(now)
         self.settle(now)
         return self.gangs.next_change()
 
@@ -98,7 +102,12 @@ class Waiting:
     def _candidate(self, pod: Pod) -> Candidate:
         order, hold = self.places.take(pod)
         hold = hold or self.rejections.hold_of(pod.uid)
-        return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod))
+        return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod), self.foresight.runtime(pod))
+
+    def serves(self, name: str, queue: ClusterQueue | None, variation: Variation) -> bool:
+        """Take in what of a cluster queue decides which pods are of one class; say whether that is another one now."""
+        is_by_user = self.owned.limits(name, users=tells_users(queue, variation))
+        return self.foresight.serves(name, queue) or is_by_user
 
     def learn(self, plan: Plan) -> bool:
         """Remember who preempts, what a plan found blocked, and why all that was looked at waits.
@@ -111,10 +120,14 @@ class Waiting:
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
-            self.blocked.learn(kind, wait)
+            first = self.backlog.runs[kind][0]
+            self.blocked.learn(kind, wait, first.order)
+            former = self.reasons.of(kind).booking
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self.mark_due(member)
+            elif former != wait.booking:
+                self.mark_due(first)
         if has_given_up:
             self.open_all()
         return has_given_up

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any
 
 import click
 
 from controller.kube import config
 from controller.kube.client import ActingAs, Client
 from controller.telemetry.program import connection_options
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +28,23 @@ class Where:
         return Client(settings, user_agent="penstock-cli", acting_as=self.acting_as)
 
 
-def acting_options(command: _F) -> _F:
-    """Add --as, --as-group, --kubeconfig and --context."""
-    command = connection_options(command)
+def acting_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add --as, --as-group, --kubeconfig and --context; the command gets what they come to as `where`."""
+
+    @wraps(command)
+    def with_where(
+        *, user: str | None, groups: tuple[str, ...], kubeconfig: str | None, context: str | None, **options: Any
+    ) -> int:
+        return command(where=Where(kubeconfig, context, _acting_as(user, groups)), **options)
+
+    found = connection_options(with_where)
     member = "Act as a member; repeatable; with --as."
-    command = click.option("--as-group", "groups", metavar="GROUP", multiple=True, help=member)(command)
-    user = "Act as this user, with the user's rights; needs the right to."
-    return click.option("--as", "user", metavar="NAME", help=user)(command)
+    found = click.option("--as-group", "groups", metavar="GROUP", multiple=True, help=member)(found)
+    acts = "Act as this user, with the user's rights; needs the right to."
+    return click.option("--as", "user", metavar="NAME", help=acts)(found)
 
 
-def acting_as(user: str | None, groups: tuple[str, ...]) -> ActingAs | None:
-    """Return who is meant; None: who is asking."""
+def _acting_as(user: str | None, groups: tuple[str, ...]) -> ActingAs | None:
     if groups and not user:
         raise click.UsageError("--as-group needs --as NAME too: Kubernetes takes groups only along with a user")
     return ActingAs(user, groups) if user else None

@@ -6,14 +6,14 @@ What is read and sent is the business of `runtime.hand_targets` and `runtime.han
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import click
 from rich.console import Console
 
-from controller.cli.acting import Where, acting_as, acting_options
+from controller.cli.acting import Where, acting_options
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
 from controller.core.hands import NOTE_MOST, Verb, note
@@ -46,21 +46,34 @@ class Asked:
     is_dry: bool = False
 
 
+def _target_options(whose: str, would_be: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Add what every verb asks: TARGET..., --namespace and --dry-run, with the words of the verb."""
+
+    def added(command: Callable[..., int]) -> Callable[..., int]:
+        is_dry = f"Let the apiserver say what would be {would_be}."
+        command = click.option("--dry-run", is_flag=True, help=is_dry)(command)
+        of = f"Namespace of {whose}; default: the context's."
+        command = click.option("-n", "--namespace", metavar="NAME", help=of)(command)
+        return click.argument("targets", metavar="TARGET...", nargs=-1, required=True)(command)
+
+    return added
+
+
+_reason_option = click.option(
+    "--reason", "why", metavar="TEXT", default="", help="Why, for whoever wonders; told beside your name."
+)
+
+
 @click.command()
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
-@click.option("-n", "--namespace", metavar="NAME", help="Namespace of pods and LocalQueues; default: the context's.")
-@click.option("--reason", "why", metavar="TEXT", default="", help="Why, for whoever wonders; told beside your name.")
-@click.option("--dry-run", is_flag=True, help="Let the apiserver say what would be held, and hold nothing.")
+@_target_options("pods and LocalQueues", "held, and hold nothing")
+@_reason_option
 @acting_options
 def hold(
     targets: tuple[str, ...],
     namespace: str | None,
     why: str,
     dry_run: bool,
-    user: str | None,
-    groups: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
+    where: Where,
 ) -> int:
     """Hold workloads that wait, or a queue, until `penstock release` undoes it. What runs goes on.
 
@@ -79,15 +92,13 @@ def hold(
       penstock release clusterqueue/research
     """
     asked = Asked(Verb.HOLD, targets, namespace, why, dry_run)
-    return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
+    return run_by_hand(asked, where)
 
 
 @click.command()
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
-@click.option("-n", "--namespace", metavar="NAME", help="Namespace of the pods; default: the context's.")
-@click.option("--reason", "why", metavar="TEXT", default="", help="Why, for whoever wonders; noted beside your name.")
+@_target_options("the pods", "put on top, and change nothing")
+@_reason_option
 @click.option("--undo", is_flag=True, help="Give it the place back that it had.")
-@click.option("--dry-run", is_flag=True, help="Let the apiserver say what would be put on top, and change nothing.")
 @acting_options
 def top(
     targets: tuple[str, ...],
@@ -95,10 +106,7 @@ def top(
     why: str,
     undo: bool,
     dry_run: bool,
-    user: str | None,
-    groups: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
+    where: Where,
 ) -> int:
     """Let workloads that wait go before the others of their LocalQueue that have no higher priority.
 
@@ -117,24 +125,19 @@ def top(
     if undo and why:
         raise click.UsageError("--reason is noted on what is put on top; with --undo the note goes")
     asked = Asked(Verb.UNTOP if undo else Verb.TOP, targets, namespace, why, dry_run)
-    return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
+    return run_by_hand(asked, where)
 
 
 @click.command()
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
-@click.option("-n", "--namespace", metavar="NAME", help="Namespace of LocalQueues; default: the context's.")
-@click.option("--reason", "why", metavar="TEXT", default="", help="Why, for whoever wonders; told beside your name.")
-@click.option("--dry-run", is_flag=True, help="Let the apiserver say what would be drained, and change nothing.")
+@_target_options("LocalQueues", "drained, and change nothing")
+@_reason_option
 @acting_options
 def drain(
     targets: tuple[str, ...],
     namespace: str | None,
     why: str,
     dry_run: bool,
-    user: str | None,
-    groups: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
+    where: Where,
 ) -> int:
     """Hold queues, and evict what they have admitted where its owner makes it anew at no cost.
 
@@ -151,22 +154,17 @@ def drain(
       penstock open clusterqueue/research
     """
     asked = Asked(Verb.DRAIN, targets, namespace, why, dry_run)
-    return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
+    return run_by_hand(asked, where)
 
 
 @click.command("open")
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
-@click.option("-n", "--namespace", metavar="NAME", help="Namespace of LocalQueues; default: the context's.")
-@click.option("--dry-run", is_flag=True, help="Let the apiserver say what would be opened, and change nothing.")
+@_target_options("LocalQueues", "opened, and change nothing")
 @acting_options
 def open_queues(
     targets: tuple[str, ...],
     namespace: str | None,
     dry_run: bool,
-    user: str | None,
-    groups: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
+    where: Where,
 ) -> int:
     """Let queues admit again that `penstock drain` drained.
 
@@ -180,7 +178,7 @@ def open_queues(
       penstock open clusterqueue/research
     """
     asked = Asked(Verb.OPEN, targets, namespace, is_dry=dry_run)
-    return run_by_hand(asked, Where(kubeconfig, context, acting_as(user, groups)))
+    return run_by_hand(asked, where)
 
 
 def run_by_hand(asked: Asked, where: Where) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import click
 from rich.console import Console
 
-from controller.cli.acting import Where, acting_as, acting_options
+from controller.cli.acting import Where, acting_options
 from controller.cli.by_hand import Asked, run_by_hand
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
@@ -51,10 +51,7 @@ def release(
     namespace: str | None,
     dry_run: bool,
     yes: bool,
-    user: str | None,
-    groups: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
+    where: Where,
 ) -> int:
     """Release what `penstock hold` holds, so that it is admitted when its turn comes; --all is something else.
 
@@ -75,14 +72,13 @@ def release(
       penstock release --all --yes --as jane --as-group penstock:break-glass
     """
     _check(targets, everything=everything, yes=yes)
-    acting = acting_as(user, groups)
     if targets:
         asked = Asked(Verb.RELEASE, targets, namespace, is_dry=dry_run)
-        return run_by_hand(asked, Where(kubeconfig, context, acting))
+        return run_by_hand(asked, where)
     if namespace is not None and not is_dns_label(namespace):  # an empty one would mean all
         raise click.UsageError(f"--namespace: {namespace!r} is no name of a namespace")
-    where = _Where(kubeconfig, context, acting, namespace)
-    return _open_gates(where, dry_run=dry_run, yes=yes)
+    there = _Where(where.kubeconfig, where.context, where.acting_as, namespace)
+    return _open_gates(there, dry_run=dry_run, yes=yes)
 
 
 def _check(targets: tuple[str, ...], *, everything: bool, yes: bool) -> None:

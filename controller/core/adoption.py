@@ -83,8 +83,8 @@ def queue_in_kueue(pod: KueuePod, jobs: Mapping[str, str]) -> str | None:
     """Return the LocalQueue by which Kueue knows the pod; None for a pod that is not Kueue's, has ended or is ours."""
     if pod.is_finished or QUEUE_NAME in pod.labels:
         return None
-    named = pod.labels.get(KUEUE_ADMITTED_TO, pod.labels.get(KUEUE_QUEUE))
-    return named if named is not None else jobs.get(pod.job)
+    # a label without a value names nothing, as in Kueue
+    return pod.labels.get(KUEUE_ADMITTED_TO) or pod.labels.get(KUEUE_QUEUE) or jobs.get(pod.job) or None
 
 
 def adopt(pods: Iterable[KueuePod], households: Households) -> list[Adoption | Orphan]:

@@ -9,10 +9,12 @@ fail only once, whatever its length. Cost follows classes and admissions, not wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from controller.core.amounts import times
+from controller.core.backfill import MOST_RESERVATIONS, Backfill
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Admit, Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
@@ -21,12 +23,13 @@ from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by
 from controller.core.past_usage_order import PastUsages, Rank
-from controller.core.placement import Placements, brought_up_to_date, place
+from controller.core.placement import Placement, Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.settled import flavors_without_room
 from controller.core.snapshot import Snapshot
+from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass, among_all, is_ahead
 
@@ -57,17 +60,18 @@ class _Decision:
         self._turns: list[Turn] = []
         self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
+        forecast = snapshot.forecast
+        self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
+        self._standbys: Standbys | None = None
         self._preempting = Preempting(snapshot, self._ledger)
         self._preemptors: set[str] = set()
         self._past = PastUsages(snapshot.past_usage)
         self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        for kind in self._candidates():
-            queue = self._enter(kind)
-            if queue is not None:
-                head = self._head(self._snapshot.runs[kind], 0)
-                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+        found = self._candidates()
+        self._line_up(found)
+        self._line_up(self._stand_by(found))
         for _, heads in self._lines.values():
             heapify(heads)
         self._begin()
@@ -79,6 +83,26 @@ class _Decision:
             if name is not None:
                 self._go_on(name, self._take(name))
         return self._plan(is_complete=True)
+
+    def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
+        for kind in kinds:
+            queue = self._enter(kind)
+            if queue is not None:
+                head = self._head(self._snapshot.runs[kind], 0)
+                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+
+    def _stand_by(self, found: Container[WorkloadClass]) -> list[WorkloadClass]:
+        """Of the settled classes, those to look at because they may be the first of a Backfill queue."""
+        if self._backfill is None or self._snapshot.settled is None:
+            return []
+        self._standbys = standbys = Standbys(self._snapshot, self._snapshot.settled, found)
+        kinds = [kind for name in self._lines for kind in standbys.of(name)]
+        # turns by share are settled once, so all take part from the beginning
+        most = MOST_RESERVATIONS if self._fair is None else len(self._snapshot.cluster_queues)
+        while most and (more := standbys.next_queue()):
+            most -= 1
+            kinds += more
+        return kinds
 
     def _begin(self) -> None:
         fair = {name for name in self._lines if self._fair is not None and self._fair.has(name)}
@@ -96,7 +120,7 @@ class _Decision:
             for turn in self._fair.moved(name, taken or Takes({})):
                 heappush(self._turns, turn)
 
-    def _candidates(self) -> Iterable[WorkloadClass]:
+    def _candidates(self) -> Mapping[WorkloadClass, object]:
         """The classes to look at: all that is not settled, and those for which a freed node may have room."""
         settled, nodes = self._snapshot.settled, self._snapshot.nodes
         if settled is None:
@@ -154,10 +178,14 @@ class _Decision:
         queue, heads = self._lines[name]
         while heads:
             *_, index, kind = heads[0]
-            found, turn = self._find(queue, kind, self._known(queue, kind)), self._turn(name, heads[0])
+            if self._standbys is not None and kind in self._standbys:
+                self._take(name)
+                continue
+            workload, turn = self._snapshot.runs[kind][index], self._turn(name, heads[0])
+            found = self._find(queue, workload, self._known(queue, kind))
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
-            preempts = self._preempting.find(queue, self._snapshot.runs[kind][index], found)
+            preempts = self._preempting.find(queue, workload, found, self._left(queue, kind))
             if preempts is not None:
                 return preempting_head(turn, kind, flavor=preempts[2])
             self._take(name, found)
@@ -177,8 +205,11 @@ class _Decision:
         queue, heads = self._lines[name]
         *_, index, kind = heappop(heads)
         run = self._snapshot.runs[kind]
+        if self._standbys is not None and kind in self._standbys:
+            self._reserve(queue, heads, kind, self._standbys)
+            return None
         known = self._known(queue, kind)
-        found = found or self._find(queue, kind, known)
+        found = found or self._find(queue, run[index], known)
         goes_on, taken = True, None
         if isinstance(found, Wait):
             goes_on = self._wait(run[index], queue, known, found)
@@ -191,7 +222,7 @@ class _Decision:
             self._admit(run[index], queue, found)
             self._use(heads, kind)
             index += 1
-            if self._fair is None:
+            if self._fair is None and (self._backfill is None or not self._backfill.is_any):
                 index = self._admit_stretch(queue, run, index, found[0].flavor, only_freed=known is not None)
             else:
                 taken = taken_by(kind, found)
@@ -228,7 +259,10 @@ class _Decision:
             nodes = self._ledger.find_nodes(flavor, shape, end - index, only_freed=only_freed) if end > index else ()
         for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
             self._ledger.occupy(node, shape.requests)
-            self._admits.append(Admit(workload.pods[0], workload, queue.name, flavor.name, node, is_pinned=queue.pins))
+            uid = workload.pods[0]  # a gang of one has a uid of its own
+            self._admits.append(Admit(uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins))
+            if self._backfill is not None:
+                self._backfill.took(queue, workload, (Placement(flavor, node),))
         self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
         return index + len(nodes)
 
@@ -246,9 +280,11 @@ class _Decision:
     def _wait(self, workload: Workload, queue: ClusterQueue, known: Wait | None, found: Wait) -> bool:
         """Note why a class waits, unless just what was known is so still; say whether its next one may be looked at."""
         kind = workload.kind
-        if known is not None:
+        if known is not None and found.reason is not Reason.WOULD_DELAY:
             found = brought_up_to_date(known, found)
-        preempting = self._preempting.make_room(queue, workload, found)
+        preempting = self._preempting.make_room(queue, workload, found, self._left(queue, kind))
+        if preempting is None and self._backfill is not None:
+            found = self._backfill.book(queue, workload, found)
         if preempting is not None:
             self._preemptors.add(workload.uid)
             for one in kind.pod_sets:
@@ -263,7 +299,8 @@ class _Decision:
         wait = self._waits.get(kind)
         return wait is not None and wait.reason is Reason.PREEMPTING
 
-    def _find(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
+    def _find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
+        kind = workload.kind
         if kind.hold is not None:
             return _held(kind.hold)
         if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
@@ -271,15 +308,54 @@ class _Decision:
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
-        return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+        found = self._place(queue, kind, known)
+        return (
+            self._preempting.rather(queue, workload, found, self._left(queue, kind)) if queue.preempts_first else found
+        )
+
+    def _place(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
+        if self._backfill is None:
+            return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+        found = self._backfill.place(queue, kind, only_freed=known is not None)
+        is_kept = isinstance(found, Wait) and found.reason is Reason.WOULD_DELAY
+        # what is free and kept for another is not told by what was freed
+        return self._backfill.place(queue, kind, only_freed=False) if known is not None and is_kept else found
+
+    def _left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
+        """Return what a class may take of what is left."""
+        return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
+
+    def _reserve(self, queue: ClusterQueue, heads: list[_Head], kind: WorkloadClass, standbys: Standbys) -> None:
+        """Reserve for the first of a settled class; where that is no use, let others come up that stand behind it."""
+        settled, backfill, runs = self._snapshot.settled, self._backfill, self._snapshot.runs
+        if settled is None or backfill is None or not backfill.may_book(queue):
+            return
+        wait = backfill.book(queue, runs[kind][0], settled.waits[kind])
+        if wait.booking is not None:
+            self._waits[kind] = wait
+            return
+        behind = standbys.behind(kind)
+        if behind is not None:
+            heappush(heads, self._head(runs[behind], 0))
+        # as many queues as there may be reservations have to be up, or one that is behind would come before the first
+        for kinds in iter(standbys.next_queue, []):
+            self._line_up(kinds)
+            name = self._snapshot.local_queues[kinds[0].queue].cluster_queue
+            if name in self._lines:
+                heapify(self._lines[name][1])
+                heappush(self._turns, self._turn(name, self._lines[name][1][0]))
+                return
 
     def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
         return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
 
     def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
         shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
+        ledger = self._left(queue, workload.kind)
+        if self._backfill is not None:
+            self._backfill.took(queue, workload, found)
         for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
-            self._ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
+            ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
             among = tuple(flavor.name for flavor in one.among)
             admit = Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domains, queue.pins)

@@ -13,11 +13,24 @@ from controller.core.workloads import Workload, WorkloadClass
 
 
 @dataclass(frozen=True, slots=True)
+class Booking:
+    """What is kept for the first blocked workload, `uid`, of a Backfill queue: it fits from `at` on, epoch seconds.
+
+    `at` infinite: when others end whose runtime nobody knows.
+    """
+
+    queue: str
+    uid: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Blocker:
     """Why one flavor did not take the workload. `need` and `free` are amounts of `resource`, in its unit.
 
     `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding. `at` is the cluster
     queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors, of `user` where it is a user's.
+    `booking`: the reservation beside which there is too little.
     """
 
     flavor: str
@@ -28,6 +41,7 @@ class Blocker:
     detail: str = ""
     at: str = ""
     user: str = ""
+    booking: Booking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +56,14 @@ class Later:
 class Wait:
     """A class of workloads stays queued: the reason, and what each flavor said (or `text` where none was asked).
 
-    `later` is the first flavor that was not asked yet.
+    `later` is the first flavor that was not asked yet. `booking` is the reservation of the first of the class.
     """
 
     reason: Reason
     text: str = ""
     blockers: tuple[Blocker, ...] = ()
     later: Later | None = None
+    booking: Booking | None = None
 
 
 @dataclass(frozen=True, slots=True)

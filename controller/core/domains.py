@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Blocker
-from controller.core.ledger import Ledger
 from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import ClusterQueue, Flavor
 from controller.core.reasons import Reason
@@ -22,7 +22,7 @@ Sizes = Mapping[str, int]
 
 
 def domains(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology
 ) -> Iterator[Domain]:
     """Yield the domains to try for a gang, those of the first flavor first.
 
@@ -49,7 +49,7 @@ def domains(
 
 
 def domain_blocker(
-    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, kind: WorkloadClass, topology: Topology
+    snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, kind: WorkloadClass, topology: Topology
 ) -> Blocker:
     """Say why no domain has room for all of a gang in a flavor that has room for them in several."""
     key, first = topology.key, kind.pod_sets[0]
@@ -69,7 +69,7 @@ def domain_blocker(
     return Blocker(flavor.name, Reason.NO_CAPACITY, detail=detail)
 
 
-def room_in(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, key: str) -> Sizes:
+def room_in(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, key: str) -> Sizes:
     """Return for how many pods of a set each domain has room now."""
     sizes: dict[str, int] = {}
     for node, value in _labelled(snapshot, flavor, pod_set, key):

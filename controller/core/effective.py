@@ -33,20 +33,38 @@ class WrittenQuota:
         return self.nominal, self.borrowing, self.lending
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenLimits:
+    """Limits over all flavors as written, for all users together and for each. Only what is listed is overridden."""
+
+    most: Mapping[str, Amount] = field(default_factory=dict)
+    per_user: Mapping[str, Amount] = field(default_factory=dict)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether the capacity of flavors counts."""
+        return any(isinstance(one, Share) for part in (self.most, self.per_user) for one in part.values())
+
+
+_NO_LIMITS: Final = WrittenLimits()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
     """What a window changes while it is open. `stop` None: nothing about admission."""
 
     window: Window
     quotas: tuple[WrittenQuota, ...] = ()
+    limits: WrittenLimits = _NO_LIMITS
     stop: StopPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variation:
-    """What of a cluster queue changes by itself. A quota that is a share stands in the queue as 0."""
+    """What of a cluster queue changes by itself. What is a share stands in the queue as 0."""
 
     shares: tuple[WrittenQuota, ...] = ()
+    shared_limits: WrittenLimits = _NO_LIMITS
     overrides: tuple[Override, ...] = ()
 
     @property
@@ -54,13 +72,28 @@ class Variation:
         """The windows of the schedule, in the order of the list."""
         return tuple(override.window for override in self.overrides)
 
+    @property
+    def limits(self) -> tuple[WrittenLimits, ...]:
+        """Limits that are shares, and those of windows."""
+        return (self.shared_limits, *(override.limits for override in self.overrides))
+
+    @property
+    def limits_by_share(self) -> bool:
+        """Whether a limit over all flavors is a share of what they have."""
+        return any(written.has_shares for written in self.limits)
+
     def shared_flavors(self) -> set[str]:
-        """Names of the flavors whose capacity counts."""
+        """Names of the flavors whose capacity counts for quotas."""
         written = (*self.shares, *(quota for override in self.overrides for quota in override.quotas))
         return {q.flavor for q in written if any(isinstance(one, Share) for part in q.parts for one in part.values())}
 
 
 FIXED: Final = Variation()
+
+
+def tells_users(queue: ClusterQueue | None, variation: Variation) -> bool:
+    """Say whether it matters to a queue whose a pod is, if only while some window is open."""
+    return queue is not None and (queue.tells_users or any(written.per_user for written in variation.limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +124,50 @@ def live_capacity(flavor: Flavor | None, nodes: NodeIndex, now: int) -> Capacity
 
 
 def in_effect(
-    queue: ClusterQueue, variation: Variation, *, opened: Iterable[str], capacities: Mapping[str, Capacity]
+    queue: ClusterQueue,
+    variation: Variation,
+    *,
+    opened: Iterable[str],
+    capacities: Mapping[str, Capacity],
+    below: Iterable[str] = (),
 ) -> ClusterQueue:
-    """Return the queue in plain amounts. Of open windows the last in the list wins, field by field."""
+    """Return the queue in plain amounts. Of open windows the last in the list wins, field by field.
+
+    `below` are the flavors that the queue and those below it list: shares of limits are of what these have together.
+    """
     names = frozenset(opened)
     open_ones = [override for override in variation.overrides if override.window.name in names]
     stops = [override.stop for override in open_ones if override.stop is not None]
     layers = [variation.shares, *(override.quotas for override in open_ones)]
     changing = {quota.flavor: frozenset(_changing(variation, quota.flavor)) for quota in queue.flavors}
+    limits = [variation.shared_limits, *(override.limits for override in open_ones)]
+    whole = _together(capacities, below) if variation.limits_by_share else {}
     return replace(
         queue,
+        limits=_limited(queue.limits, (written.most for written in limits), whole),
+        user_limits=_limited(queue.user_limits, (written.per_user for written in limits), whole),
+        changing_limits=frozenset(name for written in variation.limits for name in written.most),
+        changing_user_limits=frozenset(name for written in variation.limits for name in written.per_user),
         stop=stops[-1] if stops else queue.stop,
         stop_note="" if stops else queue.stop_note,
         flavors=tuple(
             replace(_overlaid(quota, layers, capacities), changing=changing[quota.flavor]) for quota in queue.flavors
         ),
     )
+
+
+def flavors_below(queues: Mapping[str, ClusterQueue]) -> dict[str, set[str]]:
+    """Return by queue the flavors that it and those below it list, as far as their parents exist."""
+    listed: dict[str, set[str]] = {name: set() for name in queues}
+    for queue in queues.values():
+        own = {quota.flavor for quota in queue.flavors}
+        passed: set[str] = set()
+        at = queue.name
+        while at in listed and at not in passed:  # a circle of parents ends too
+            listed[at] |= own
+            passed.add(at)
+            at = queues[at].parent
+    return listed
 
 
 def stopped_by(variation: Variation, opened: Iterable[str]) -> str:
@@ -128,6 +189,23 @@ def _overlaid(
                 borrowing.update(amounts_of(written.borrowing, capacity))
                 lending.update(amounts_of(written.lending, capacity))
     return replace(quota, nominal=nominal, borrowing=borrowing, lending=lending)
+
+
+def _limited(
+    most: Mapping[str, int], layers: Iterable[Mapping[str, Amount]], whole: Mapping[str, int]
+) -> dict[str, int]:
+    limits = dict(most)
+    for layer in layers:
+        limits.update(amounts_of(layer, whole))
+    return limits
+
+
+def _together(capacities: Mapping[str, Capacity], flavors: Iterable[str]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for flavor in flavors:
+        for resource, amount in capacities.get(flavor, Capacity()).amounts.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
 
 
 def _changing(variation: Variation, flavor: str) -> Iterator[str]:

@@ -40,12 +40,13 @@ PATIENCE_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A queued pod, its place in the order, what keeps it from being looked at, and its `WorkloadClass.waited`."""
+    """A queued pod, its place in the order, what keeps it from being looked at; `waited`, `runtime` as of its class."""
 
     pod: Pod
     order: OrderKey
     hold: Hold | None = None
     waited: int = 0
+    runtime: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,13 +256,18 @@ def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) ->
     pod_sets = tuple(replace(made, count=len(of_it)) for made, of_it in sets)
     first = members[0].pod
     topology = first.group.topology if first.group is not None else None
-    waited = min(one.waited for one in members)
-    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, waited, topology)
+    waited, runtime = min(one.waited for one in members), _longest([one.runtime for one in members])
+    kind = WorkloadClass((first.namespace, first.queue or ""), pod_sets, hold, waited, topology, runtime)
     uids = tuple(one.pod.uid for _, of_it in sets for one in of_it)
     uid = f"{'job' if key.is_job else 'podgroup' if key.is_native else 'group'}/{key.namespace}/{key.name}"
     name = first.owner.name if key.is_job and first.owner is not None else key.name
     since = max(one.pod.created for one in members)
     return Workload(uid, f"{key.namespace}/{name}", kind, members[-1].order, since, uids)
+
+
+def _longest(runtimes: Sequence[int]) -> int:
+    """A gang is over when its last pod is; where one of them does not say, nobody knows."""
+    return max(runtimes) if all(runtimes) else 0
 
 
 def _size(made: PodSet) -> tuple[int, int, int]:
@@ -273,8 +279,8 @@ def _size(made: PodSet) -> tuple[int, int, int]:
 def single(one: Candidate, topology: Topology | None = None, slices: Slices | None = None) -> Workload:
     """Return the workload that one pod is; the others are what it shares with those of its gang that are admitted."""
     pod = one.pod
-    sets = (PodSet(pod.shape, slices=slices),)
-    kind = WorkloadClass((pod.namespace, pod.queue or ""), sets, one.hold, one.waited, topology)
+    queue, sets = (pod.namespace, pod.queue or ""), (PodSet(pod.shape, slices=slices),)
+    kind = WorkloadClass(queue, sets, one.hold, one.waited, topology, one.runtime)
     return Workload(pod.uid, pod.key, kind, one.order, pod.created)
 
 

@@ -37,6 +37,9 @@ SLICE_TOPOLOGY: Final = "penstock.dev/slice-required-topology"
 SLICE_SIZE: Final = "penstock.dev/slice-size"
 """Pod annotation, written by the user: how many members each slice has."""
 
+EXPECTED_RUNTIME: Final = "penstock.dev/expected-runtime"
+"""Pod annotation, written by the user: how long the pod is expected to run, a duration, for backfill."""
+
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
 """Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
 

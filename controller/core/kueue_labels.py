@@ -1,7 +1,8 @@
 """Labels of Kueue on pods and Jobs, in namespaces that have them accepted: what they become here, key by key.
 
-Only at create. From then on our own keys count, which are protected; Kueue's are read no more. What `config/policy`
-does in the apiserver, the same, is in mutating.yaml and kueue.yaml.
+A label of Kueue without a value says nothing, as there: a pod or Job with an empty queue name is in no queue. Only at
+create. From then on our own keys count, which are protected; Kueue's are read no more. What `config/policy` does in the
+apiserver, the same, is in mutating.yaml and kueue.yaml.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def are_accepted(namespace_labels: Labels) -> bool:
 
 def labels_of_pod(labels: Labels) -> dict[str, str]:
     """Return the labels of ours that a pod lacks and Kueue's stand for."""
-    return {ours: labels[theirs] for theirs, ours in _LABELS if theirs in labels and ours not in labels}
+    return {ours: labels[theirs] for theirs, ours in _LABELS if labels.get(theirs) and ours not in labels}
 
 
 def annotations_of_pod(annotations: Labels) -> dict[str, str]:
@@ -65,13 +66,13 @@ def labels_of_template(owner: Labels, template: Labels) -> dict[str, str]:
 
     Nothing unless a queue is among them: a workload that Kueue does not queue stays as it is.
     """
-    both = {theirs: template.get(theirs, owner.get(theirs)) for theirs, _ in _OF_OWNERS}
-    if both[KUEUE_QUEUE] is None:
+    both = {theirs: template.get(theirs) or owner.get(theirs) for theirs, _ in _OF_OWNERS}
+    if not both[KUEUE_QUEUE]:
         return {}
-    return {ours: value for theirs, ours in _OF_OWNERS if (value := both[theirs]) is not None and ours not in template}
+    return {ours: value for theirs, ours in _OF_OWNERS if (value := both[theirs]) and ours not in template}
 
 
 def annotations_of_template(template: Labels, annotations: Labels, *, parallelism: int) -> dict[str, str]:
     """Return what makes the pods of a Job that Kueue queues as a whole a gang: there all start, or none."""
-    is_settled = POD_GROUP in template or KUEUE_GROUP in template or GANG in annotations
+    is_settled = POD_GROUP in template or bool(template.get(KUEUE_GROUP)) or GANG in annotations
     return {GANG: "true"} if parallelism > 1 and not is_settled else {}

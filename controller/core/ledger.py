@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from copy import copy
 
 from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
@@ -33,6 +35,18 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
+
+    def fork(self) -> Ledger:
+        """Return one that goes on from here by itself, for a look at what may come."""
+        other = copy(self)
+        other.usage, other._room = self.usage.fork(), self._room.fork()
+        other._spent_of_flavor, other._searches = dict(self._spent_of_flavor), {}
+        return other
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether room may also grow now, so that nothing that is found may be remembered."""
+        return self._is_trying
 
     @contextmanager
     def trying(self) -> Iterator[None]:
@@ -80,7 +94,7 @@ class Ledger:
                 most = limits.get(resource)
                 if most is None:
                     continue
-                if need > most:
+                if need > most and not self._snapshot.tree.is_limit_changing(name, resource):
                     return Blocker("", Reason.NEVER_FITS, resource, need, most, f"more than the limit of {name}", name)
                 free = most - self.usage.used(name, "", resource)
                 if need > free and short is None:
@@ -157,10 +171,7 @@ class Ledger:
         """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
         key = (flavor.name, shape, only_freed)
         if self._is_trying or key not in self._searches:
-            allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
-            if only_freed:
-                allowed &= self._snapshot.freed
-            search: Search | None = self._room.search(flavor.name, shape.requests, allowed, spreads=flavor.spreads)
+            search: Search | None = self.search(flavor, shape, only_freed=only_freed)
             if not self._is_trying:
                 self._searches[key] = search
         else:
@@ -169,6 +180,26 @@ class Ledger:
         if not nodes and not self._is_trying:
             self._searches[key] = None
         return nodes
+
+    def search(
+        self, flavor: Flavor, shape: Shape, *, only_freed: bool = False, without: AbstractSet[str] = frozenset()
+    ) -> Search:
+        """Prepare to find nodes of a flavor for this shape while room only shrinks; those `without` are left out."""
+        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
+        if only_freed:
+            allowed &= self._snapshot.freed
+        if without:
+            allowed -= without
+        return self._room.search(flavor.name, shape.requests, allowed, spreads=flavor.spreads)
+
+    def pack(self, search: Search, count: int) -> list[str]:
+        """Return nodes with room for so many that a search is for, a node for each; fewer when room ends."""
+        return self._room.pack(search, count)
+
+    def among(self, flavor: Flavor, shape: Shape, nodes: AbstractSet[str], *, only_freed: bool) -> list[str]:
+        """Return those of some nodes, by name, that are of a flavor and that a shape may use."""
+        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints) & nodes
+        return sorted(allowed & self._snapshot.freed if only_freed else allowed)
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
@@ -211,9 +242,14 @@ class Ledger:
         """Take these from the quota of a queue and the sums of a flavor."""
         for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need, is_only_held=is_only_held)
-            if flavor.is_summed:
-                total = (flavor.name, resource)
-                self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
+        if flavor.is_summed:
+            self.draw(flavor, requests)
+
+    def draw(self, flavor: Flavor, requests: Requests) -> None:
+        """Take these from the sums of a flavor alone."""
+        for resource, need in requests:
+            total = (flavor.name, resource)
+            self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need
 
     def give_back(
         self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Iterable[Flavor] = ()

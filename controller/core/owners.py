@@ -21,7 +21,7 @@ class Job:
 
     `failed` counts those with it that its status has not counted in yet. `is_limited_per_index`: `backoff_limit` says
     nothing, as each index has retries of its own. `ignores_disruption`: its podFailurePolicy does not count a pod that
-    was evicted (condition DisruptionTarget).
+    was evicted (condition DisruptionTarget). `deadline`: its activeDeadlineSeconds, counted from `started`; 0: none.
     """
 
     uid: str
@@ -37,6 +37,8 @@ class Job:
     ignores_disruption: bool = False
     held: str | None = None
     is_on_top: bool = False
+    started: float = 0.0
+    deadline: int = 0
 
     @property
     def key(self) -> str:

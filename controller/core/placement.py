@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from controller.core.booked import AnyLedger
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
 from controller.core.domains import domain_blocker, domains
 from controller.core.flavor_sets import payer
-from controller.core.ledger import Ledger
 from controller.core.mixing import mix_blocker
 from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import ClusterQueue, Flavor, FlavorMode, FlavorQuota, WhenCanBorrow
@@ -21,6 +21,7 @@ from controller.core.topology import Domain, Topology, held_to
 from controller.core.workloads import PodSet, WorkloadClass
 
 _MILDEST_FIRST = (
+    Reason.WOULD_DELAY,
     Reason.NO_CAPACITY,
     Reason.FLAVOR_DRY,
     Reason.QUOTA_EXCEEDED,
@@ -55,7 +56,7 @@ Placements = tuple[Placement, ...]
 
 
 def place(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool
 ) -> Placements | Wait:
     """Find quota and room for all pods of one workload, or say why not; each pod set goes to one flavor as a whole.
 
@@ -76,7 +77,7 @@ def place(
 
 def _place_together(
     snapshot: Snapshot,
-    ledger: Ledger,
+    ledger: AnyLedger,
     queue: ClusterQueue,
     kind: WorkloadClass,
     topology: Topology,
@@ -102,13 +103,13 @@ def _place_together(
     return inside if topology.value and inside is not None else _apart(snapshot, ledger, queue, kind, topology)
 
 
-def _apart(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology) -> Wait:
+def _apart(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology) -> Wait:
     """Say why no domain takes a gang, flavor by flavor: what is short there anyway, or only in one domain."""
     blockers: list[Blocker] = []
     must_wait, first = 0, kind.pod_sets[0]
     for quota in queue.flavors:
         if kind.waited < must_wait:
-            return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=Later(quota.flavor, must_wait))
+            return Wait(primary(tuple(blockers)), blockers=tuple(blockers), later=Later(quota.flavor, must_wait))
         found, flavor = _try(snapshot, ledger, queue, quota, first, only_freed=False), snapshot.flavors[quota.flavor]
         if not isinstance(found, Blocker) or (found.reason is Reason.NO_CAPACITY and not flavor.is_summed):
             apart = domain_blocker(snapshot, ledger, flavor, kind, topology)
@@ -116,7 +117,7 @@ def _apart(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: Worklo
         blockers.append(found)
         if quota.fallback_after and not _never(snapshot, found, first.shape):
             must_wait = max(must_wait, quota.fallback_after)
-    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers))
+    return Wait(primary(tuple(blockers)), blockers=tuple(blockers))
 
 
 def brought_up_to_date(known: Wait, found: Wait) -> Wait:
@@ -129,7 +130,7 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
     if found.later is not None and known.later is None:
         tried = {blocker.flavor for blocker in found.blockers}
         blockers = tuple(blocker for blocker in known.blockers if blocker.flavor in tried) or found.blockers
-        known = Wait(_primary(blockers), blockers=blockers, later=found.later)
+        known = Wait(primary(blockers), blockers=blockers, later=found.later)
     short = {blocker.flavor: blocker for blocker in found.blockers if blocker.reason in QUOTA_REASONS}
     if not short or all(any(_is_same(one, blocker) for blocker in known.blockers) for one in short.values()):
         return known
@@ -138,7 +139,7 @@ def brought_up_to_date(known: Wait, found: Wait) -> Wait:
         with_limit = (limit, *(blocker for blocker in known.blockers if blocker.flavor))
         return replace(known, reason=limit.reason, blockers=with_limit)
     blockers = tuple({**{blocker.flavor: blocker for blocker in known.blockers if blocker.flavor}, **short}.values())
-    return replace(known, reason=_primary(blockers), blockers=blockers)
+    return replace(known, reason=primary(blockers), blockers=blockers)
 
 
 def _is_same(one: Blocker, other: Blocker) -> bool:
@@ -146,11 +147,12 @@ def _is_same(one: Blocker, other: Blocker) -> bool:
     return (one.flavor, one.reason, one.resource, one.at) == (other.flavor, other.reason, other.resource, other.at)
 
 
-def _primary(blockers: tuple[Blocker, ...]) -> Reason:
+def primary(blockers: tuple[Blocker, ...]) -> Reason:
+    """Return the reason that several flavors' findings come to."""
     return min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
 
 
-def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
+def _place_sets(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
     """Place one set after the other beside those before it; what is spent for that is given back."""
     placed: list[tuple[PodSet, Placement]] = []
     wait: Wait | None = None
@@ -169,7 +171,7 @@ def _place_sets(snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, kind: W
 
 
 def _choose(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
 ) -> Placements | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""
     if queue.flavor_mode is FlavorMode.ANY:
@@ -198,18 +200,18 @@ def _choose(
             break
     if best is not None:
         return best[1]
-    return Wait(_primary(tuple(blockers)), blockers=tuple(blockers), later=later)
+    return Wait(primary(tuple(blockers)), blockers=tuple(blockers), later=later)
 
 
 def _open_all(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Wait:
     """Try all flavors; those with quota and room are open to the pods, and room is planned in the first of them."""
     tried = [_try(snapshot, ledger, queue, quota, pod_set, only_freed=only_freed) for quota in queue.flavors]
     found = [one for one in tried if not isinstance(one, Blocker)]
     if not found:
         blockers = tuple(one for one in tried if isinstance(one, Blocker))
-        return Wait(_primary(blockers), blockers=blockers)
+        return Wait(primary(blockers), blockers=blockers)
     if len(found) == 1 or pod_set.slices is not None:
         return found[0]  # the domains of slices are those of one flavor's nodes
     among = tuple(one[0].flavor for one in found)
@@ -218,7 +220,7 @@ def _open_all(
 
 
 def _try(
-    snapshot: Snapshot, ledger: Ledger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
     """Try one flavor. What could never run there is told before quota: no waiting would change it."""
     flavor = snapshot.flavors[quota.flavor]
@@ -227,7 +229,8 @@ def _try(
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
     if queue.mix is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
-        blocker = mix_blocker(snapshot.flavors, ledger.usage, queue, flavor, pod_set.count) or blocker
+        whole = snapshot.cluster_queues[queue.name]  # pods on flavors that are not tried count too
+        blocker = mix_blocker(snapshot.flavors, ledger.usage, whole, flavor, pod_set.count) or blocker
     spell = snapshot.dry.get(flavor.name)
     if spell is not None and (blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT)):
         detail = f"{spell.text}; tried again from {utc_text(int(spell.until))} on"
@@ -236,7 +239,7 @@ def _try(
 
 
 def _find_room(
-    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
 ) -> Placements | Blocker:
     shape, count = pod_set.shape, pod_set.count
     if pod_set.slices is not None:

@@ -56,7 +56,8 @@ class Pod:
     same tuple on pods that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an
     Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what people did to it by hand
     (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970; 0: it does not say.
-    `user` is whom admission noted; empty: nobody. `generation` 0: the apiserver sets none, so the release patch tests
+    `expected_runtime`: seconds, as `core.runtimes.stated` reads them; 0: nobody says. `user` is whom admission noted;
+    empty: nobody. `generation` 0: the apiserver sets none, so the release patch tests
     `resource_version`.
     """
 
@@ -95,6 +96,7 @@ class Pod:
     has_succeeded: bool = False
     started: int = 0
     ended: int = 0
+    expected_runtime: int = 0
     user: str = ""
 
     @property

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Evict, EvictionCause, Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
@@ -17,7 +19,7 @@ from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
 from controller.core.pods import Pod
 from controller.core.preemption import Candidate, Candidates, Claim, in_order, uses
-from controller.core.queues import ClusterQueue, Flavor
+from controller.core.queues import ClusterQueue, Flavor, WhenCanBorrow
 from controller.core.quota_tree import Column
 from controller.core.reasons import Reason
 from controller.core.returns import Returns
@@ -42,39 +44,78 @@ class Preempting:
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self._snapshot = snapshot
         self._ledger = ledger
+        self._left: AnyLedger = ledger
         self._returns = Returns(snapshot)
         self._candidates = Candidates(snapshot, self._returns)
         self._shares = FairShares(snapshot.tree, ledger.usage)
         self._victims: dict[str, Candidate] = {}
         self._hopeless: set[str] = set()
         """Workloads that nobody can be preempted for."""
+        self._rather: dict[str, _Found] = {}
+        """What was found for a workload that could have a later flavor."""
         self.evicts: list[Evict] = []
         self.looked_at = 0
         self.tries = 0
 
-    def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait | None:
+    def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
+
+        `left` is what it may take: beside reservations of others no more than their time leaves.
 
         The flavors are tried in the queue's order. Nobody goes for a user who is at a limit of their own, nor for a
         workload whose release was refused before and may be again.
         """
-        found = self.find(queue, workload, wait)
+        found = self.find(queue, workload, wait, left)
         return None if found is None else self._take(workload.kind, *found)
 
-    def find(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> _Found | None:
+    def find(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Say whom to preempt for it, and on which flavor; None: that would not help, nor later in this decision."""
         if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
             return None
         if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
+        self._left = left
+        found = self._rather.pop(workload.uid, None) or self._find(queue, workload, wait)
+        if found is None:
+            self._hopeless.add(workload.uid)
+        return found
+
+    def rather(
+        self, queue: ClusterQueue, workload: Workload, found: Placements | Wait, left: AnyLedger
+    ) -> Placements | Wait:
+        """Return why a workload waits that could have a later flavor, where others go for it in an earlier one.
+
+        Mirrors where Kueue's flavor assignment stops with `whenCanPreempt: MayStopSearch`. Where it would borrow in
+        that earlier flavor, and its queue rather tries the next one then, nobody goes.
+        """
+        last = _last_of(queue, found)
+        if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+            return found
+        self._left = left
+        may_borrow = queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
+        while last:
+            earlier = replace(queue, flavors=queue.flavors[:last])
+            there = place(self._snapshot, left, earlier, workload.kind, only_freed=False)
+            if isinstance(there, Wait):
+                victims = self._find(queue, workload, there, may_borrow=may_borrow)
+                if victims is None:
+                    return found
+                self._rather[workload.uid] = victims
+                return there
+            last = _last_of(queue, there)
+        return found
+
+    def _find(self, queue: ClusterQueue, workload: Workload, wait: Wait, *, may_borrow: bool = True) -> _Found | None:
         claim, kind = self._candidates.claim(queue, workload), workload.kind
         for flavor in _contested(queue, wait):
+            if queue.preempts_first:
+                claim = replace(claim, queue=_up_to(queue, flavor))
             columns = [(flavor, resource) for resource, _ in kind.requests]
-            for candidates, may_borrow in self._attempts(claim, kind, columns):
-                victims = self._search_gently(claim, kind, candidates, columns, may_borrow=may_borrow)
+            for candidates, may_then in self._attempts(claim, kind, columns):
+                may_so = may_then and may_borrow
+                victims = self._search_gently(claim, kind, candidates, columns, may_borrow=may_so)
                 if victims is not None:
                     return claim, victims, flavor
-        self._hopeless.add(workload.uid)
         return None
 
     def _attempts(self, claim: Claim, kind: WorkloadClass, columns: Sequence[Column]) -> list[_Attempt]:
@@ -245,7 +286,7 @@ class Preempting:
 
     def _fits(self, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool) -> Placements | None:
         self.tries += 1
-        found = place(self._snapshot, self._ledger, queue, kind, only_freed=False)
+        found = place(self._snapshot, self._left, queue, kind, only_freed=False)
         if isinstance(found, Wait):
             return None
         if not may_borrow:
@@ -279,7 +320,7 @@ class Preempting:
             found = self._fits(claim.queue, kind, may_borrow=True) or ()
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
-            self._ledger.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
+            self._left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
         for one in victims:
             self._victims[one.key] = one
             for pod in one.to_evict:
@@ -292,11 +333,23 @@ class Preempting:
         return Wait(Reason.PREEMPTING, f"{where}waits for {who} to go")
 
 
+def _last_of(queue: ClusterQueue, found: Placements | Wait) -> int:
+    """Return which of the queue's flavors, counted from 0, is the last that a workload would be placed in."""
+    names = set() if isinstance(found, Wait) else {one.flavor.name for one in found}
+    return max((number for number, quota in enumerate(queue.flavors) if quota.flavor in names), default=0)
+
+
+def _up_to(queue: ClusterQueue, flavor: str) -> ClusterQueue:
+    """Return the queue as if this flavor were its last: in those behind it nobody has to go."""
+    names = [quota.flavor for quota in queue.flavors]
+    return replace(queue, flavors=queue.flavors[: names.index(flavor) + 1])
+
+
 def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
     """The flavors in which others are in the way, in order; all of them where a limit over all is."""
     if any(not blocker.flavor and blocker.reason is not Reason.NEVER_FITS for blocker in wait.blockers):
         return [quota.flavor for quota in queue.flavors]
-    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY)
+    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY)
     return [blocker.flavor for blocker in wait.blockers if blocker.flavor and blocker.reason not in hopeless]
 
 

@@ -20,11 +20,15 @@ from controller.core.workloads import Workload
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who preempts: its cluster queue, its priority in the queue, and since when its work waits (epoch seconds)."""
+    """Who preempts: its cluster queue, its priority in the queue, and since when its work waits (epoch seconds).
+
+    `key` is that of its gang as a candidate: what a gang lacks does not drive out the gang.
+    """
 
     queue: ClusterQueue
     priority: int
     since: float
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +66,15 @@ class Candidates:
         pods = [self._snapshot.pods[uid] for uid in workload.pods if uid in self._snapshot.pods]
         if not pods:
             return Claim(queue, -workload.order[0], workload.since)
-        return Claim(queue, min(map(self._priority, pods)), max(_since(pod, self._snapshot.jobs) for pod in pods))
+        since = max(_since(pod, self._snapshot.jobs) for pod in pods)
+        return Claim(queue, min(map(self._priority, pods)), since, self._key(pods[0]))
 
     def own(self, claim: Claim) -> list[Candidate]:
         """Those of the claim's own queue that its `withinClusterQueue` lets it preempt."""
         policy = claim.queue.preemption.within
         if policy is Within.NEVER:
             return []
-        return [one for one in self._in(claim.queue.name) if self._yields(claim, one, policy)]
+        return [one for one in self._in(claim.queue.name) if one.key != claim.key and self._yields(claim, one, policy)]
 
     def _yields(self, claim: Claim, one: Candidate, policy: Within) -> bool:
         if one.priority != claim.priority:
@@ -90,13 +95,18 @@ class Candidates:
             self._of[queue] = tuple(self._found(queue))
         return self._of[queue]
 
+    def _key(self, pod: Pod) -> str:
+        """Return the name of what goes together with the pod: its gang, or it alone."""
+        if pod.group is None or pod.group.key in self._snapshot.loose_groups:
+            return pod.uid
+        return "/".join(map(str, astuple(pod.group.key)))
+
     def _found(self, queue: str) -> Iterator[Candidate]:
         units: dict[str, list[Pod]] = {}
         incomplete: set[str] = set()
         for uid in self._snapshot.admitted.get(queue, ()):
             pod = self._snapshot.pods[uid]
-            group = None if pod.group is None or pod.group.key in self._snapshot.loose_groups else pod.group.key
-            key = uid if group is None else "/".join(map(str, astuple(group)))
+            key = self._key(pod)
             units.setdefault(key, []).append(pod)
             # what is on its way to be admitted cannot be taken back before it is; nor can half a gang
             if not pod.is_admitted or pod.cluster_queue != queue or pod.flavor not in self._snapshot.flavors:

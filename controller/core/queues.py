@@ -30,6 +30,8 @@ class QueueingStrategy(StrEnum):
 
     BEST_EFFORT_FIFO = "BestEffortFIFO"
     STRICT_FIFO = "StrictFIFO"
+    BACKFILL = "Backfill"
+    """It lets those pass that do not delay it (`core.backfill`)."""
 
 
 class WhenCanBorrow(StrEnum):
@@ -39,6 +41,15 @@ class WhenCanBorrow(StrEnum):
     """It borrows: the order of flavors comes first."""
     TRY_NEXT_FLAVOR = "TryNextFlavor"
     """It takes a later flavor rather, where it borrows less."""
+
+
+class WhenCanPreempt(StrEnum):
+    """What a workload does that could have a flavor if others went."""
+
+    TRY_NEXT_FLAVOR = "TryNextFlavor"
+    """It takes a later flavor rather, where that has quota and room; nobody goes then."""
+    MAY_STOP_SEARCH = "MayStopSearch"
+    """They go: the order of flavors comes first."""
 
 
 class FlavorMode(StrEnum):
@@ -124,8 +135,10 @@ class ClusterQueue:
     """A quota and who may use it. `namespaces` None selects no namespace; `flavors` are in order of preference.
 
     `parent` empty: the root of its tree. `limits` are the most of a resource whichever flavor it is of, for the queue
-    and all those below it, `user_limits` those of each user; `budgets` are of all of them, too. `stop_note`
-    says who wrote the stopPolicy by hand, and why.
+    and all those below it, `user_limits` those of each user; `changing_limits` and `changing_user_limits` are the
+    resources of which these may be others later without anybody changing the queue. `budgets` are of all of them, too.
+    `allowed_classes` are the WorkloadPriorityClasses that pods there and below may name; None: any.
+    `stop_note` says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
     after its admission; None: for ever. `pins`: released pods prefer the node that was planned for them. `fair_sharing`
@@ -137,11 +150,15 @@ class ClusterQueue:
     parent: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
     user_limits: Mapping[str, int] = field(default_factory=dict)
+    changing_limits: frozenset[str] = frozenset()
+    changing_user_limits: frozenset[str] = frozenset()
     when_can_borrow: WhenCanBorrow = WhenCanBorrow.MAY_STOP_SEARCH
+    when_can_preempt: WhenCanPreempt = WhenCanPreempt.TRY_NEXT_FLAVOR
     namespaces: LabelSelector | None = None
     strategy: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
     stop_note: str = ""
+    allowed_classes: frozenset[str] | None = None
     ageing: Ageing | None = None
     allow_bare_pods: bool = False
     allow_job_retries: bool = False
@@ -164,7 +181,12 @@ class ClusterQueue:
     def takes_first_flavor(self) -> bool:
         """Whether a pod gets the first flavor with quota and room, whatever others of the queue have got."""
         is_ordered = self.flavor_mode is FlavorMode.ORDERED and self.mix is None
-        return is_ordered and self.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
+        return is_ordered and self.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH and not self.preempts_first
+
+    @property
+    def preempts_first(self) -> bool:
+        """Whether others go for a workload in an earlier flavor though a later one has quota and room for it."""
+        return self.when_can_preempt is WhenCanPreempt.MAY_STOP_SEARCH and self.preemption.is_any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -203,6 +203,14 @@ class QuotaTree:
         queue = self._queues.get(name)
         return {} if queue is None else queue.user_limits
 
+    def is_limit_changing(self, name: str, resource: str) -> bool:
+        """Say whether the queue's limit may be another one later by itself."""
+        return resource in self._queues[name].changing_limits
+
+    def is_user_limit_changing(self, name: str, resource: str) -> bool:
+        """Say whether what the queue gives each user may be another amount later by itself."""
+        return resource in self._queues[name].changing_user_limits
+
     @property
     def limits_users(self) -> bool:
         """Whether any queue limits what one user may use."""

@@ -58,6 +58,10 @@ class Reason(StrEnum):
     """The user has what the cluster queue, or one above it, gives each user, for now."""
     MIX_LIMIT = "MixLimit"
     """So many of the queue's pods are on spot flavors that more have to be on others first."""
+    WOULD_DELAY = "WouldDelay"
+    """There is quota and room, but a Backfill queue keeps them for a workload before it, which it would delay."""
+    PRIORITY_CLASS_NOT_ALLOWED = "PriorityClassNotAllowed"
+    """The cluster queue, or one above it, does not take pods of the WorkloadPriorityClass that the pod names."""
 
 
 QUOTA_REASONS = frozenset(

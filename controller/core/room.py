@@ -89,19 +89,28 @@ class RoomLeft:
         self._moving: dict[str, Amounts] = {}
         self.looked_at = 0
 
+    def fork(self) -> RoomLeft:
+        """Return one that goes on from here by itself."""
+        other = RoomLeft(self._room)
+        other._free = {node: dict(free) for node, free in self._free.items()}
+        return other
+
     def free(self, node: str) -> Amounts:
         """Amounts that are left on a node."""
         return self._free.get(node) or self._room.free(node)
 
     def take(self, node: str, requests: Requests) -> None:
-        """Take one of these from a node."""
+        """Take one of these from a node; of what the node no longer has there is nothing to take, nor to give back."""
         free = self._free.get(node)
         if free is None:
-            free = self._free[node] = dict(self._room.free(node))
-        if node not in self._moving:
+            before = self._room.free(node)
+            free = self._free[node] = dict(before)
+            self._moving[node] = before
+        elif node not in self._moving:
             self._moving[node] = dict(free)
         for resource, need in requests:
-            free[resource] = free.get(resource, 0) - need
+            if resource in free:
+                free[resource] -= need
 
     def search(self, flavor: str, requests: Requests, allowed: AbstractSet[str], *, spreads: bool = False) -> Search:
         """Prepare to find nodes of a flavor for these requests among `allowed`, usable nodes of the flavor."""

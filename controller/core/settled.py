@@ -6,12 +6,14 @@ Within the same world a class that was blocked stays blocked, and one that is he
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
 
 from controller.core.decisions import Wait
 from controller.core.reasons import QUOTA_REASONS
 from controller.core.shapes import Shape
-from controller.core.workloads import WorkloadClass
+from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
 
 _Kinds = dict[WorkloadClass, None]
 """A set that keeps its order, so that equal worlds are looked at in the same order."""
@@ -26,6 +28,41 @@ class Settled:
         self.of_any_room: _Kinds = {}
         """Blocked classes that any room concerns: who may preempt may need less than it takes."""
         self._short_of_room: dict[str, dict[Shape, _Kinds]] = {}
+        self._lined: dict[WorkloadClass, OrderKey] = {}
+        self._lines: dict[QueueKey, list[tuple[OrderKey, int, WorkloadClass]]] = {}
+        self._numbers = count()
+
+    def line_up(self, kind: WorkloadClass, order: OrderKey) -> None:
+        """Let a settled class be one of those of which the first may be reserved for; `order` is that of its head."""
+        self._lined[kind] = order
+        heappush(self._lines.setdefault(kind.queue, []), (order, next(self._numbers), kind))
+
+    def lines(self, runs: Mapping[WorkloadClass, Sequence[Workload]]) -> Iterator[Iterator[WorkloadClass]]:
+        """Yield for each LocalQueue that has any the classes that were lined up, in order as far as it is asked for."""
+        for queue in list(self._lines):
+            line = self._lines[queue]
+            while line and not self._is_in_place(line[0], runs):
+                order, _, kind = heappop(line)
+                if self._lined.get(kind) == order:
+                    self.line_up(kind, runs[kind][0].order)
+            if line:
+                yield self._of(queue, runs)
+            else:
+                del self._lines[queue]
+
+    def _is_in_place(
+        self, one: tuple[OrderKey, int, WorkloadClass], runs: Mapping[WorkloadClass, Sequence[Workload]]
+    ) -> bool:
+        """Whether a class is still lined up so; its head may be gone by now, and the next one comes later."""
+        order, _, kind = one
+        return self._lined.get(kind) == order == runs[kind][0].order
+
+    def _of(self, queue: QueueKey, runs: Mapping[WorkloadClass, Sequence[Workload]]) -> Iterator[WorkloadClass]:
+        line = self._lines[queue]
+        first = line[0][2]
+        yield first
+        rest = {kind for _, _, kind in line if kind in self._lined} - {first}
+        yield from sorted(rest, key=lambda kind: runs[kind][0].order)
 
     def short_of_room(self, flavor: str) -> Mapping[Shape, Iterable[WorkloadClass]]:
         """Return the classes that found no room in a flavor, by the shape of their pods."""
@@ -54,6 +91,7 @@ class Settled:
         """Drop a class, of which nothing may wait any more."""
         self.pending.pop(kind, None)
         self.of_any_room.pop(kind, None)
+        self._lined.pop(kind, None)
         wait = self.waits.pop(kind, None)
         for flavor in flavors_without_room(wait) if wait is not None else ():
             by_shape = self._short_of_room[flavor]

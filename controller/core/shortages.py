@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from controller.core.amounts import PODS
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Blocker
-from controller.core.ledger import Ledger
 from controller.core.queues import Flavor
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
@@ -12,12 +12,12 @@ from controller.core.snapshot import Snapshot
 from controller.core.workloads import PodSet
 
 
-def no_node(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
+def no_node(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:
     """Say why no node has room for one pod of this shape."""
     return unfit_nodes(snapshot, flavor, shape) or _tightest(ledger, flavor, shape)
 
 
-def too_few_nodes(snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, *, found: int) -> Blocker:
+def too_few_nodes(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, found: int) -> Blocker:
     """Say why there is room for only `found` of the pods of a set."""
     shape, count = pod_set.shape, pod_set.count
     unfit = unfit_nodes(snapshot, flavor, shape)
@@ -46,7 +46,7 @@ def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | N
     return None
 
 
-def _tightest(ledger: Ledger, flavor: Flavor, shape: Shape) -> Blocker:
+def _tightest(ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:
     """Name the resource that the fullest-handed node lacks, `pods` last: it is rarely the real shortage."""
     for resource, need in sorted(shape.requests, key=lambda pair: pair[0] == PODS):
         best = ledger.most_free(flavor, shape, resource)

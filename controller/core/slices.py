@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Blocker
 from controller.core.domains import Sizes, room_if_empty, room_in
-from controller.core.ledger import Ledger
 from controller.core.queues import Flavor
 from controller.core.reasons import Reason
 from controller.core.shortages import no_node, unfit_nodes
@@ -25,7 +25,7 @@ Standing = tuple[str, int]
 
 
 def find_slices(
-    snapshot: Snapshot, ledger: Ledger, flavor: Flavor, pod_set: PodSet, slices: Slices
+    snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, slices: Slices
 ) -> list[tuple[Domain, str]] | Blocker:
     """Return for each pod of a set, slice by slice, its domain and a node with room; or say what is short."""
     if flavor.is_summed:
@@ -65,7 +65,7 @@ def stand(sizes: Sizes, count: int, size: int) -> list[Standing] | None:
 
 
 def _on_nodes(
-    ledger: Ledger, flavor: Flavor, pod_set: PodSet, key: str, standing: Sequence[Standing]
+    ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, key: str, standing: Sequence[Standing]
 ) -> Iterator[tuple[Domain, str]]:
     in_all = Counter[str]()
     for value, count in standing:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from controller.core.decisions import DrySpell
+from controller.core.forecast import Forecast
 from controller.core.groups import GroupKey
 from controller.core.nodes import NodeIndex
 from controller.core.owners import Job
@@ -39,7 +40,7 @@ class Snapshot:
     `evictions_left` how many more may be sent. `stuck` are pods that are being deleted for long, `rejected` queued ones
     whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses. `loose_groups` are the
     PodGroups each of whose pods stands alone. `past_usage` orders the LocalQueues of a cluster queue, where its tree
-    says so.
+    says so. `forecast` is what is expected to end when, None where no queue backfills.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -75,3 +76,4 @@ class Snapshot:
     priority_classes: Mapping[str, int] = field(default_factory=dict)
     loose_groups: Collection[GroupKey] = frozenset()
     past_usage: Mapping[QueueKey, PastUsage] = field(default_factory=dict)
+    forecast: Forecast | None = None

@@ -1,7 +1,8 @@
 """Autoscaled flavors whose nodes do not come: when such a flavor is dry, and which pods it gives back.
 
 Sums say how many nodes may come; only pods that wait in vain say that none do. A flavor that gives nodes to pods that
-were admitted later is not dry: what keeps the earlier one from a node is then its own.
+were admitted later is not dry: what keeps the earlier one from a node is then its own. So it is where any of several
+flavors that are open to the pod gives nodes: it could have had one of these.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def gives_up_at(pod: Pod, flavor: Flavor, former: DrySpell | None) -> float:
 
 def dry_spell(pod: Pod, flavor: Flavor, pods: Iterable[Pod], now: float) -> DrySpell | None:
     """Judge a flavor by a pod that has waited in vain; None: it is not dry, others get nodes there."""
-    if any(one.flavor == flavor.name and one.node and one.admitted_at > pod.admitted_at for one in pods):
+    open_to = {flavor.name, *pod.also}
+    if any(one.flavor in open_to and one.node and one.admitted_at > pod.admitted_at for one in pods):
         return None
     after = format_duration(flavor.provision_timeout)
     return DrySpell(

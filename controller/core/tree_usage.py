@@ -42,6 +42,8 @@ class TreeUsage:
     def __init__(self, tree: QuotaTree, base: TreeUsage | None = None) -> None:
         self._tree = tree
         self._base = base
+        self._start: dict[UsageKey, int] = {}
+        """What was used at the beginning where the base says otherwise."""
         self._rows: dict[UsageKey, _Row] = {}
         self._paths: dict[tuple[str, Column], tuple[_Row, ...]] = {}
 
@@ -50,12 +52,23 @@ class TreeUsage:
         """What was added since, at every queue where anything was."""
         return {key: row.used - row.before for key, row in self._rows.items() if row.used != row.before}
 
+    def fork(self) -> TreeUsage:
+        """Return one that goes on from here by itself."""
+        other = TreeUsage(self._tree, self._base)
+        moved = ((key, row.used) for key, row in self._rows.items() if row.used != row.before)
+        other._start = {**self._start, **dict(moved)}
+        return other
+
     def used(self, queue: str, flavor: str, resource: str) -> int:
         """Return what is used there; flavor empty: the total of a resource that the queue limits."""
         row = self._rows.get((queue, flavor, resource))
-        if row is not None:
-            return row.used
-        return 0 if self._base is None else self._base.used(queue, flavor, resource)
+        return self._used_before((queue, flavor, resource)) if row is None else row.used
+
+    def _used_before(self, key: UsageKey) -> int:
+        known = self._start.get(key)
+        if known is not None:
+            return known
+        return 0 if self._base is None else self._base.used(*key)
 
     def add(self, queue: str, flavor: str, resource: str, amount: int, *, is_only_held: bool = False) -> None:
         """Charge an amount to a queue and those above it, or, where it is negative, take it back.
@@ -129,6 +142,5 @@ class TreeUsage:
             total = None
             if link.total is not None:
                 total = self._row(Link(link.total, None, None))
-            used = 0 if self._base is None else self._base.used(*link.key)
-            row = self._rows[link.key] = _Row(link, used, total)
+            row = self._rows[link.key] = _Row(link, self._used_before(link.key), total)
         return row

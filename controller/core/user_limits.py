@@ -66,7 +66,7 @@ class UserUsage:
                 most = limits.get(resource)
                 if most is None:
                     continue
-                if need > most:
+                if need > most and not self._tree.is_user_limit_changing(name, resource):
                     detail = f"more than {name} gives each user"
                     return Blocker("", Reason.NEVER_FITS, resource, need, most, detail, name, user)
                 free = most - self.used(name, user, resource)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, inf
 
 from controller.core.amounts import format_amount
 from controller.core.arithmetic import Arithmetic
 from controller.core.civil import utc_text
-from controller.core.decisions import Blocker, Wait
+from controller.core.decisions import Blocker, Booking, Wait
 from controller.core.reasons import Reason
 
 
@@ -17,12 +18,13 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
-def describe(wait: Wait, since: float, figures: Arithmetic | None = None) -> str:
+def describe(wait: Wait, since: float, figures: Arithmetic | None = None, *, uid: str = "") -> str:
     """One sentence for conditions and Events: what each flavor said in order, or the single fault; then the figures.
 
     `since`: from when on the workload waits, seconds since 1970. `figures`: those of the moment, where they are wanted.
+    `uid`: the workload's; of each class just one may have a reservation.
     """
-    said = _describe_all(wait, since)
+    said = _describe_all(wait, since, uid)
     return said if figures is None else "; ".join((said, *_tell(figures)))
 
 
@@ -36,17 +38,26 @@ def _tell(figures: Arithmetic) -> Iterator[str]:
     yield f"place {place.before + 1} of {place.waiting} in ClusterQueue {place.queue}"
 
 
-def _describe_all(wait: Wait, since: float) -> str:
+def _describe_all(wait: Wait, since: float, uid: str) -> str:
     if not wait.blockers:
         return wait.text
     clauses = [_describe_blocker(blocker) for blocker in wait.blockers]
     if wait.later is not None:
         clauses.append(f"flavor {wait.later.flavor}: tried from {utc_text(int(since) + wait.later.after)} on")
+    if wait.booking is not None and wait.booking.uid == uid:
+        clauses.append(f"kept for it {_from(wait.booking)}")
     return "; ".join(clauses)
+
+
+def _from(booking: Booking) -> str:
+    """Say from when on something is reserved: a time is only as good as what is known of how long others run."""
+    return f"from {utc_text(ceil(booking.at))} on" if booking.at < inf else "once others end, nobody knows when"
 
 
 def _describe_blocker(blocker: Blocker) -> str:
     flavor = f"flavor {blocker.flavor}: " if blocker.flavor else ""
+    if blocker.booking is not None:
+        return f"{flavor}{_describe_booked(blocker, blocker.booking)}"
     if blocker.resource is None:
         return f"{flavor}{blocker.detail}"
     need = format_amount(blocker.resource, blocker.need)
@@ -66,3 +77,13 @@ def _describe_blocker(blocker: Blocker) -> str:
             return f"{subject}, {free} {blocker.detail or 'of its capacity is free'}"
         case _:
             return f"{subject}, {blocker.detail} ({free})"
+
+
+def _describe_booked(blocker: Blocker, booking: Booking) -> str:
+    """Say what there is too little of beside a reservation; whose it is, its queue alone says to all."""
+    whose = f"kept for the first of ClusterQueue {booking.queue} {_from(booking)}"
+    if blocker.resource is None:
+        return f"the room that is free now is {whose}; {blocker.detail}"
+    need = format_amount(blocker.resource, blocker.need)
+    free = format_amount(blocker.resource, max(0, blocker.free))
+    return f"needs {need} {blocker.resource}, {free} is left beside what is {whose}; {blocker.detail}"

@@ -61,7 +61,8 @@ class WorkloadClass:
     """Workloads that differ only in their place in the order: one queue, the same pod sets, one hold.
 
     `waited`: of the queue's `fallback_after` the longest, in seconds, that they have waited; it opens flavors to them.
-    `topology`: the domain in which all pods of each have to be, or prefer to be, together.
+    `topology`: the domain in which all pods of each have to be, or prefer to be, together. `runtime`: the seconds that
+    they say they run, where a queue backfills; 0: they do not say.
     """
 
     queue: QueueKey
@@ -69,13 +70,15 @@ class WorkloadClass:
     hold: Hold | None = None
     waited: int = 0
     topology: Topology | None = None
+    runtime: int = 0
     size: int = field(init=False, repr=False, compare=False)
     """How many pods each workload has."""
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", sum(one.count for one in self.pod_sets))
-        object.__setattr__(self, "_hash", hash((self.queue, self.pod_sets, self.hold, self.waited, self.topology)))
+        parts = self.queue, self.pod_sets, self.hold, self.waited, self.topology, self.runtime
+        object.__setattr__(self, "_hash", hash(parts))
 
     def __hash__(self) -> int:
         return self._hash

@@ -78,7 +78,7 @@ def _check_shape(path: Path) -> None:
     """Refuse what is no kubeconfig at all: the library's words for that help nobody."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"kubeconfig {path}: not YAML: {one_line(error)}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"kubeconfig {path}: cannot be read: {one_line(error)}") from error

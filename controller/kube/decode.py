@@ -15,6 +15,7 @@ from controller.core.amounts import QuantityError, supply_amount
 from controller.core.demand import ContainerDemand, Reported, pod_demand
 from controller.core.keys import (
     CONDITION,
+    EXPECTED_RUNTIME,
     GATE,
     HELD,
     ON_TOP,
@@ -33,6 +34,7 @@ from controller.core.priority_classes import PriorityClass
 from controller.core.reasons import Reason
 from controller.core.release_patch import PIN_WEIGHT
 from controller.core.runtime_classes import RuntimeClass
+from controller.core.runtimes import stated
 from controller.core.shapes import Constraints, Shape
 from controller.core.taints import Taint, Toleration
 from controller.core.workloads import Hold
@@ -85,8 +87,7 @@ class PodDecoder:
             raise UnreadableObject(f"pod: {error}") from error
 
     def _build(self, pod: wire.PodObject) -> Pod:
-        meta, spec, status = pod.metadata, pod.spec, pod.status
-        labels, notes = meta.labels or {}, meta.annotations or _NO_NOTES
+        meta, spec, status, labels, notes = _parts(pod)
         shape, outline, pinned, hold = self._made(pod)
         owner, group, unclear = self._kin.of(meta, spec.scheduling_group)
         return Pod(
@@ -113,6 +114,7 @@ class PodDecoder:
             user=notes.get(USER, ""),
             started=started(status),
             ended=ended(status, is_over=status.phase in _ENDED, is_terminating=meta.deletion_timestamp is not None),
+            expected_runtime=stated(notes.get(EXPECTED_RUNTIME), spec.active_deadline_seconds),
             owner=owner,
             completion_index=completion_index(labels, meta.annotations),
             group=group,
@@ -176,6 +178,10 @@ class PodDecoder:
             if sum(map(len, key)) < _LONGEST_KEY:
                 _remember(self._places, key, known)
         return known
+
+
+def _parts(pod: wire.PodObject) -> tuple[wire.PodMeta, wire.PodSpec, wire.PodStatus, dict[str, str], dict[str, str]]:
+    return pod.metadata, pod.spec, pod.status, pod.metadata.labels or {}, pod.metadata.annotations or _NO_NOTES
 
 
 def _remember(known: dict[Any, Any], key: Any, value: Any) -> None:

@@ -46,6 +46,8 @@ def decode_job(raw: bytes | Raw) -> Job:
             ignores_disruption=_ignores_disruption(spec.pod_failure_policy),
             held=(meta.annotations or {}).get(HELD),
             is_on_top=ON_TOP in (meta.annotations or {}),
+            started=epoch(found.status.start_time),
+            deadline=spec.active_deadline_seconds or 0,
         )
     except (DecodeError, ValueError) as error:
         raise UnreadableObject(f"job: {error}") from error

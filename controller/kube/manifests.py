@@ -13,6 +13,8 @@ from controller.kube.errors import KubeError, one_line
 _SUFFIXES = (".yaml", ".yml", ".json")
 _KUSTOMIZE = "kustomize.config.k8s.io/"
 _POLICY_TEST = "policy-test.yaml"
+_DEEPEST = 200
+"""Levels of a document; JSON is written up to 254, and the deepest of Kubernetes' objects, a CRD, has some 60."""
 
 # the same, ten times as fast, where PyYAML was built with libyaml
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -85,9 +87,23 @@ def parse_documents(text: str, source: str) -> Iterator[Document]:
 def parse(text: str, source: str) -> list[Any]:
     """Return every YAML document of a text as it stands. Raises ManifestError."""
     try:
+        _refuse_deep(text, source)
         return list(yaml.load_all(text, Loader=_Loader))
     except yaml.YAMLError as error:
         raise ManifestError(f"{source}: not YAML: {one_line(error)}") from error
+
+
+def _refuse_deep(text: str, source: str) -> None:
+    """Whoever reads or writes values level by level would end in the middle, or end the program."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Safe):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            at = "" if event.start_mark is None else f"line {event.start_mark.line + 1}: "
+            raise ManifestError(f"{source}: {at}is nested more than {_DEEPEST} levels deep, as no object is")
 
 
 def read_text(file: Path) -> str:

@@ -68,6 +68,7 @@ class PodSpec(Struct, rename="camel"):
     resource_claims: Raw = Raw()
     priority: int | None = None
     scheduling_group: SchedulingGroup | None = None
+    active_deadline_seconds: int | None = None
 
 
 class SchedulingGroup(Struct, rename="camel"):
@@ -176,6 +177,7 @@ class JobSpec(Struct, rename="camel"):
     backoff_limit: int | None = None
     backoff_limit_per_index: int | None = None
     pod_failure_policy: FailurePolicy | None = None
+    active_deadline_seconds: int | None = None
 
 
 class UncountedPods(Struct):
@@ -190,6 +192,7 @@ class JobStatus(Struct, rename="camel"):
     succeeded: int = 0
     failed: int = 0
     uncounted_terminated_pods: UncountedPods | None = None
+    start_time: str | None = None
 
 
 class GangPolicy(Struct, rename="camel"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from controller.api.cluster_queue_status import FLAVORS_REPORTED
+from controller.api.cluster_queue_status import FLAVORS_REPORTED, LIMITS_REPORTED
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
 from controller.core.amounts import format_amount
@@ -85,7 +85,7 @@ def _limits_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, st
             "total": format_amount(resource, cache.usage.in_tree.used(queue.name, "", resource)),
             "max": format_amount(resource, most),
         }
-        for resource, most in queue.limits.items()
+        for resource, most in list(queue.limits.items())[:LIMITS_REPORTED]
     ]
 
 

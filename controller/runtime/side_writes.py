@@ -117,7 +117,8 @@ class ConditionLane:
         if pod is None or workload is None:
             return None
         wait = self._cache.reasons.of(workload.kind)
-        message = describe(wait, workload.since, figures_of(self._cache, workload, wait))[:_MESSAGE_ROOM]
+        figures = figures_of(self._cache, workload, wait)
+        message = describe(wait, workload.since, figures, uid=workload.uid)[:_MESSAGE_ROOM]
         if wait.reason is Reason.PENDING or _says(pod.said, wait, message):
             return None
         return pod, _condition(pod.said, "False", wait.reason.value, message, now)

@@ -16,6 +16,7 @@ from multiprocessing import get_context
 import click
 
 from tests.bench.measuring import Figures, measure
+from tests.bench.rules import RULES
 from tests.bench.worlds import Recipe
 
 WORLDS = {
@@ -29,6 +30,8 @@ WORLDS = {
 _FULL_SECONDS = ((60, 0.6), (6_000, 2.0))
 """Budget of a full pass at scale 1, by the number of shapes up to which it holds."""
 _ENDED_P50, _ENDED_P99 = 0.005, 0.020
+_RULED = 3
+"""With rules that cost more all may take so many times as long."""
 _MEMORY, _MEMORY_PODS = 300 * 2**20, 100_000
 _COLUMNS = (
     *(("shapes", 6), ("scale", 5), ("world", 6), ("classes", 7), ("admits", 7), ("full s", 8), ("growth", 7)),
@@ -41,18 +44,27 @@ _COLUMNS = (
 @click.option("--shapes", type=click.IntRange(5), multiple=True, default=(60, 600, 6_000), help="Makes of pods.")
 @click.option("--scale", type=click.FloatRange(0.01), multiple=True, default=(1, 2, 4), help="Times everything.")
 @click.option("--world", type=click.Choice(list(WORLDS)), multiple=True, default=tuple(WORLDS), help="What is short.")
+@click.option("--rules", type=click.Choice(list(RULES)), multiple=True, help="What all queues do besides; all at once.")
 @click.option("--endings", type=click.IntRange(1), default=300, help="Pods that end one at a time.")
 @click.option("--batches/--no-batches", default=True, help="Admit in batches of the executor's size, or at once.")
 @click.option("--seed", type=int, default=1, help="What the worlds are drawn from.")
 def main(
-    shapes: Sequence[int], scale: Sequence[float], world: Sequence[str], endings: int, *, batches: bool, seed: int
+    shapes: Sequence[int],
+    scale: Sequence[float],
+    world: Sequence[str],
+    rules: Sequence[str],
+    endings: int,
+    *,
+    batches: bool,
+    seed: int,
 ) -> None:
     """Measure the decision on this machine, in CPU time."""
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
     click.echo(f"{os.cpu_count()} cores, load {load}; seconds of CPU time; ! is over budget, which is for scale 1:")
+    ruled = "; three times as long with rules" if rules else ""
     click.echo(
         "full pass 0.6 s at 60 shapes and 2 s at 6,000, growing with n log n; after one pod ended p50 5 ms, p99 20 ms; "
-        "300 MiB with 100,000 pods; pace: a million rounds of a loop, twice as long on a core that is shared\n"
+        f"300 MiB with 100,000 pods{ruled}; pace: a million rounds of a loop, twice as long on a core that is shared\n"
     )
     click.echo(" ".join(f"{title:>{width}}" for title, width in _COLUMNS))
     for count in shapes:
@@ -60,25 +72,25 @@ def main(
             base: tuple[float, Figures] | None = None
             for times in sorted(scale):
                 recipe = replace(WORLDS[name], shapes=count, scale=times, seed=seed)
-                figures = _measured(recipe, name, endings=endings, is_batched=batches)
-                click.echo(_row(recipe, name, figures, base))
+                figures = _measured(recipe, name, rules, endings=endings, is_batched=batches)
+                click.echo(_row(recipe, name, figures, base, times=_RULED if rules else 1))
                 base = base or (times, figures)
 
 
-def _measured(recipe: Recipe, name: str, *, endings: int, is_batched: bool) -> Figures:
+def _measured(recipe: Recipe, name: str, rules: Sequence[str], *, endings: int, is_batched: bool) -> Figures:
     say = partial(_say, f"{recipe.shapes:,} shapes, {recipe.scale:g}x, {name}: ")
     # a new process for each: what one world leaves in memory is nothing to the next
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(measure, recipe, endings=endings, is_batched=is_batched, say=say).result()
+        return pool.submit(measure, recipe, rules, endings=endings, is_batched=is_batched, say=say).result()
 
 
 def _say(where: str, what: str) -> None:
     click.echo(f"{where}{what} ...", err=True)
 
 
-def _row(recipe: Recipe, name: str, figures: Figures, base: tuple[float, Figures] | None) -> str:
+def _row(recipe: Recipe, name: str, figures: Figures, base: tuple[float, Figures] | None, *, times: float) -> str:
     is_bound = recipe.scale == 1
-    full = next((seconds for shapes, seconds in _FULL_SECONDS if recipe.shapes <= shapes), inf)
+    full = times * next((seconds for shapes, seconds in _FULL_SECONDS if recipe.shapes <= shapes), inf)
     cells = (
         f"{recipe.shapes:,}",
         f"{recipe.scale:g}",
@@ -89,8 +101,8 @@ def _row(recipe: Recipe, name: str, figures: Figures, base: tuple[float, Figures
         _growth(recipe, figures, base),
         f"{figures.first:.2f}",
         f"{figures.batches:.1f}",
-        _marked(f"{figures.ended_p50 * 1000:.1f}", is_over=is_bound and figures.ended_p50 > _ENDED_P50),
-        _marked(f"{figures.ended_p99 * 1000:.1f}", is_over=is_bound and figures.ended_p99 > _ENDED_P99),
+        _marked(f"{figures.ended_p50 * 1000:.1f}", is_over=is_bound and figures.ended_p50 > times * _ENDED_P50),
+        _marked(f"{figures.ended_p99 * 1000:.1f}", is_over=is_bound and figures.ended_p99 > times * _ENDED_P99),
         f"{figures.again * 1000:.1f}",
         f"{figures.anew * 1000:.1f}",
         _marked(f"{figures.memory / 2**20:.0f}", is_over=figures.pods <= _MEMORY_PODS and figures.memory > _MEMORY),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from time import process_time
@@ -22,7 +22,8 @@ from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
 from controller.core.decisions import Admit, Plan
 from controller.core.pods import Phase, Pod
-from tests.bench.worlds import Recipe, draw, load
+from tests.bench.rules import RULES
+from tests.bench.worlds import NOW, Recipe, draw, load
 
 _ALL = sys.maxsize
 BATCH = 64
@@ -52,10 +53,15 @@ class Figures:
     ended_p99: float
 
 
-def measure(recipe: Recipe, *, endings: int, is_batched: bool, say: Callable[[str], None]) -> Figures:
-    """Draw the world and measure it; `say` is told what comes next."""
+def measure(
+    recipe: Recipe, rules: Sequence[str], *, endings: int, is_batched: bool, say: Callable[[str], None]
+) -> Figures:
+    """Draw the world and measure it under these rules; `say` is told what comes next."""
     say("drawing")
-    cache = load(draw(recipe))
+    world, chance = draw(recipe), random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
+    for name in rules:
+        RULES[name](world, chance)
+    cache = load(world)
     pods, classes = len(cache.pods), len(cache.backlog.runs)
     # as the controller does once it has listed everything
     gc.collect()
@@ -71,7 +77,6 @@ def measure(recipe: Recipe, *, endings: int, is_batched: bool, say: Callable[[st
     again = median(_timed(lambda: _decided(cache, _ALL)) for _ in range(_IDLE_DECISIONS))
     anew = median(_timed(lambda: _anew(cache)) for _ in range(_FULL_PASSES))
     say(f"{endings} pods end")
-    chance = random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
     ended = sorted(_end_pods(cache, chance, endings))
     return Figures(
         pods=pods,
@@ -133,7 +138,11 @@ def _settle(cache: ClusterCache, limit: int) -> None:
 def _bind(cache: ClusterCache, admit: Admit) -> None:
     """Take in the pod as its release and its binding leave it."""
     pod = cache.pods[admit.uid]
-    released = replace(pod, gates=(), generation=2, cluster_queue=admit.cluster_queue, flavor=admit.flavor)
+    # as if they had begun at different times, as they do in life
+    began = NOW - int(pod.created) % max(1, pod.expected_runtime)
+    released = replace(
+        pod, gates=(), generation=2, cluster_queue=admit.cluster_queue, flavor=admit.flavor, started=began
+    )
     cache.put_pod(replace(released, node=admit.node, pinned=admit.node, resource_version=_later(pod)))
     cache.settle(pod.uid)
 

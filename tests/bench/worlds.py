@@ -38,6 +38,8 @@ _PODS_PER_NODE = 100
 _PODS_PER_JOB = 8
 _FREE_AT_MOST = 0.95
 _START = 1_780_000_000
+NOW = _START + 86_400
+"""When all that waits has come, seconds since 1970."""
 _TOLERATIONS = tuple(
     Toleration(key=f"node.kubernetes.io/{what}", operator="Exists", effect="NoExecute", seconds=300)
     for what in ("not-ready", "unreachable")
@@ -124,6 +126,7 @@ def _quota(flavor: str, nominal: Mapping[str, int]) -> FlavorQuota:
 def load(world: World) -> ClusterCache:
     """Feed a cache with the world, in the order in which a controller that starts lists it."""
     cache = ClusterCache(lambda: None)
+    cache.pass_to(NOW)
     for queue in world.queues:
         cache.set_namespace(queue.name, {})
     for node in world.nodes:

@@ -157,8 +157,9 @@ async def test_the_largest_objects_are_accepted_within_the_cost_of_their_rules(s
     # not all 16 windows with all that a queue has: an object has room for 1.5 MB
     crons = ",".join(["10-50/10"] * 13) + " * * * *"
     brief = [{**flavor, "resources": resources[:1]} for flavor in flavors]
-    windows = [a_window(f"w{i}", start=crons, flavors=brief if i else flavors) for i in range(16)]
-    queue = cluster_queue(parent="p", flavors=flavors, schedule=windows)
+    limits = [{"name": f"{long_key}{i:02}", "max": "9" * 18, "perUser": "99.99%"} for i in range(64)]
+    windows = [a_window(f"w{i}", start=crons, flavors=brief if i else flavors, limits=limits[:16]) for i in range(16)]
+    queue = cluster_queue(parent="p", flavors=flavors, limits=limits, schedule=windows)
     flavor = resource_flavor(
         nodeLabels={f"{long_key}{i:02}": "v" * 63 for i in range(32)},
         nodeRequirements=[

@@ -8,13 +8,14 @@ from typing import Any
 
 import yaml
 
+from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
 from tests.oracle.documents import document
 from tests.oracle.turns import Decided, Fault, follow
 from tests.oracle.worlds import World
 from tests.scenarios.events import Stage
 
-_ORDER = ("namespaces", "flavors", "clusterQueues", "localQueues", "nodes", "foreign", "create")
+_ORDER = ("time", "namespaces", "flavors", "clusterQueues", "localQueues", "nodes", "foreign", "terminate", "create")
 _UNLIMITED = 10_000
 
 
@@ -24,6 +25,7 @@ def decided(world: World) -> Decided:
     for event in _ORDER:
         stage.happen(event, written[event])
     cache = stage.cluster.cache
+    cache.pass_to(stage.cluster.now)
     plan = decide(cache.snapshot(), limit=_UNLIMITED)
     admitted = tuple((cache.pods[one.uid].name, one.flavor, one.node) for one in plan.admits)
     released = {name for name, _, _ in admitted}
@@ -32,7 +34,14 @@ def decided(world: World) -> Decided:
         workload = cache.backlog.of_pod(pod.uid)
         if workload is not None and pod.name not in released:
             waiting[pod.name] = plan.waits[workload.kind].reason.value
-    return Decided(admitted, waiting)
+    evicted = tuple(evict.pod.name for evict in plan.evicts)
+    preemptors = {cache.pods[uid].name for one in plan.preemptors for uid in _pods(cache, one)}
+    return Decided(admitted, waiting, evicted, frozenset(preemptors))
+
+
+def _pods(cache: ClusterCache, workload: str) -> tuple[str, ...]:
+    found = cache.backlog.get(workload)
+    return () if found is None else found.pods
 
 
 def disagreement(world: World) -> str:
@@ -77,6 +86,6 @@ def report(world: World) -> str:
     """Say where core and rules part in the smallest world where they do, as a scenario to begin with."""
     small = smallest(world)
     written = document(small)
-    create = written.pop("create")
-    body = {"title": "…", "rule": "…", "world": written, "steps": [{"create": create, "admitted": {}}]}
+    step = {key: written.pop(key, {}) for key in ("terminate", "create") if written[key]}
+    body = {"title": "…", "rule": "…", "world": written, "steps": [{**step, "admitted": {}}]}
     return f"{disagreement(small)}\n\n{yaml.safe_dump(body, sort_keys=False, default_flow_style=None, width=120)}"

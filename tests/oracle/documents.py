@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.core.keys import CLUSTER_QUEUE, FLAVOR
-from tests.oracle.worlds import TAINT, UNITS, Amounts, Flavor, Make, Node, Pod, Queue, Requirement, World
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR
+from controller.kube.clock import epoch, rfc3339
+from tests.oracle.worlds import (
+    NOW,
+    TAINT,
+    UNITS,
+    Amounts,
+    Flavor,
+    Make,
+    Node,
+    Pod,
+    Preemption,
+    Queue,
+    Requirement,
+    Running,
+    World,
+)
 
 Json = dict[str, Any]
 
@@ -13,6 +28,7 @@ Json = dict[str, Any]
 def document(world: World) -> Json:
     """Return the world as a scenario has it, with its pods under `create`."""
     return {
+        "time": NOW,
         "namespaces": {name: dict(labels) for name, labels in world.namespaces.items()},
         "flavors": {flavor.name: _flavor(flavor) for flavor in world.flavors},
         "clusterQueues": {queue.name: _queue(queue) for queue in world.queues},
@@ -24,14 +40,8 @@ def document(world: World) -> Json:
             for door in world.doors
         },
         "nodes": {node.name: _node(node) for node in world.nodes},
-        "foreign": {
-            one.name: {
-                **_amounts(one.requests),
-                "node": one.node,
-                **({"queue": "any", "labels": {CLUSTER_QUEUE: one.queue, FLAVOR: one.flavor}} if one.queue else {}),
-            }
-            for one in world.running
-        },
+        "foreign": {one.name: _running(one) for one in world.running},
+        "terminate": [one.name for one in world.running if one.is_ending],
         "create": {pod.name: _pod(pod) for pod in world.pods},
     }
 
@@ -71,11 +81,23 @@ def _queue(queue: Queue) -> Json:
         **({"stopPolicy": "Hold"} if queue.is_held else {}),
         **({"parent": queue.parent} if queue.parent else {}),
         **({"limits": limits} if limits else {}),
+        **({"preemption": _preemption(queue.preemption)} if queue.preemption != Preemption() else {}),
+        **({"allowBarePods": True} if queue.gives_bare_pods else {}),
         **({"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}} if queue.tries_next else {}),
         "quotas": {
             flavor: {resource: _given(queue, flavor, resource, amount) for resource, amount in amounts.items()}
             for flavor, amounts in queue.quotas
         },
+    }
+
+
+def _preemption(policy: Preemption) -> Json:
+    threshold = {"policy": "LowerPriority", "maxPriorityThreshold": policy.threshold}
+    return {
+        "withinClusterQueue": policy.within,
+        "reclaimWithinCohort": policy.reclaim,
+        **({"borrowWithinCohort": threshold} if policy.threshold is not None else {}),
+        **({"minimumRuntime": f"{policy.spares}m"} if policy.spares is not None else {}),
     }
 
 
@@ -98,14 +120,33 @@ def _node(node: Node) -> Json:
     }
 
 
+def _running(one: Running) -> Json:
+    written: Json = {**_amounts(one.requests), "namespace": one.namespace, "node": one.node, **_group(one)}
+    written |= {"created": _created(one), "priority": one.priority}
+    written |= {"owner": "ReplicaSet/web"} if one.is_replaced else {}
+    written["annotations"] = {ADMITTED_AT: rfc3339(epoch(NOW) - 60 * one.minutes)}
+    if one.queue:
+        written |= {"queue": one.door, "labels": {CLUSTER_QUEUE: one.queue, FLAVOR: one.flavor}}
+    return written
+
+
+def _created(pod: Pod | Running) -> str:
+    return f"2026-03-02T07:00:0{pod.created}Z"
+
+
+def _group(pod: Pod | Running) -> Json:
+    return {"group": f"{pod.group}/{pod.size}"} if pod.group else {}
+
+
 def _pod(pod: Pod) -> Json:
     return {
         **_make(pod.make),
         "namespace": pod.namespace,
         "queue": pod.queue,
         "priority": pod.priority,
-        "created": f"2026-03-02T07:00:0{pod.created}Z",
+        "created": _created(pod),
         **({"gates": ["example.com/other"]} if pod.has_foreign_gate else {}),
+        **_group(pod),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+from tests.oracle.contention import contended
 from tests.oracle.worlds import (
     GPU,
     Amounts,
@@ -48,18 +49,22 @@ def draw_world(chance: Random) -> World:
     )
     # often all alike: then what matters is order and sums
     make = _make(chance, is_plain=has_room) if chance.random() < 0.3 else None
-    return World(
-        pods=tuple(
-            _pod(chance, number, ends if chance.random() < 0.97 else queues, make or _make(chance, is_plain=has_room))
-            for number in range(chance.choice((1, 2, 3, 4, 5, 6, 6)))
-        ),
-        running=tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes),
-        nodes=nodes,
-        flavors=flavors,
-        queues=queues,
-        doors=doors,
-        namespaces=_NAMESPACES,
+    pods = tuple(
+        _pod(chance, number, ends if chance.random() < 0.97 else queues, make or _make(chance, is_plain=has_room))
+        for number in range(chance.choice((1, 2, 3, 4, 5, 6, 6)))
     )
+    running = tuple(_running(chance, number, nodes, queues) for number in range(chance.randint(0, 2)) if nodes)
+    world = World(pods, running, nodes, flavors, queues, doors, _NAMESPACES)
+    if chance.random() < 0.35:
+        world = contended(chance, world, dict(zip(_POOLS, _FLAVORS, strict=True)))
+    return _with_gangs(chance, world)
+
+
+def _with_gangs(chance: Random, world: World) -> World:
+    for group in ("gang", "band"):
+        if chance.random() < 0.3:
+            world = _grouped(chance, group, world)
+    return world
 
 
 def _rarely(chance: Random) -> bool:
@@ -227,6 +232,32 @@ def _pod(chance: Random, number: int, queues: tuple[Queue, ...], make: Make) -> 
         created=chance.randint(0, 3),
         has_foreign_gate=_rarely(chance),
     )
+
+
+def _grouped(chance: Random, name: str, world: World) -> World:
+    """Make a gang of some of the pods, mostly all alike and of as many as there are; now and then it has begun."""
+    pods = world.pods
+    chosen = {pod.name for pod in chance.sample(pods, min(len(pods), chance.choice((1, 2, 2, 3, 3, 4))))}
+    first = next(pod for pod in pods if pod.name in chosen)
+    behind = next((one.queue for one in world.doors if (one.namespace, one.name) == (first.namespace, first.queue)), "")
+    free = [one for one in world.running if not one.group and behind and one.queue == behind]
+    begun = {one.name for one in free if chance.random() < 0.7}
+    size = max(1, len(chosen) + len(begun) + chance.choice((0,) * 8 + (-1, -1, 1)))
+    are_alike = chance.random() < 0.6
+
+    def joined(pod: Pod) -> Pod:
+        stated = size + 1 if _rarely(chance) and not begun else size
+        make = first.make if are_alike or chance.random() < 0.4 else pod.make
+        member = replace(pod, make=make, group=name, size=stated)
+        if _rarely(chance) and not begun:
+            return member
+        return replace(member, namespace=first.namespace, queue=first.queue)
+
+    running = tuple(
+        replace(one, namespace=first.namespace, door=first.queue, group=name, size=size) if one.name in begun else one
+        for one in world.running
+    )
+    return replace(world, pods=tuple(joined(pod) if pod.name in chosen else pod for pod in pods), running=running)
 
 
 def _running(chance: Random, number: int, nodes: tuple[Node, ...], queues: tuple[Queue, ...]) -> Running:

@@ -13,17 +13,18 @@ from itertools import product
 from tests.oracle.tree import Column, Placed, children, limit_faults, path
 from tests.oracle.worlds import Amounts, Door, Flavor, Labels, Make, Node, Pod, Queue, Requirement, World
 
+Place = tuple[int, int, str]
 MILDEST_FIRST = ("NoCapacity", "QuotaExceeded", "ParentQueueLimit", "NeverFits")
 
 
-def place_in_line(pod: Pod) -> tuple[int, int, str]:
+def place_in_line(pod: Pod) -> Place:
     """Ascending is first come."""
     return (-pod.priority, pod.created, f"{pod.namespace}/{pod.name}")
 
 
-def demand(requests: Amounts) -> Amounts:
-    """What a pod takes: what it asks for, and one of `pods`."""
-    return {**{resource: amount for resource, amount in requests.items() if amount}, "pods": 1}
+def demand(requests: Amounts, count: int = 1) -> Amounts:
+    """What so many pods take: what each asks for, and one of `pods`."""
+    return {**{resource: amount * count for resource, amount in requests.items() if amount}, "pods": count}
 
 
 # -- the way to a queue --------------------------------------------------------------------------------------------
@@ -184,50 +185,67 @@ def _holds(node: Node, need: Amounts, taken: Iterable[Amounts]) -> bool:
     return all(amount + _sum(others, resource) <= node.amounts.get(resource, 0) for resource, amount in need.items())
 
 
-def node_faults(world: World, placed: Iterable[Placed], flavor: Flavor, make: Make) -> set[str]:
-    """Why no node of the flavor takes the pod now; empty: one does."""
-    if nodes_with_room(world, placed, flavor, make):
+def _fit_on(node: Node, placed: Iterable[Placed], need: Amounts) -> int:
+    """How many pods that need so much fit there beside what is."""
+    taken = [one.requests for one in placed if one.node == node.name]
+    free = {resource: node.amounts.get(resource, 0) - _sum(taken, resource) for resource in need}
+    return max(0, min(free[resource] // amount for resource, amount in need.items()))
+
+
+def node_faults(world: World, placed: Iterable[Placed], flavor: Flavor, make: Make, count: int) -> set[str]:
+    """Why the nodes of the flavor do not take so many such pods now; empty: they do."""
+    standing, nodes, need = list(placed), open_nodes(world, flavor, make), demand(make.requests)
+    if sum(_fit_on(node, standing, need) for node in nodes) >= count:
         return set()
-    nodes = open_nodes(world, flavor, make)
     if not nodes:
         return {"NeverFits" if any(node.is_usable for node in nodes_of(world, flavor)) else "NoCapacity"}
-    need = demand(make.requests)
-    if any(_holds(node, need, ()) for node in nodes):
+    if sum(_fit_on(node, (), need) for node in nodes) >= count:
         return {"NoCapacity"}
     # each amount alone may be had, but on different nodes: the documents do not say which of the two that is
-    largest = {resource: max(node.amounts.get(resource, 0) for node in nodes) for resource in need}
-    is_too_large = any(amount > largest[resource] for resource, amount in need.items())
+    amounts = {resource: [node.amounts.get(resource, 0) for node in nodes] for resource in need}
+    is_too_large = any(
+        amount > max(amounts[resource]) or amount * count > sum(amounts[resource]) for resource, amount in need.items()
+    )
     return {"NeverFits"} if is_too_large else {"NeverFits", "NoCapacity"}
 
 
-# -- a pod's turn --------------------------------------------------------------------------------------------------
+def places(world: World, placed: Sequence[Placed], flavor: Flavor, make: Make) -> list[str | None]:
+    """The nodes with room for one more such pod; no node at all, where the flavor is Static and has that much left."""
+    if flavor.static is not None:
+        return [] if static_faults(placed, flavor, demand(make.requests)) else [None]
+    return [*nodes_with_room(world, placed, flavor, make)]
+
+
+# -- a turn --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What becomes of a pod if it is its turn: a flavor and the nodes to choose from (None: no node), or reasons.
+    """What becomes of a workload if it is its turn: flavors that each of its pods may get, or reasons; both: either.
 
-    `borrows` is how far up the tree it borrows at least, in whichever flavor takes it.
+    `nodes` are those that the first of them may get (None: no node). `borrows` is how far up the tree it borrows at
+    least, in whichever flavor takes it.
     """
 
-    flavor: str = ""
+    flavors: tuple[str, ...] = ()
     nodes: tuple[str | None, ...] = ()
     reasons: frozenset[str] = frozenset()
     borrows: int = 0
 
 
-def turn(world: World, placed: Sequence[Placed], queue: Queue, make: Make) -> Turn:
-    """The flavor of those with quota and room that the queue wants first, or every reason that may be told."""
-    found = limit_faults(world, placed, queue, demand(make.requests))
+def turn(world: World, placed: Sequence[Placed], queue: Queue, make: Make, count: int) -> Turn:
+    """Of so many pods alike: the flavor of those with quota and room that the queue wants first, or every reason."""
+    need = demand(make.requests, count)
+    found = limit_faults(world, placed, queue, need)
     if found:
         return Turn(reasons=frozenset(found))
     possible: set[str] = set()
     takes: list[tuple[int, Flavor]] = []
     for name, quota in queue.quotas:
         flavor = next(one for one in world.flavors if one.name == name)
-        found = _faults(world, placed, queue, flavor, quota, make)
+        found = _faults(world, placed, queue, flavor, quota, make, count)
         if not found:
-            takes.append((_borrows(world, placed, queue, flavor, quota, make), flavor))
+            takes.append((_borrows(world, placed, queue, flavor, quota, need), flavor))
         elif possible:
             possible = {min(pair, key=MILDEST_FIRST.index) for pair in product(possible, found)}
         else:
@@ -236,15 +254,16 @@ def turn(world: World, placed: Sequence[Placed], queue: Queue, make: Make) -> Tu
         return Turn(reasons=frozenset(possible))
     least = min(borrows for borrows, _ in takes)
     flavor = next(flavor for borrows, flavor in takes if borrows == least or not queue.tries_next)
-    nodes = (None,) if flavor.static is not None else tuple(nodes_with_room(world, placed, flavor, make))
-    return Turn(flavor.name, nodes, borrows=least)
+    return Turn((flavor.name,), tuple(places(world, placed, flavor, make)), borrows=least)
 
 
-def _borrows(world: World, placed: Sequence[Placed], queue: Queue, flavor: Flavor, quota: Amounts, make: Make) -> int:
+def _borrows(
+    world: World, placed: Sequence[Placed], queue: Queue, flavor: Flavor, quota: Amounts, need: Amounts
+) -> int:
     return max(
         (
             Column(world, tuple(placed), flavor.name, resource).borrows(queue, amount)
-            for resource, amount in demand(make.requests).items()
+            for resource, amount in need.items()
             if resource in quota
         ),
         default=0,
@@ -252,14 +271,15 @@ def _borrows(world: World, placed: Sequence[Placed], queue: Queue, flavor: Flavo
 
 
 def _faults(
-    world: World, placed: Sequence[Placed], queue: Queue, flavor: Flavor, quota: Amounts, make: Make
+    world: World, placed: Sequence[Placed], queue: Queue, flavor: Flavor, quota: Amounts, make: Make, count: int
 ) -> set[str]:
     """What stands against one flavor; contradictions come before quota, and quota before room."""
     if contradict(make, flavor):
         return {"NeverFits"}
-    found = quota_faults(world, placed, queue, flavor.name, quota, demand(make.requests))
+    need = demand(make.requests, count)
+    found = quota_faults(world, placed, queue, flavor.name, quota, need)
     if found:
         return found
     if flavor.static is not None:
-        return static_faults(placed, flavor, demand(make.requests))
-    return node_faults(world, placed, flavor, make)
+        return static_faults(placed, flavor, need)
+    return node_faults(world, placed, flavor, make, count)

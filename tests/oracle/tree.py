@@ -13,12 +13,16 @@ from tests.oracle.worlds import Amounts, Queue, World
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Who takes what: quota of a queue in a flavor (neither for a stranger), and room on a node (None: on none)."""
+    """Who takes what: quota of a queue in a flavor (neither for a stranger), and room on a node (None: on none).
+
+    `name` is that of a pod that runs.
+    """
 
     requests: Amounts
     queue: str
     flavor: str
     node: str | None
+    name: str = ""
 
 
 def path(world: World, queue: Queue) -> tuple[Queue, ...]:

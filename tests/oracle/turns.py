@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
-from tests.oracle import rules
+from tests.oracle import holding, rules, sets
+from tests.oracle.gangs import Workload, workloads
+from tests.oracle.holding import Held
+from tests.oracle.rules import Turn
 from tests.oracle.tree import Placed
-from tests.oracle.worlds import Pod, Queue, World
+from tests.oracle.worlds import Queue, World
 
 Told = Mapping[tuple[object, ...], str]
 """The reason told to pods that are just alike."""
@@ -15,20 +19,31 @@ Told = Mapping[tuple[object, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What the core says: (pod, flavor, node) in order of admission, and the reason of each who waits."""
+    """What the core says: (pod, flavor, node) in order of admission, and the reason of each who waits.
+
+    Who is evicted, and the pods for which that is.
+    """
 
     admitted: tuple[tuple[str, str, str | None], ...]
     waiting: dict[str, str]
+    evicted: tuple[str, ...] = ()
+    preemptors: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a decision has come to: who is placed, who stands in which queue's line, what was told, who went in."""
+    """What a decision has come to: who is placed, who stands in which queue's line, what was told, who went in.
+
+    What is held for those who preempt, of which classes they are, and who of the evicted is nobody's victim yet.
+    """
 
     placed: tuple[Placed, ...]
-    lines: Mapping[str, tuple[Pod, ...]]
+    lines: Mapping[str, tuple[Workload, ...]]
     told: Told = field(default_factory=dict)
-    went: tuple[str, ...] = ()
+    went: tuple[frozenset[str], ...] = ()
+    held: Held = field(default_factory=Held)
+    preempting: Set[tuple[object, ...]] = frozenset()
+    evicted: Set[str] = frozenset()
 
 
 class Fault(Exception):
@@ -37,71 +52,148 @@ class Fault(Exception):
 
 def follow(world: World, said: Decided) -> None:
     """Hold all that the core said to the rules. Raises Fault."""
-    now = Moment(
-        tuple(Placed(rules.demand(one.requests), one.queue, one.flavor, one.node) for one in world.running), {}
-    )
-    for pod in sorted(world.pods, key=rules.place_in_line):
-        queue, reasons = rules.queue_of(world, pod), rules.closed(world, pod)
-        if queue is None or reasons:
-            now = _waits(said, now, pod, reasons)
+    placed = (Placed(rules.demand(one.requests), one.queue, one.flavor, one.node, one.name) for one in world.running)
+    now = Moment(tuple(placed), {}, evicted=frozenset(said.evicted))
+    for one in sorted(workloads(world), key=lambda one: one.place_in_queue):
+        queue = rules.queue_of(world, one.pods[0])
+        if queue is None or one.waits:
+            now = _waits(said, now, one, one.waits)
         else:
-            now = replace(now, lines={**now.lines, queue.name: (*now.lines.get(queue.name, ()), pod)})
+            now = replace(now, lines={**now.lines, queue.name: (*now.lines.get(queue.name, ()), one)})
     _take_turns(world, said, now)
 
 
 def _take_turns(world: World, said: Decided, now: Moment) -> None:
     """Let the first of all heads go next, as long as there are any. Which node, the rules leave to the core."""
+    admitted = {name for name, _, _ in said.admitted}
     while now.lines:
-        name = min(now.lines, key=lambda one: rules.place_in_line(now.lines[one][0]))
-        turn = rules.turn(world, now.placed, _queue(world, name), now.lines[name][0].make)
-        now = _passed_over(world, said, now, name, turn) if turn.reasons else _goes_in(said, now, name, turn)
-    in_fact = [name for name, _, _ in said.admitted]
-    if in_fact != [*now.went]:
-        raise Fault(f"admitted in the order {in_fact}; the rules: {[*now.went]}")
+        name = _whose_turn(said, now)
+        head, queue = now.lines[name][0], _queue(world, name)
+        turn = holding.turn(world, now.placed, now.held, queue, head)
+        is_in = any(pod.name in admitted for pod in head.pods)
+        if turn.flavors and (is_in or not turn.reasons):
+            now = _goes_in(world, said, now, queue, turn)
+        elif head.pods[0].name in said.preemptors:
+            _preempts(world, said, now, queue)
+            return
+        elif not turn.flavors and not _is_known(now, head) and _should_preempt(world, now, queue):
+            raise Fault(f"{head.pods[0].name}: pods of its own queue may be preempted for it, and are not")
+        else:
+            now = _passed_over(said, now, queue, turn)
+    _hold_to_order(said, now)
+    if now.evicted:
+        raise Fault(f"evicted for nobody: {sorted(now.evicted)}")
 
 
-def _passed_over(world: World, said: Decided, now: Moment, name: str, turn: rules.Turn) -> Moment:
+def _whose_turn(said: Decided, now: Moment) -> str:
+    """The queue with the first of all heads, when those like whom somebody waits already are out of the way.
+
+    They may stand before others of their queue that go earlier than they do: what a gang that has begun lacks does.
+    """
+    moving = {*said.preemptors, *(name for name, _, _ in said.admitted)}
+    for name, (head, *_) in now.lines.items():
+        if _is_known(now, head) and head.pods[0].name not in moving:
+            return name
+    return min(now.lines, key=lambda one: now.lines[one][0].place)
+
+
+def _is_known(now: Moment, one: Workload) -> bool:
+    return _alike(one) in {*now.told, *now.preempting}
+
+
+def _should_preempt(world: World, now: Moment, queue: Queue) -> bool:
+    return holding.must_preempt(world, now.placed, now.held, queue, now.lines[queue.name][0])
+
+
+def _preempts(world: World, said: Decided, now: Moment, queue: Queue) -> None:
+    """Others go for the head of a line: some of the evicted, in whichever way all goes on, or those who are left."""
+    head, names = now.lines[queue.name][0], sorted(now.evicted)
+    left = {pod.name for line in now.lines.values() for one in line for pod in one.pods} & said.preemptors
+    fewest = len(names) if left <= {pod.name for pod in head.pods} else 0
+    told = ""
+    waits = Turn(reasons=frozenset({"Preempting"}))
+    for count in range(fewest, len(names) + 1):
+        for victims in map(frozenset, combinations(names, count)):
+            told, held = holding.nominated(world, now.placed, now.held, queue, head, victims)
+            if told:
+                continue
+            then = replace(now, held=held, evicted=now.evicted - victims, preempting={*now.preempting, _alike(head)})
+            try:
+                return _take_turns(world, said, _passed_over(said, then, queue, waits))
+            except Fault as fault:
+                told = str(fault)
+    raise Fault(f"{head.pods[0].name}: others are preempted for it: {told}")
+
+
+def _hold_to_order(said: Decided, now: Moment) -> None:
+    """The pods of a gang stand one after the other, in whatever order among themselves."""
+    in_fact, at = [name for name, _, _ in said.admitted], 0
+    for together in now.went:
+        if {*in_fact[at : at + len(together)]} != together:
+            break
+        at += len(together)
+    if at < len(in_fact):
+        raise Fault(f"admitted in the order {in_fact}; the rules: {['+'.join(sorted(one)) for one in now.went]}")
+
+
+def _passed_over(said: Decided, now: Moment, queue: Queue, turn: Turn) -> Moment:
     """The head of a line waits, and behind it, in a StrictFIFO queue, everybody."""
-    head, *behind = now.lines[name]
+    head, *behind = now.lines[queue.name]
     now = _waits(said, now, head, turn.reasons)
-    if not _queue(world, name).is_strict:
-        return _next(now, name, behind)
-    for pod in behind:
-        now = _waits(said, now, pod, {"Priority"})
-    return _next(now, name, ())
+    if not queue.is_strict:
+        return _next(now, queue.name, behind)
+    for one in behind:
+        now = _waits(said, now, one, {"Priority"})
+    return _next(now, queue.name, ())
 
 
-def _next(now: Moment, name: str, line: Iterable[Pod]) -> Moment:
+def _next(now: Moment, name: str, line: Iterable[Workload]) -> Moment:
     lines = {**now.lines, name: tuple(line)}
-    return replace(now, lines={one: pods for one, pods in lines.items() if pods})
+    return replace(now, lines={one: waiting for one, waiting in lines.items() if waiting})
 
 
-def _goes_in(said: Decided, now: Moment, name: str, turn: rules.Turn) -> Moment:
+def _goes_in(world: World, said: Decided, now: Moment, queue: Queue, turn: Turn) -> Moment:
     """The head of a line is placed where the core placed it, if that is one of the places that the rules allow."""
-    pod, *behind = now.lines[name]
-    should = f"by the rules it goes onto {turn.flavor}, on {turn.nodes}"
-    chosen = next(((flavor, node) for one, flavor, node in said.admitted if one == pod.name), None)
-    if chosen is None:
-        raise Fault(f"{pod.name}: waits with {said.waiting.get(pod.name)}; {should}")
-    flavor, node = chosen
-    if flavor != turn.flavor or node not in turn.nodes:
-        raise Fault(f"{pod.name}: went onto {chosen}; {should}")
-    placed = Placed(rules.demand(pod.make.requests), name, flavor, node)
-    return replace(_next(now, name, behind), placed=(*now.placed, placed), went=(*now.went, pod.name))
+    head, *behind = now.lines[queue.name]
+    chosen = {name: (flavor, node) for name, flavor, node in said.admitted}
+    should = f"by the rules it goes onto {' or '.join(turn.flavors)}, on {turn.nodes}"
+    for pod in head.pods:
+        if pod.name not in chosen:
+            raise Fault(f"{pod.name}: waits with {said.waiting.get(pod.name)}; {should}")
+    fault, placed = sets.judge(world, now.placed, queue, turn, [(pod, *chosen[pod.name]) for pod in head.pods])
+    if fault:
+        raise Fault(fault)
+    went, held = frozenset(pod.name for pod in head.pods), holding.taken_from(world, placed, now.held)
+    if held is None:
+        raise Fault(f"{head.pods[0].name}: went where others were preempted for somebody else")
+    now = replace(now, held=held)
+    return replace(_next(now, queue.name, behind), placed=placed, went=(*now.went, went))
 
 
-def _waits(said: Decided, now: Moment, pod: Pod, reasons: Set[str]) -> Moment:
-    """A pod waits, with one of the reasons. Pods alike share one, that of the first of them who has to wait."""
-    for one, flavor, node in said.admitted:
-        if one == pod.name:
-            raise Fault(f"{one}: went onto {(flavor, node)}; by the rules it waits with {sorted(reasons)}")
-    alike = (pod.namespace, pod.queue, str(pod.make), pod.has_foreign_gate)
-    reason = said.waiting.get(pod.name, "")
-    if now.told.get(alike, reason) != reason:
-        raise Fault(f"{pod.name}: waits with {reason}, another pod that is just alike with {now.told[alike]}")
-    if alike not in now.told and reason not in reasons:
-        raise Fault(f"{pod.name}: waits with {reason}; by the rules with {sorted(reasons)}")
-    return replace(now, told={**now.told, alike: reason})
+def _alike(one: Workload) -> tuple[object, ...]:
+    """What those have in common who are told the same: they are tried once."""
+    first = one.pods[0]
+    return (first.namespace, first.queue, tuple(str(make) * len(pods) for make, pods in one.sets), one.waits)
+
+
+def _waits(said: Decided, now: Moment, one: Workload, reasons: Set[str]) -> Moment:
+    """A workload waits, with one of the reasons. Pods alike share one, that of the first of them who has to wait."""
+    names = {pod.name for pod in one.pods}
+    for name, flavor, node in said.admitted:
+        if name in names:
+            raise Fault(f"{name}: went onto {(flavor, node)}; by the rules it waits with {sorted(reasons)}")
+    first, alike = one.pods[0], _alike(one)
+    if alike in now.preempting:
+        return now
+    reason = said.waiting.get(first.name, "")
+    for pod in one.pods:
+        reason = said.waiting.get(pod.name, "")
+        if now.told.get(alike, reason) != reason:
+            raise Fault(f"{pod.name}: waits with {reason}, another pod that is just alike with {now.told[alike]}")
+        if alike not in now.told and reason not in reasons:
+            raise Fault(f"{pod.name}: waits with {reason}; by the rules with {sorted(reasons)}")
+    # of several reasons that gangs have beside each other each may be told its own
+    return now if len(one.waits) > 1 else replace(now, told={**now.told, alike: reason})
 
 
 def _queue(world: World, name: str) -> Queue:

@@ -17,6 +17,10 @@ Columns = Mapping[tuple[str, str], int]
 
 UNITS = {"cpu": "m", "memory": "Gi", "pods": "", "example.com/gpu": ""}
 GPU = "example.com/gpu"
+NOW = "2026-03-02T07:05:02Z"
+"""When everything is decided: some pods came five minutes ago, or more."""
+OLD = 2
+"""Who was created then, or before, came five minutes ago."""
 TAINT = "spot"
 """The key of the one taint that there is; it repels."""
 
@@ -33,7 +37,10 @@ class Make:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod that waits; `created` in seconds."""
+    """A pod that waits; `created` in seconds after 07:00.
+
+    `group`, with the `size` that it states, is that of its gang (empty: none).
+    """
 
     name: str
     namespace: str
@@ -42,17 +49,45 @@ class Pod:
     priority: int
     created: int
     has_foreign_gate: bool
+    group: str = ""
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A pod that takes room on a node, and (`queue`, `flavor`) quota, unless it is a stranger's."""
+    """A pod that takes room on a node, and (`queue`, `flavor`) quota, unless it is a stranger's.
+
+    `namespace` and `door` are where it was queued, `group` and `size` those of the gang that it is of, `minutes` how
+    long it runs. It goes at no cost if it `is_replaced`, and goes already if it `is_ending`.
+    """
 
     name: str
     requests: Amounts
     node: str
     queue: str = ""
     flavor: str = ""
+    namespace: str = "dev"
+    door: str = "any"
+    group: str = ""
+    size: int = 0
+    priority: int = 0
+    created: int = 0
+    minutes: int = 6
+    is_replaced: bool = False
+    is_ending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """Whom workloads of a queue may preempt, and how many minutes its own pods are spared (None: not at all).
+
+    `threshold` is the highest priority at whose cost they may borrow too; None: nobody's.
+    """
+
+    within: str = "Never"
+    reclaim: str = "Never"
+    threshold: int | None = None
+    spares: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +136,8 @@ class Queue:
     limits: Amounts = field(default_factory=dict)
     tries_next: bool = False
     """Rather a later flavor than to borrow."""
+    preemption: Preemption = Preemption()
+    gives_bare_pods: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from controller.core.keys import GATE
 from controller.core.mix import Mix
 from controller.core.nodes import Node
 from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, FlavorMode, StopPolicy
+from controller.core.queues import ClusterQueue, FlavorMode, QueueingStrategy, StopPolicy
 from controller.core.reasons import Reason
 from controller.core.room import Room
 from controller.core.shares import Amount, Share
@@ -42,6 +42,7 @@ NODE_NAMES = st.sampled_from(("node-0", "node-1", "node-2"))
 QUEUE_NAMES = st.sampled_from(("team-a", "team-b"))
 INDEXES = st.integers(0, 1000)
 USERS = ("", "ann", "bob", "ann")
+RUNTIMES = (0, 3600, 0, 60, 7200)
 CARRIED = ((), ("wide",), ("wide", "default/own"), ("default/own",))
 BY_NAME = {flavor.name: flavor for flavor in FLAVORS}
 
@@ -77,7 +78,8 @@ def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
     limits = draw(st.sampled_from(({}, {}, {"cpu": 5000})))
     fields: dict[str, Any] = {"user_limits": of_each, "reservation_timeout": timeout, "mix": mix}
     fields |= {"flavor_mode": mode, "limits": limits}
-    return a_cluster_queue(name, first, *quotas[1:], parent=parent, **fields)
+    queue = a_cluster_queue(name, first, *quotas[1:], parent=parent, **fields)
+    return replace(queue, strategy=draw(st.sampled_from((queue.strategy, QueueingStrategy.BACKFILL))))
 
 
 HALF, ALL = Share(5000), Share(10_000)
@@ -129,8 +131,9 @@ class ClusterMachine(RuleBasedStateMachine):
 
     def put(self, pod: Pod, **changes: Any) -> None:
         self.made += 1
-        carried = CARRIED[self.made % len(CARRIED)]
-        self.pods[pod.uid] = replace(pod, resource_version=str(self.made + 10), policies=carried, **changes)
+        carried, runtime = CARRIED[self.made % len(CARRIED)], RUNTIMES[self.made % len(RUNTIMES)]
+        pod = replace(pod, policies=carried, expected_runtime=runtime)
+        self.pods[pod.uid] = replace(pod, resource_version=str(self.made + 10), **changes)
         self.cache.put_pod(self.pods[pod.uid])
 
     def pick(self, index: int, *uids: str) -> str:
@@ -171,7 +174,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def a_pod_finishes(self, index: int) -> None:
         pod = self.pods[self.pick(index, *self.pods)]
         if not pod.gates:
-            self.put(pod, is_finished=True)
+            self.put(pod, is_finished=True, has_succeeded=True, ended=self.now)
 
     @precondition(lambda self: self.gated)
     @rule(index=INDEXES, shape=SHAPES)
@@ -189,7 +192,7 @@ class ClusterMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.bindable)
     @rule(index=INDEXES, node=NODE_NAMES)
     def the_scheduler_binds(self, index: int, node: str) -> None:
-        self.put(self.pods[self.pick(index, *self.bindable)], node=node)
+        self.put(self.pods[self.pick(index, *self.bindable)], node=node, started=self.now)
 
     # -- answers ---------------------------------------------------------------------------------------------------
 

@@ -20,12 +20,11 @@ from tests.oracle import agreement, rules
 from tests.oracle.agreement import decided, disagreement, report, smallest
 from tests.oracle.drawing import draw_world
 from tests.oracle.turns import Decided
-from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Queue, World
+from tests.oracle.worlds import Amounts, Door, Flavor, Make, Node, Pod, Preemption, Queue, Running, World
 
 _BATCHES, _BATCH = 20, 100
 SEED = 0 if "CI" in os.environ else secrets.randbits(32)
 """CI judges a change by what it changes; elsewhere the search goes on."""
-_GANGS = {Reason.GANG_INVALID, Reason.GANG_INCOMPLETE, Reason.MEMBERS_NEVER_COMPLETE}
 NOT_DRAWN = {
     Reason.FLAVOR_DRY,
     Reason.BUDGET_EXHAUSTED,
@@ -33,12 +32,12 @@ NOT_DRAWN = {
     Reason.INVALID_REQUESTS,
     Reason.PATCH_REJECTED,
     Reason.PENDING,
-    Reason.PREEMPTING,
     Reason.PRIORITY_CLASS_NOT_FOUND,
+    Reason.PRIORITY_CLASS_NOT_ALLOWED,
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
     Reason.USER_LIMIT,
     Reason.MIX_LIMIT,
-    *_GANGS,
+    Reason.WOULD_DELAY,
 }
 """What comes of a pod's form, its creator or the past, and not of the decision on worlds as they are drawn."""
 
@@ -73,7 +72,7 @@ def test_the_trees_that_are_drawn_let_pods_borrow_from_near_and_far(monkeypatch:
     plain = rules.turn
     monkeypatch.setattr(rules, "turn", counting)
     chance = Random(0)  # noqa: S311
-    for _ in range(600):
+    for _ in range(800):
         disagreement(draw_world(chance))
     assert min(borrows[1], borrows[2]) > 10
 
@@ -108,6 +107,22 @@ def a_tree(*pods: Pod, **queues: Any) -> World:
     )
 
 
+def a_full_world(*running: Running, within: str = "LowerPriority", **cpu: int) -> World:
+    """One pod of priority 1 waits behind these that run."""
+    world = a_world(replace(ONE, priority=1), **cpu)
+    queue = replace(world.queues[0], preemption=Preemption(within))
+    return replace(world, running=running, queues=(queue,))
+
+
+def a_running_pod(name: str, **fields: Any) -> Running:
+    plain = Running(name, {"cpu": 1000}, "one", "queue", "first", is_replaced=True)
+    return replace(plain, **fields)
+
+
+def preempting(*victims: str) -> Decided:
+    return Decided((), {"pod-1": "Preempting"}, victims, frozenset({"pod-1"}))
+
+
 def owning(cpu: int) -> tuple[tuple[str, Amounts], ...]:
     return (("first", {"cpu": cpu}),)
 
@@ -119,6 +134,8 @@ def _asking(amounts: Amounts) -> Make:
 ONE, TWO = a_waiting_pod("pod-1"), a_waiting_pod("pod-2", created=1)
 LARGE = a_waiting_pod("pod-3", 3000, created=2)
 LENT, OWN = a_waiting_pod("pod-4", queue="poor"), a_waiting_pod("pod-5", created=1, queue="rich")
+GANG = tuple(replace(a_waiting_pod(name), group="gang", size=2) for name in ("pod-7", "pod-8"))
+BEGUN = Running("run-1", {"cpu": 1000}, "one", "queue", "first", door="queue", group="gang", size=2)
 POOR = {"quotas": owning(0)}
 RICH = {"quotas": owning(1000)}
 
@@ -184,6 +201,72 @@ RICH = {"quotas": owning(1000)}
             a_tree(OWN, rich={**RICH, "parent": "gone"}),
             Decided((("pod-5", "first", "one"),), {}),
             r"pod-5: went onto .*; by the rules it waits with \['QueueInvalid'\]",
+        ),
+        (
+            a_world(*GANG, quota=1500),
+            Decided((("pod-7", "first", "one"),), {"pod-8": "QuotaExceeded"}),
+            r"pod-8: waits with QuotaExceeded; by the rules with \['NeverFits'\]|pod-7: went onto",
+        ),
+        (
+            a_world(*GANG),
+            Decided((("pod-7", "first", "one"),), {"pod-8": "QuotaExceeded"}),
+            "pod-8: waits with QuotaExceeded; by the rules it goes onto first",
+        ),
+        (
+            a_world(GANG[0], TWO, replace(GANG[1], created=2), quota=9000, node=9000),
+            Decided((("pod-7", "first", "one"), ("pod-2", "first", "one"), ("pod-8", "first", "one")), {}),
+            r"admitted in the order .*; the rules: \['pod-2', 'pod-7.pod-8'\]",
+        ),
+        (
+            a_world(GANG[0]),
+            Decided((("pod-7", "first", "one"),), {}),
+            r"pod-7: went onto .*; by the rules it waits with \['MembersNeverComplete'\]",
+        ),
+        (
+            replace(a_world(ONE, GANG[1]), running=(BEGUN,)),
+            Decided((("pod-1", "first", "one"),), {"pod-8": "NoCapacity"}),
+            r"pod-8: waits with NoCapacity; by the rules it goes onto first",
+        ),
+        (
+            a_full_world(a_running_pod("low"), quota=1000),
+            Decided((), {"pod-1": "QuotaExceeded"}),
+            "pod-1: pods of its own queue may be preempted for it, and are not",
+        ),
+        (a_full_world(a_running_pod("low")), preempting("low"), "pod-1: waits with Preempting; by the rules it goes"),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("bare", is_replaced=False)),
+            preempting("bare"),
+            "pod-1: others are preempted for it: bare: may not be preempted",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("high", priority=1)),
+            preempting("high"),
+            "pod-1: others are preempted for it: high: may not be preempted",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("late", minutes=5)),
+            preempting("low", "late"),
+            r"pod-1: others are preempted for it: some of \['late', 'low'\] could have stayed",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("late", minutes=5)),
+            preempting("low"),
+            r"pod-1: others are preempted for it: \['low'\] go instead of \['late'\]",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("other", queue="")),
+            preempting(),
+            r"pod-1: others are preempted for it: does not fit without \[\]",
+        ),
+        (
+            a_full_world(a_running_pod("low"), quota=1000, node=9000, within="Never"),
+            preempting("low"),
+            "pod-1: others are preempted for it: low: may not be preempted",
+        ),
+        (
+            a_full_world(a_running_pod("low"), a_running_pod("bare", is_replaced=False)),
+            replace(preempting("low"), evicted=("low", "bare")),
+            "pod-1: others are preempted for it: bare: may not be preempted",
         ),
     ],
 )

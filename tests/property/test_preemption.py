@@ -14,15 +14,17 @@ from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue, FlavorQuota
+from controller.core.queues import ClusterQueue, FlavorQuota, WhenCanBorrow, WhenCanPreempt
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
     a_cluster_queue,
+    a_flavor,
     a_local_queue,
     a_node,
     a_pod,
     a_shape,
+    a_static_flavor,
     a_tree_quota,
     decided,
 )
@@ -45,9 +47,18 @@ def queues(draw: st.DrawFn, name: str) -> ClusterQueue:
         draw(st.sampled_from((None, 1))),
     )
     borrow = draw(st.sampled_from((None, 0, 2000)))
-    quota = a_tree_quota("spot", draw(st.sampled_from((0, 2000, 4000))), borrow=borrow)
-    parent, weight = draw(st.sampled_from(("org", "org", "part"))), draw(st.sampled_from(WEIGHTS))
-    return a_cluster_queue(name, quota, parent=parent, preemption=policy, fair_sharing=weight)
+    quotas = [a_tree_quota("spot", draw(st.sampled_from((0, 2000, 4000))), borrow=borrow)]
+    if draw(st.booleans()):
+        quotas.append(a_tree_quota("steady", draw(st.sampled_from((0, 2000)))))
+    return a_cluster_queue(
+        name,
+        *quotas,
+        parent=draw(st.sampled_from(("org", "org", "part"))),
+        preemption=policy,
+        fair_sharing=draw(st.sampled_from(WEIGHTS)),
+        when_can_borrow=draw(st.sampled_from(WhenCanBorrow)),
+        when_can_preempt=draw(st.sampled_from(WhenCanPreempt)),
+    )
 
 
 def fair_sharing() -> st.SearchStrategy[FairSharing | None]:
@@ -74,6 +85,7 @@ class World:
     def __init__(self, queues: list[ClusterQueue], fair: FairSharing | None = None) -> None:
         self.cache: ClusterCache = a_cache(
             nodes=[a_node(f"node-{number}", cpu="4", pods=9) for number in range(3)],
+            flavors=[a_flavor(), a_static_flavor("steady", cpu="5", pods="9")],
             queues=[
                 a_cluster_queue("org", a_tree_quota("spot", 2000), fair_sharing=fair),
                 ClusterQueue(name="part", parent="org"),
@@ -106,8 +118,8 @@ class World:
             self.put(replace(fresh, created=pod.created + (0 if pod.owner == AGED else self.version)))
         return bool(plan.admits or plan.evicts)
 
-    def used(self, queue: str) -> int:
-        return self.cache.usage.in_tree.sums.get((queue, "spot", "cpu"), 0)
+    def used(self, queue: str, flavor: str) -> int:
+        return self.cache.usage.in_tree.sums.get((queue, flavor, "cpu"), 0)
 
 
 @settings(deadline=None)
@@ -121,10 +133,9 @@ def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> No
                 break
         else:
             raise AssertionError(f"{ROUNDS} decisions in a row moved somebody: {world.evicted}")
-        tree = world.cache.tree
-        root = tree.cell("org", ("spot", "cpu"))
-        assert root is not None
-        assert world.used("org") <= root.subtree
+        for flavor in ("spot", "steady"):
+            root = world.cache.tree.cell("org", (flavor, "cpu"))
+            assert world.used("org", flavor) <= (0 if root is None else root.subtree)
     full = replace(world.cache.snapshot(), settled=None, freed=frozenset())
     plan = decide(full, limit=UNLIMITED)
     assert (plan.admits, plan.evicts) == ((), ())

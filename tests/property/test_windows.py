@@ -1,4 +1,4 @@
-"""Windows against a scan of every minute, and shares against fractions."""
+"""Windows against a scan of every minute, shares against fractions, those of limits against the queues below."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 from controller.api.schedule import CRON_PATTERN
 from controller.core.cron import CronError, parse_cron
-from controller.core.shares import parse_share
+from controller.core.effective import Capacity, Variation, WrittenLimits, flavors_below, in_effect
+from controller.core.queues import ClusterQueue
+from controller.core.shares import Share, parse_share
 from controller.core.windows import outlook
+from tests.support.builders import a_quota
 from tests.support.zones import a_window, utc
 
 _MINUTE = 60
@@ -145,3 +148,28 @@ def test_shares_agree_with_fractions(hundredths: int, capacity: int) -> None:
     whole, rest = divmod(hundredths, 100)
     share = parse_share(f"{whole}.{rest:02}%")
     assert share.of(capacity) == math.floor(Fraction(hundredths, 10_000) * capacity)
+
+
+@given(st.data())
+def test_shares_of_limits_agree_with_a_sum_over_the_queues_below(data: st.DataObject) -> None:
+    flavors = ("spot", "steady", "far")
+    names = [f"q{number}" for number in range(data.draw(st.integers(1, 5)))]
+    parents = {name: data.draw(st.sampled_from(("", "nobody", *names[:at]))) for at, name in enumerate(names)}
+    listed = {name: data.draw(st.sets(st.sampled_from(flavors))) for name in names}
+    amounts = {flavor: data.draw(st.integers(0, 2**62)) for flavor in flavors}
+    hundredths = data.draw(st.integers(0, 10_000))
+    queues = {
+        name: ClusterQueue(name=name, parent=parents[name], flavors=tuple(map(a_quota, listed[name]))) for name in names
+    }
+
+    def is_below(name: str, top: str) -> bool:
+        return name == top or (parents.get(name, "") in parents and is_below(parents[name], top))
+
+    below = flavors_below(queues)
+    shares = Variation(shared_limits=WrittenLimits({"cpu": Share(hundredths)}))
+    capacities = {flavor: Capacity({"cpu": amount}) for flavor, amount in amounts.items()}
+    for top in names:
+        together = {flavor for name in names if is_below(name, top) for flavor in listed[name]}
+        found = in_effect(queues[top], shares, opened=(), capacities=capacities, below=below[top])
+        whole = sum(amounts[flavor] for flavor in together)
+        assert found.limits == {"cpu": math.floor(Fraction(hundredths, 10_000) * whole)}

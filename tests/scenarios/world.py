@@ -227,7 +227,7 @@ class Cluster:
         """Who waits, by name, and why."""
         backlog = {name: self.cache.backlog.of_pod(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
         found = ((name, one, self.cache.reasons.of(one.kind)) for name, one in backlog.items() if one is not None)
-        return {name: Waiting(wait.reason, describe(wait, one.since)) for name, one, wait in found}
+        return {name: Waiting(wait.reason, describe(wait, one.since, uid=one.uid)) for name, one, wait in found}
 
     def _write_statuses(self) -> None:
         """A controller that starts goes on from what the statuses say of budgets and dry spells: they are written."""

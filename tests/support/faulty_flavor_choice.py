@@ -8,6 +8,7 @@ from tests.support.faulty import Faulty
 _NOTHING_TO_MIX = "goes only with two flavors or more: of one there is nothing to mix"
 
 _CHOOSES = "does not go with flavorMode Any: kube-scheduler chooses the flavor"
+_NOBODY = "goes only with spec.preemption: without it nobody is preempted"
 _TWO = [quotas(), quotas("on-demand")]
 
 FLAVOR_CHOICE = (
@@ -70,6 +71,30 @@ FLAVOR_CHOICE = (
         cluster_queue(flavorMode="Any", flavors=_TWO, flavorFungibility={"whenCanBorrow": "TryNextFlavor"}),
         f'spec.flavorFungibility.whenCanBorrow: "TryNextFlavor": {_CHOOSES}',
         f"whenCanBorrow {_CHOOSES}",
+    ),
+    Faulty(
+        "preempting first in what the scheduler chooses",
+        cluster_queue(
+            flavorMode="Any",
+            flavors=_TWO,
+            flavorFungibility={"whenCanPreempt": "MayStopSearch"},
+            preemption={"withinClusterQueue": "LowerPriority"},
+        ),
+        f'spec.flavorFungibility.whenCanPreempt: "MayStopSearch": {_CHOOSES}',
+        f"whenCanPreempt {_CHOOSES}",
+    ),
+    Faulty(
+        "preempting first where nobody is preempted",
+        cluster_queue(flavors=_TWO, flavorFungibility={"whenCanPreempt": "MayStopSearch"}),
+        f'spec.flavorFungibility.whenCanPreempt: "MayStopSearch": {_NOBODY}',
+        f"spec.flavorFungibility: Invalid value: whenCanPreempt {_NOBODY}",
+    ),
+    Faulty(
+        "v1beta1's name for preempting first",
+        cluster_queue(flavorFungibility={"whenCanPreempt": "Preempt"}),
+        "spec.flavorFungibility.whenCanPreempt: \"Preempt\": must be 'TryNextFlavor' or 'MayStopSearch'",
+        'spec.flavorFungibility.whenCanPreempt: Unsupported value: "Preempt": supported values: "TryNextFlavor", '
+        '"MayStopSearch"',
     ),
     Faulty(
         "a flavor mode that does not exist",

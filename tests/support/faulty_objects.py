@@ -20,7 +20,7 @@ _KEY_FORM = 'an optional DNS prefix and "/", then at most 63 letters, digits, "-
 LABEL_KEY = f"must be a label key: {_KEY_FORM}, such as node.kubernetes.io/instance-type"
 RESOURCE_NAME = f"must be a resource name: {_KEY_FORM}, such as cpu or nvidia.com/gpu"
 QUANTITY = 'must be a quantity: a whole number, or text such as "500m", "8" or "64Gi"'
-AMOUNT = 'must be a quantity, such as 8, "500m" or "64Gi", or a share of what the flavor has, such as "40%"'
+AMOUNT = 'must be a quantity, such as 8, "500m" or "64Gi", or a share of live capacity, such as "40%"'
 WANTS_NUMBER = "must be one whole number of at most 18 digits when operator is Gt or Lt"
 
 
@@ -343,8 +343,9 @@ FAULTY: tuple[Faulty, ...] = (
     Faulty(
         "a queueing strategy that does not exist",
         cluster_queue(queueingStrategy="Fair"),
-        "spec.queueingStrategy: \"Fair\": must be 'BestEffortFIFO' or 'StrictFIFO'",
-        'spec.queueingStrategy: Unsupported value: "Fair": supported values: "BestEffortFIFO", "StrictFIFO"',
+        "spec.queueingStrategy: \"Fair\": must be 'BestEffortFIFO', 'StrictFIFO' or 'Backfill'",
+        'spec.queueingStrategy: Unsupported value: "Fair": supported values: "BestEffortFIFO", "StrictFIFO", '
+        '"Backfill"',
     ),
     Faulty(
         "a stop policy that does not exist",

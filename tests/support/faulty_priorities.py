@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from controller.api.values import NAME_MESSAGE
 from tests.support.api_objects import Json, cluster_queue, priority_class
 from tests.support.faulty import Faulty
 
@@ -24,6 +25,13 @@ def _every(text: str) -> Faulty:
 
 
 PRIORITIES: tuple[Faulty, ...] = (
+    Faulty(
+        "an allowed class that cannot be a name",
+        cluster_queue(allowedPriorityClasses=["normal", "Very Urgent"]),
+        f'spec.allowedPriorityClasses[1]: "Very Urgent": {NAME_MESSAGE}',
+        'spec.allowedPriorityClasses[1]: Invalid value: "Very Urgent": spec.allowedPriorityClasses[1] in body '
+        "should match",
+    ),
     Faulty(
         "a priority that is no 32-bit number",
         priority_class(value=2**31),

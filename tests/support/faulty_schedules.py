@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from controller.api.values import RESOURCE_NAME_MESSAGE
 from tests.support.api_objects import Json, a_window, cluster_queue, quotas
 from tests.support.faulty import Faulty
 
@@ -15,6 +16,7 @@ CRON = (
 DURATION = 'must be a duration in hours, minutes and seconds, such as "8h", "90m" or "1h30m"'
 RANGE = "must be more than 0s and at most 744h (31 days)"
 CHANGES_NOTHING = "must change something: give nominalQuota, borrowingLimit or lendingLimit"
+LIMITS_NOTHING = "must limit something: give max or perUser"
 BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
 TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
 ZONE = 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"'
@@ -107,8 +109,8 @@ SCHEDULES: tuple[Faulty, ...] = (
         "a window that overrides nothing",
         _queue(flavors=[]),
         'spec.schedule[0]: {"name": "night", "start": "0 20 * * *", "duration": "8h", "flavors": []}: must override '
-        "something: give flavors or stopPolicy",
-        "spec.schedule[0]: Invalid value: must override something: give flavors or stopPolicy",
+        "something: give flavors, limits or stopPolicy",
+        "spec.schedule[0]: Invalid value: must override something: give flavors, limits or stopPolicy",
     ),
     Faulty(
         "a window of a flavor that the queue does not have",
@@ -153,6 +155,42 @@ SCHEDULES: tuple[Faulty, ...] = (
         _queue(flavors=[quotas(cpu="-1")]),
         'spec.schedule[0].flavors[0].resources[0].nominalQuota: "-1": must not be negative',
         'spec.schedule[0].flavors[0].resources[0].nominalQuota: Invalid value: "-1": must not be negative',
+    ),
+    Faulty(
+        "a share of a limit of more than all",
+        cluster_queue(limits=[{"name": "cpu", "max": "101%"}]),
+        f'spec.limits[0].max: "101%": {SHARE}',
+        f'spec.limits[0].max: Invalid value: "101%": {SHARE}',
+    ),
+    Faulty(
+        "a share of each user that is none",
+        cluster_queue(limits=[{"name": "cpu", "max": "40%", "perUser": "lots%"}]),
+        f'spec.limits[0].perUser: "lots%": {SHARE}',
+        f'spec.limits[0].perUser: Invalid value: "lots%": {SHARE}',
+    ),
+    Faulty(
+        "a window that names a limit and changes nothing of it",
+        _queue(limits=[{"name": "cpu"}]),
+        f'spec.schedule[0].limits[0]: {{"name": "cpu"}}: {LIMITS_NOTHING}',
+        f"spec.schedule[0].limits[0]: Invalid value: {LIMITS_NOTHING}",
+    ),
+    Faulty(
+        "a window with a limit that is no amount",
+        _queue(limits=[{"name": "cpu", "max": 8, "perUser": "-1"}]),
+        'spec.schedule[0].limits[0].perUser: "-1": must not be negative',
+        'spec.schedule[0].limits[0].perUser: Invalid value: "-1": must not be negative',
+    ),
+    Faulty(
+        "a window with two limits on one resource",
+        _queue(limits=[{"name": "cpu", "max": 8}, {"name": "cpu", "max": 9}]),
+        'spec.schedule[0].limits[1].name: "cpu": names a resource a second time; name each once',
+        'spec.schedule[0].limits[1]: Duplicate value: {"name":"cpu"}',
+    ),
+    Faulty(
+        "a window with a limit on what cannot be a resource",
+        _queue(limits=[{"name": "-cpu", "max": 8}]),
+        f'spec.schedule[0].limits[0].name: "-cpu": {RESOURCE_NAME_MESSAGE}',
+        f'spec.schedule[0].limits[0].name: Invalid value: "-cpu": {RESOURCE_NAME_MESSAGE}',
     ),
     Faulty(
         "a window without a start",

@@ -6,9 +6,12 @@ from collections import Counter
 from dataclasses import replace
 from math import inf
 
+import pytest
+
 from controller.core.decide import decide
 from controller.core.pods import Phase
 from tests.bench.measuring import measure
+from tests.bench.rules import RULES
 from tests.bench.worlds import Recipe, draw, load
 from tests.support.builders import UNLIMITED
 
@@ -58,8 +61,9 @@ def test_nodes_of_an_empty_world_run_nothing_and_take_nearly_all() -> None:
     assert len(decide(load(world).snapshot(), limit=UNLIMITED).admits) > 300
 
 
-def test_a_small_world_is_measured_to_the_end() -> None:
+@pytest.mark.parametrize("rules", [(), *((name,) for name in RULES), tuple(RULES)])
+def test_a_small_world_is_measured_to_the_end(rules: tuple[str, ...]) -> None:
     said: list[str] = []
-    figures = measure(SMALL, endings=3, is_batched=True, say=said.append)
+    figures = measure(SMALL, rules, endings=3, is_batched=True, say=said.append)
     assert (figures.pods, figures.admitted > 0, figures.ended_p50 > 0) == (1_000, True, True)
     assert said[0] == "drawing"

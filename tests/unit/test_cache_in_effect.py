@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.effective import Capacity, Override, Variation, WrittenQuota, live_capacity
+from controller.core.effective import Capacity, Override, Variation, WrittenLimits, WrittenQuota, live_capacity
 from controller.core.nodes import NodeIndex
-from controller.core.queues import Flavor
+from controller.core.queues import ClusterQueue, Flavor
 from controller.core.shares import Share
 from controller.core.windows import FOR_EVER
 from tests.support.builders import (
@@ -68,6 +68,48 @@ def test_a_share_follows_its_flavor() -> None:
     assert cpu_of(cache) == 0
     cache.set_flavor("spot", a_flavor())
     assert cpu_of(cache) == 4000
+
+
+def limit_of(cache: ClusterCache, name: str = "org") -> dict[str, int]:
+    return dict(cache.cluster_queues[name].limits)
+
+
+def test_a_share_of_a_limit_follows_nodes_and_the_queues_below() -> None:
+    cache = a_cache(nodes=[a_node("n1", cpu=8)], queues=[])
+    cache.set_flavor("steady", a_flavor("steady"))
+    cache.set_cluster_queue(
+        "org", ClusterQueue(name="org"), variation=Variation(shared_limits=WrittenLimits({"cpu": Share(5000)}))
+    )
+    seen = [limit_of(cache)]
+    cache.set_cluster_queue("team-a", a_cluster_queue("team-a", a_quota("spot", cpu=1), parent="org"))
+    seen.append(limit_of(cache))
+    cache.put_node(a_node("m1", cpu=4, labels={"pool": "steady"}))
+    seen.append(limit_of(cache))
+    cache.set_cluster_queue("team-b", a_cluster_queue("team-b", a_quota("steady", cpu=1), parent="org"))
+    seen.append(limit_of(cache))
+    cache.drop_node("n1")
+    seen.append(limit_of(cache))
+    cache.set_cluster_queue("team-b", None)
+    seen.append(limit_of(cache))
+    assert seen == [{"cpu": 0}, {"cpu": 4000}, {"cpu": 4000}, {"cpu": 6000}, {"cpu": 2000}, {"cpu": 0}]
+    cache.set_cluster_queue("org", a_cluster_queue("org", limits={"cpu": 1}))
+    cache.set_cluster_queue("team-b", a_cluster_queue("team-b", a_quota("steady", cpu=1), parent="org"))
+    assert limit_of(cache) == {"cpu": 1}
+
+
+def test_pods_are_told_apart_by_user_where_a_window_alone_limits_users() -> None:
+    limits = WrittenLimits(per_user={"cpu": 1000})
+    cache = a_varying_cache(Variation(overrides=(Override(window=a_window(), limits=limits),)), now=NOON)
+    cache.set_cluster_queue(
+        "team-a",
+        a_cluster_queue("team-a", a_quota("spot", cpu=9)),
+        variation=Variation(overrides=(Override(window=a_window(), limits=limits),)),
+    )
+    cache.pass_to(EVENING)
+    cache.replace_pods([a_pod(name, user=name[0]) for name in ("a1", "a2", "b1")])
+    assert set(admitted(decided(cache))) == {"a1", "b1"}
+    cache.pass_to(EVENING + 8 * 3600)
+    assert set(admitted(decided(cache))) == {"a2"}
 
 
 def test_a_node_that_is_not_ready_counts_five_minutes_more_whatever_it_says_then() -> None:

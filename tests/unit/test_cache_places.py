@@ -11,7 +11,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
-from tests.support.builders import a_cache, a_pod, a_released_pod
+from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_quota, a_released_pod
 
 
 def a_job(uid: str = "job", *, created: float = 0.0, namespace: str = "default") -> Job:
@@ -76,6 +76,34 @@ def test_a_class_that_comes_changes_or_goes_moves_the_pods_that_name_it() -> Non
     assert cache.places.set_class("c", 6) == ()
     assert cache.places.set_class("c", None) == ("classy",)
     assert cache.places.set_class("never there", None) == ()
+
+
+def test_a_queue_above_that_allows_other_classes_moves_the_pods_of_those_below() -> None:
+    queue = a_cluster_queue("team-a", a_quota("spot", cpu=8), parent="org")
+    cache = a_cache(a_pod("classy", priority_class="c"), queues=[queue])
+    cache.move(cache.places.set_class("c", 1))
+
+    def reason() -> Reason | None:
+        cache.snapshot()
+        (kind,) = cache.backlog.runs
+        return None if kind.hold is None else kind.hold.reason
+
+    not_allowed = Reason.PRIORITY_CLASS_NOT_ALLOWED
+    for above, expected in (
+        (a_cluster_queue("org", allowed_classes=frozenset({"d"})), not_allowed),
+        (a_cluster_queue("org", allowed_classes=frozenset({"c", "d"})), None),
+        (a_cluster_queue("org", parent="top"), None),
+        (a_cluster_queue("top", allowed_classes=frozenset()), not_allowed),
+        (a_cluster_queue("org"), None),
+        (a_cluster_queue("org", parent="team-a", allowed_classes=frozenset({"c"})), None),
+    ):
+        cache.set_cluster_queue(above.name, above)
+        assert reason() is expected
+    cache.set_cluster_queue("top", None)
+    cache.set_cluster_queue("org", a_cluster_queue("org", allowed_classes=frozenset()))
+    assert reason() is not_allowed
+    cache.set_cluster_queue("org", None)
+    assert reason() is None
 
 
 def test_pods_that_wait_no_longer_are_forgotten() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller.core.adoption import KUEUE_ADMITTED_TO, Adoption, Households, KueuePod, Orphan, adopt
+from controller.core.adoption import KUEUE_ADMITTED_TO, Adoption, Households, KueuePod, Orphan, adopt, queue_in_kueue
 from controller.core.keys import KUEUE_QUEUE, QUEUE_NAME
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
 
@@ -49,6 +49,35 @@ def test_the_selector_tells_the_flavor_then_the_node_then_the_order(
     selector: dict[str, str], node: str, flavor: str
 ) -> None:
     assert adopted(replace(POD, node_selector=selector, node=node)).flavor == flavor
+
+
+@pytest.mark.parametrize(
+    ("order", "node", "flavor"),
+    [
+        (("spot", "any", "dear"), "n-other", "any"),
+        (("spot", "any", "dear"), "", "any"),
+        (("spot", "any", "dear"), "n-dear", "dear"),
+        (("spot", "dear"), "n-other", "spot"),
+    ],
+)
+def test_a_flavor_whose_labels_are_not_in_the_selector_is_taken_only_where_there_is_no_other(
+    order: tuple[str, ...], node: str, flavor: str
+) -> None:
+    queue = ClusterQueue(name="team", flavors=tuple(FlavorQuota(name, {}) for name in order))
+    assert adopted(replace(POD, node=node), replace(WORLD, queues={"team": queue})).flavor == flavor
+
+
+@pytest.mark.parametrize(
+    ("labels", "job", "queue"),
+    [
+        ({KUEUE_QUEUE: ""}, "", None),
+        ({KUEUE_QUEUE: ""}, "job-1", "main"),
+        ({KUEUE_ADMITTED_TO: "", KUEUE_QUEUE: "main"}, "", "main"),
+        ({}, "job-empty", None),
+    ],
+)
+def test_a_label_without_a_value_names_no_queue(labels: dict[str, str], job: str, queue: str | None) -> None:
+    assert queue_in_kueue(replace(POD, labels=labels, job=job), {**WORLD.jobs, "job-empty": ""}) == queue
 
 
 def test_a_pod_is_kueues_by_its_own_label_or_its_jobs() -> None:

@@ -10,7 +10,9 @@ from controller.core.effective import (
     Capacity,
     Override,
     Variation,
+    WrittenLimits,
     WrittenQuota,
+    flavors_below,
     in_effect,
     live_capacity,
     stopped_by,
@@ -113,6 +115,45 @@ def test_limits_of_the_tree_may_be_shares_and_windows_lay_theirs_over_each_alone
         (quota,) = in_effect(queue, variation, opened=opened, capacities=capacities).flavors
         assert (quota.nominal, quota.borrowing, quota.lending) == ({"cpu": 10}, {"cpu": 10}, {"cpu": lent})
         assert quota.changing == {"cpu"}
+
+
+def test_limits_are_shares_of_what_all_flavors_below_have_and_windows_lay_theirs_over_each_alone() -> None:
+    queue = a_cluster_queue("q", a_quota("spot", cpu=1), limits={"cpu": 0, "pods": 7}, user_limits={"cpu": 5})
+    night = Override(window=a_window("night"), limits=WrittenLimits({"gpu": 3}, {"cpu": Share(1000)}))
+    variation = Variation(shared_limits=WrittenLimits({"cpu": Share(3333)}), overrides=(night,))
+    capacities = {
+        "spot": Capacity({"cpu": 40, "pods": 9}),
+        "steady": Capacity({"cpu": 61}),
+        "other": Capacity({"cpu": 9}),
+    }
+    assert (variation.limits_by_share, variation.shared_flavors()) == (True, set())
+    below = ("spot", "steady", "gone")
+    shut = in_effect(queue, variation, opened=(), capacities=capacities, below=below)
+    assert (shut.limits, shut.user_limits) == ({"cpu": 33, "pods": 7}, {"cpu": 5})
+    opened = in_effect(queue, variation, opened=("night",), capacities=capacities, below=below)
+    assert (opened.limits, opened.user_limits) == ({"cpu": 33, "pods": 7, "gpu": 3}, {"cpu": 10})
+    for found in (shut, opened):
+        assert found.changing_limits == {"cpu", "gpu"}
+        assert found.changing_user_limits == {"cpu"}
+
+
+def test_flavors_count_for_every_queue_above_and_a_circle_of_parents_ends() -> None:
+    queues = [
+        ClusterQueue(name="org"),
+        a_cluster_queue("unit", a_quota("steady"), parent="org"),
+        a_cluster_queue("team", a_quota("spot"), a_quota("steady"), parent="unit"),
+        a_cluster_queue("lost", a_quota("far"), parent="nobody"),
+        a_cluster_queue("round", a_quota("spot"), parent="about"),
+        ClusterQueue(name="about", parent="round"),
+    ]
+    assert flavors_below({queue.name: queue for queue in queues}) == {
+        "org": {"spot", "steady"},
+        "unit": {"spot", "steady"},
+        "team": {"spot", "steady"},
+        "lost": {"far"},
+        "round": {"spot"},
+        "about": {"spot"},
+    }
 
 
 def test_a_window_may_open_a_queue_that_is_held() -> None:

@@ -118,6 +118,13 @@ def test_a_preempted_gang_comes_back_whole_and_behind_its_preemptor() -> None:
     assert list(admitted(decided(cache))) == ["urgent"]
 
 
+def test_what_a_gang_lacks_does_not_drive_out_the_gang() -> None:
+    group = Membership(GroupKey("default", "g"), 2)
+    begun, lacking = a_victim("v", group=group, admitted_at=2.0), urgent("lacking", group=group)
+    assert evicted(a_cache(begun, lacking, queues=[a_queue("1")])) == []
+    assert evicted(a_cache(begun, a_victim("other"), lacking, queues=[a_queue("2")])) == ["other"]
+
+
 def test_where_one_of_several_was_refused_before_the_others_do_not_go_for_nothing() -> None:
     cache = a_cache(a_victim("v0", "2"), a_victim("v1", "2"), urgent(cpu="4"), queues=[a_queue("4")])
     assert evicted(cache) == ["v0", "v1"]

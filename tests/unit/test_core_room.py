@@ -122,6 +122,15 @@ def test_what_was_only_tried_is_given_back() -> None:
     assert ledger.usage.sums == {}
 
 
+def test_what_a_pod_holds_of_a_resource_that_its_node_lost_is_nothing_to_the_room() -> None:
+    ledger, shape = a_ledger([a_node("a", cpu="4")], {"a": {"cpu": 1000, GPU: 1}}), a_shape(**{"cpu": "1", GPU: "1"})
+    with ledger.trying():
+        ledger.give_back("team-a", SPOT, shape.requests, "a")
+        assert ledger.find_nodes(SPOT, shape, 1) == []
+        ledger.spend("team-a", SPOT, shape.requests, "a")
+        assert ledger.find_nodes(SPOT, shape, 1) == []
+
+
 def test_a_pod_that_asks_for_nothing_finds_no_node() -> None:
     assert found(a_ledger([a_node()]), Shape((), Constraints())) == (None, 0)
 

@@ -113,6 +113,21 @@ def test_the_older_names_of_flavor_fungibility_are_understood(written: str, ours
     assert specs(queue)["ClusterQueue/a"].get("flavorFungibility") == ours
 
 
+@pytest.mark.parametrize(("version", "written"), [(V1, "Preempt"), (V1, "MayStopSearch"), (V2, "MayStopSearch")])
+def test_preempting_in_an_earlier_flavor_first_is_taken_over_where_anybody_is_preempted(
+    version: str, written: str
+) -> None:
+    for policy, ours in (("LowerPriority", {"whenCanPreempt": "MayStopSearch"}), ("Never", None)):
+        queue = kueue_queue(
+            "a",
+            CPU,
+            version=version,
+            flavorFungibility={"whenCanPreempt": written},
+            preemption={"withinClusterQueue": policy},
+        )
+        assert specs(queue)["ClusterQueue/a"].get("flavorFungibility") == ours
+
+
 def test_preemption_is_taken_over_and_reclaiming_only_where_there_is_somebody_to_reclaim_from() -> None:
     written = {
         "withinClusterQueue": "LowerOrNewerEqualPriority",

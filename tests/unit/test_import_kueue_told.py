@@ -41,12 +41,8 @@ def a_queue(**spec: Any) -> Json:
         ),
         (a_queue(preemption={"reclaimWithinCohort": "Any"}), "spec.preemption: preempts only"),
         (
-            a_queue(flavorFungibility={"whenCanPreempt": "MayStopSearch"}),
-            "flavorFungibility.whenCanPreempt: all flavors are tried before anybody is preempted",
-        ),
-        (
             a_queue(flavorFungibility={"preference": "PreemptionOverBorrowing"}),
-            "spec.flavorFungibility.preference: all flavors are tried",
+            "spec.flavorFungibility.preference: is left out: a later flavor with quota and room",
         ),
         (a_queue(stopPolicy="HoldAndDrain"), "spec.stopPolicy: drains only pods whose owner makes them anew"),
         (a_queue(fairSharing={"weight": 2}), "spec.fairSharing.weight: is left out: without a cohort"),

@@ -99,11 +99,22 @@ def test_a_fault_names_file_document_and_path_and_nothing_is_written(document: A
     assert text in done.stderr
 
 
-@pytest.mark.parametrize(("content", "text"), [("a: [", "not YAML: "), ("", "holds no object"), ("---\n", "no object")])
-def test_a_file_without_objects_is_told_by_its_name(tmp_path: Path, content: str, text: str) -> None:
+@pytest.mark.parametrize("project", ["kupid", "kueue"])
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("a: [", "not YAML: "),
+        ("a: 1\na: 2\n", "not YAML: 'a' stands here twice"),
+        ("\x00", "not YAML: "),
+        ("", "holds no object"),
+        ("---\n", "no object"),
+        (f"a: {'[' * 10_000}{']' * 10_000}", "line 1: is nested more than 200 levels deep, as no object is"),
+    ],
+)
+def test_a_file_without_objects_is_told_by_its_name(tmp_path: Path, project: str, content: str, text: str) -> None:
     file = tmp_path / "policies.yaml"
     file.write_text(content)
-    done = CliRunner().invoke(root, ["import", "kupid", "-f", str(file)])
+    done = CliRunner().invoke(root, ["import", project, "-f", str(file)])
     assert done.exit_code == 1
     assert done.stderr.startswith(f"Error: {file}: ")
     assert text in done.stderr

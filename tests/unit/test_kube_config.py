@@ -95,6 +95,7 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("a list", "- 1\n- 2\n", ""),
     ("binary", "\x00\x01", "not YAML"),
     ("tabs", "\tx: 1", "not YAML"),
+    ("far too deep", "[" * 10_000 + "]" * 10_000, "not YAML"),
     ("clusters of a wrong type", a_kubeconfig(clusters="c"), ""),
     ("contexts of a wrong type", a_kubeconfig(contexts=5), ""),
     ("contexts that are no mappings", a_kubeconfig(contexts=[5]), ""),

@@ -83,6 +83,18 @@ def test_a_flavor_that_gives_nodes_to_later_pods_is_not_dry(fields: dict[str, An
     assert cache.pass_to(700.0) == (1900 if is_dry else 1300)
 
 
+@pytest.mark.parametrize(("flavor", "is_dry"), [("steady", False), ("other", True)])
+def test_a_pod_that_any_of_its_flavors_could_give_a_node_makes_none_of_them_dry(flavor: str, is_dry: bool) -> None:
+    later = a_released_pod("b", flavor=flavor, node="n", admitted_at=200.0)
+    cache = an_autoscaled_cache(a_stuck_pod(flavors=("spot", "steady")), later)
+    cache.set_flavor("steady", replace(SPOT, name="steady", price={"cpu": 1}))
+    cache.set_flavor("spot", replace(SPOT, price={"cpu": 2}))
+    cache.snapshot()
+    assert cache.pods["a"].flavor == "spot"
+    cache.pass_to(700.0)
+    assert list(cache.snapshot().dry) == (["spot"] if is_dry else [])
+
+
 @pytest.mark.parametrize(
     "fields",
     [{"unscheduled": ""}, {"admitted_at": 0.0}, {"node": "node-1"}, {"flavor": "other"}, {"is_finished": True}],

@@ -209,6 +209,38 @@ def test_what_kueue_does_not_queue_is_left_alone() -> None:
     assert QUEUE_NAME not in written(owner(BY_KUEUE, "replicasets"))["spec"]["template"]["metadata"].get("labels", {})
 
 
+def test_labels_without_a_value_say_nothing() -> None:
+    empty = dict.fromkeys((*BY_KUEUE, KUEUE_GROUP), "")
+    pod = created(a_pod(empty), Moving())
+    assert pod["metadata"]["labels"] == {**empty, QUEUE_NAME: "default"}
+    spec = written(owner(empty, suspend=True, parallelism=4))["spec"]
+    assert (spec["suspend"], spec["template"]["metadata"].get("labels", {}).get(QUEUE_NAME)) == (True, None)
+    template = {"metadata": {"labels": empty}}
+    metadata = written(owner(BY_KUEUE, parallelism=4, template=template))["spec"]["template"]["metadata"]
+    assert metadata["labels"].items() >= {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}.items()
+    assert metadata["annotations"][GANG] == "true"
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "controller", "begins"),
+    [
+        ("JobSet", "jobset.x-k8s.io/v1alpha2", True, False),
+        ("CronJob", "example.com/v1", True, False),
+        ("CronJob", "batch/v1", True, True),
+        ("JobSet", "jobset.x-k8s.io/v1alpha2", False, True),
+    ],
+)
+def test_a_suspended_job_begins_unless_something_else_than_a_cron_job_made_it(
+    kind: str, version: str, controller: bool, begins: bool
+) -> None:
+    request = owner(BY_KUEUE, suspend=True)
+    reference = {"apiVersion": version, "kind": kind, "name": "maker", "uid": "7", "controller": controller}
+    request["object"]["metadata"]["ownerReferences"] = [reference]
+    spec = written(request)["spec"]
+    assert spec["suspend"] is not begins
+    assert spec["template"]["metadata"]["labels"][QUEUE_NAME] == "theirs"
+
+
 def test_a_template_that_nothing_gave_our_label_is_refused() -> None:
     refused = check_owner(read(owner(BY_KUEUE)), Moving()).denial
     assert refused == (

@@ -9,6 +9,7 @@ import pytest
 
 from controller.core.keys import (
     DEFAULT_QUEUE,
+    EXPECTED_RUNTIME,
     GANG,
     GATE,
     POD_GROUP,
@@ -133,6 +134,16 @@ def test_a_group_without_a_size_is_warned_of() -> None:
     )
     sized = {**in_group, "annotations": {POD_GROUP_SIZE: "2", POD_GROUP_MIN: "2"}}
     assert mutate(a_request(a_new_pod(metadata=sized)), PLAIN).warnings == ()
+
+
+@pytest.mark.parametrize("runtime", ["1h30m", "soon"])
+def test_a_runtime_that_cannot_be_read_is_warned_of(runtime: str) -> None:
+    pod = a_new_pod(metadata={"labels": {QUEUE_NAME: "main"}, "annotations": {EXPECTED_RUNTIME: runtime}})
+    told = (
+        f"the annotation {EXPECTED_RUNTIME} is 'soon', so it says nothing of how long the pod runs; write hours, "
+        "minutes and seconds, such as 8h, 90m or 1h30m",
+    )
+    assert mutate(a_request(pod), PLAIN).warnings == (told if runtime == "soon" else ())
 
 
 def test_a_minimum_that_is_more_than_the_size_is_warned_of() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 import click
-import yaml
+
+from controller.kube.manifests import ManifestError, parse
 
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -19,14 +20,17 @@ class ConversionError(Exception):
 def objects(file: TextIO) -> Iterator[tuple[str, object]]:
     """Each object with where it stands; those of a List one by one, as `kubectl get -o yaml` writes them."""
     try:
-        for number, body in enumerate(yaml.safe_load_all(file), start=1):
-            where = f"{file.name}: document {number}"
-            if isinstance(body, dict) and body.get("kind") == "List" and isinstance(body.get("items"), list):
-                yield from ((f"{where}: items[{index}]", item) for index, item in enumerate(body["items"]))
-            elif body is not None:
-                yield where, body
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise click.ClickException(f"{file.name}: not YAML: {' '.join(str(error).split())}") from None
+        bodies = parse(file.read(), file.name)
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{file.name}: not YAML: {error}") from None
+    except ManifestError as error:
+        raise click.ClickException(str(error)) from None
+    for number, body in enumerate(bodies, start=1):
+        where = f"{file.name}: document {number}"
+        if isinstance(body, dict) and body.get("kind") == "List" and isinstance(body.get("items"), list):
+            yield from ((f"{where}: items[{index}]", item) for index, item in enumerate(body["items"]))
+        elif body is not None:
+            yield where, body
 
 
 def kept_metadata(written: object) -> object:

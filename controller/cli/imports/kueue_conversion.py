@@ -22,7 +22,7 @@ from controller.cli.imports.kueue_documents import UNCONVERTED, Found
 from controller.cli.imports.kueue_fair_sharing import let_trees_share, weight_of
 from controller.cli.imports.kueue_flavors import Capacity, flavor_spec, tell_overlaps
 from controller.cli.imports.kueue_groups import Folding, Given
-from controller.cli.imports.kueue_objects import Preemption
+from controller.cli.imports.kueue_objects import Fungibility, Preemption
 from controller.cli.imports.kueue_report import Report
 from controller.cli.imports.kueue_tree import Trees
 from controller.core.amounts import supply_amount
@@ -127,10 +127,20 @@ def _queue_spec(found: Found, trees: Trees) -> Document:
         spec["namespaceSelector"] = written.namespace_selector.model_dump(by_alias=True, exclude_unset=True)
     if written.queueing_strategy != "BestEffortFIFO":
         spec["queueingStrategy"] = written.queueing_strategy
-    if written.flavor_fungibility.when_can_borrow == "TryNextFlavor":
-        spec["flavorFungibility"] = {"whenCanBorrow": "TryNextFlavor"}
     preemption = _preemption(written.preemption, has_parent=bool(trees.parent_of(found)))
-    return {**spec, **({"preemption": preemption} if preemption else {}), **_stop(found)}
+    fungibility = _fungibility(written.flavor_fungibility, preempts=bool(preemption))
+    parts = {"flavorFungibility": fungibility, "preemption": preemption}
+    return {**spec, **{name: part for name, part in parts.items() if part}, **_stop(found)}
+
+
+def _fungibility(written: Fungibility, *, preempts: bool) -> Document:
+    """Where nobody is preempted, it says nothing when somebody could be."""
+    spec: Document = {}
+    if written.when_can_borrow == "TryNextFlavor":
+        spec["whenCanBorrow"] = "TryNextFlavor"
+    if written.when_can_preempt != "TryNextFlavor" and preempts:
+        spec["whenCanPreempt"] = "MayStopSearch"
+    return spec
 
 
 def _preemption(written: Preemption, *, has_parent: bool) -> Document:

@@ -20,7 +20,10 @@ _PAST_USAGE = (
     "write fairSharing.usageHalfLife to the root of its tree, with usageHalfLifeTime of Kueue's configuration: past "
     "usage orders all queues of that tree, after priority instead of before it"
 )
-_BELONGS_TO_PREEMPTION = "all flavors are tried before anybody is preempted; then the first in order where that helps"
+_PREFERENCE = (
+    "is left out: a later flavor with quota and room, borrowed or not, comes before preemption; then the first in "
+    "order where that helps"
+)
 
 _DRAIN = (
     "drains only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"
@@ -57,10 +60,8 @@ def _tell_queue(found: Found, report: Report) -> None:
     spec = found.spec
     if _preempts(spec.preemption):
         report.warn(found, "spec.preemption", _RETURNS)
-    if spec.flavor_fungibility.when_can_preempt != "TryNextFlavor":
-        report.warn(found, "spec.flavorFungibility.whenCanPreempt", _BELONGS_TO_PREEMPTION)
     if spec.flavor_fungibility.preference != "BorrowingOverPreemption":
-        report.warn(found, "spec.flavorFungibility.preference", _BELONGS_TO_PREEMPTION)
+        report.warn(found, "spec.flavorFungibility.preference", _PREFERENCE)
     for path, name in _checks(found):
         report.lose(
             found, path, f"there are no admission checks, so pods are admitted without waiting for {name}; remove it"

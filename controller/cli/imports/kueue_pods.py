@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from controller.cli.acting import Where, acting_as, acting_options
+from controller.cli.acting import Where, acting_options
 from controller.cli.main import EXIT_FAULT
 from controller.core.adoption import Adoption, Orphan
 from controller.core.keys import ACCEPTED, BREAK_GLASS, KUEUE_LABELS
@@ -27,10 +27,7 @@ _TOLD = 5
 def kueue_pods(
     namespace: str | None,
     dry_run: bool,
-    user: str | None,
-    groups: tuple[str, ...],
-    kubeconfig: str | None,
-    context: str | None,
+    where: Where,
 ) -> int:
     """Charge pods that Kueue let run to the queues here, so that nothing more is admitted than both together may use.
 
@@ -47,7 +44,6 @@ def kueue_pods(
       penstock import kueue-pods --dry-run
       penstock import kueue-pods --as jane --as-group penstock:break-glass
     """
-    where = Where(kubeconfig, context, acting_as(user, groups))
     found, tally = asyncio.run(_run(where, namespace, is_dry=dry_run))
     adoptions = [one for one in found if isinstance(one, Adoption)]
     orphans = [one for one in found if isinstance(one, Orphan)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from controller.sandbox import Sandbox
-from controller.sandbox.installation import installed
+from tests.support.clusters import a_cluster
 from tests.support.team import Team
 
 VERSION = "scheduling.k8s.io/v1alpha2"
@@ -17,16 +16,9 @@ VERSION = "scheduling.k8s.io/v1alpha2"
 @pytest.fixture(scope="session")
 def grouping() -> Iterator[Sandbox]:
     """The session's cluster with the feature on, and Penstock in it."""
-    with asyncio.Runner() as runner:
-        gates = {"GenericWorkload": True, "GangScheduling": True}
-        sandbox = runner.run(Sandbox.launch(feature_gates=gates, runtime_config={VERSION: True}))
-        context = installed(sandbox)
-        try:
-            runner.run(context.__aenter__())
-            yield sandbox
-            runner.run(context.__aexit__(None, None, None))
-        finally:
-            runner.run(sandbox.stop())
+    gates = {"GenericWorkload": True, "GangScheduling": True}
+    with a_cluster(launch={"feature_gates": gates, "runtime_config": {VERSION: True}}) as cluster:
+        yield cluster.sandbox
 
 
 @pytest.fixture

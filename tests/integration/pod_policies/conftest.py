@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 from controller.core.keys import POLICIES
 from controller.kube.client import Client
 from controller.sandbox import Sandbox
-from controller.sandbox.installation import installed
 from tests.support import plain_http
+from tests.support.clusters import a_cluster
 from tests.support.eventually import eventually
 from tests.support.team import TEAM_LABEL, Json, Team
 
@@ -22,16 +21,10 @@ WIDE = "clusterpodschedulingpolicies"
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
     """The session's cluster, with all that is off until asked for switched on."""
-    with asyncio.Runner() as runner:
-        sandbox = runner.run(Sandbox.launch(audit=True))
-        components = ("pod-policies", "pod-template-policies", "runtime-class")
-        context = installed(sandbox, components=components, webhook_arguments=("--pod-policies", "--runtime-classes"))
-        try:
-            runner.run(context.__aenter__())
-            yield sandbox
-            runner.run(context.__aexit__(None, None, None))
-        finally:
-            runner.run(sandbox.stop())
+    components = ("pod-policies", "pod-template-policies", "runtime-class")
+    arguments = ("--pod-policies", "--runtime-classes")
+    with a_cluster(components=components, webhook_arguments=arguments) as cluster:
+        yield cluster.sandbox
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -13,17 +13,15 @@ import pytest
 from controller.kube.client import Client
 from controller.kube.errors import NotFound
 from controller.sandbox import Sandbox
-from controller.sandbox.installation import Gate, Installation, installed
+from controller.sandbox.installation import Gate, Installation
 from tests.integration.protection.people import Field, allow_editors
 from tests.integration.protection.table import LABELS_OF, Where
+from tests.support.clusters import a_cluster
 from tests.support.eventually import eventually
 from tests.support.impersonation import Impersonation, impersonation
 from tests.support.team import Team
 
-MODES: dict[str, Callable[[Sandbox], AbstractAsyncContextManager[Installation]]] = {
-    "webhook": installed,
-    "in-apiserver": partial(installed, gate=Gate.POLICIES),
-}
+MODES = {"webhook": Gate.WEBHOOK, "in-apiserver": Gate.POLICIES}
 
 
 class Protected:
@@ -39,17 +37,10 @@ class Protected:
 @pytest.fixture(scope="session", params=sorted(MODES))
 def protected(request: pytest.FixtureRequest) -> Iterator[Protected]:
     """Penstock installed in the way of the parameter."""
-    with asyncio.Runner() as runner:
-        sandbox = runner.run(Sandbox.launch(audit=True))
-        context = MODES[request.param](sandbox)
-        try:
-            programs = runner.run(context.__aenter__())
-            namespaces = {where: f"{where}-{secrets.token_hex(3)}" for where in Where}
-            runner.run(_prepare(sandbox, namespaces))
-            yield Protected(request.param, sandbox, programs, namespaces)
-            runner.run(context.__aexit__(None, None, None))
-        finally:
-            runner.run(sandbox.stop())
+    with a_cluster(gate=MODES[request.param]) as cluster:
+        namespaces = {where: f"{where}-{secrets.token_hex(3)}" for where in Where}
+        asyncio.run(_prepare(cluster.sandbox, namespaces))
+        yield Protected(request.param, cluster.sandbox, cluster.programs, namespaces)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from controller.core.keys import (
     FLAVOR,
     KUEUE_GROUP,
     KUEUE_PRIORITY_CLASS,
+    KUEUE_QUEUE,
     POD_GROUP,
     POLICIES,
     PRIORITY_CLASS,
@@ -119,6 +120,12 @@ CREATE = (
         name="our labels go before Kueue's",
         does=Create(joined(BY_KUEUE, {"labels": {QUEUE_NAME: "ours", KUEUE_PRIORITY_CLASS: "high"}}), where=KUEUE),
         outcome=Allowed(gated=True, labels={QUEUE_NAME: "ours", PRIORITY_CLASS: "high"}),
+    ),
+    Row(
+        rule=Rule.GATE_REQUIRED,
+        name="labels of Kueue without a value say nothing, so that the default queue counts",
+        does=Create({"labels": dict.fromkeys((KUEUE_QUEUE, KUEUE_PRIORITY_CLASS, KUEUE_GROUP), "")}, where=KUEUE),
+        outcome=Allowed(gated=True, labels={QUEUE_NAME: "other"}, without=(PRIORITY_CLASS, POD_GROUP)),
     ),
     Row(
         rule=Rule.GATE_REQUIRED,

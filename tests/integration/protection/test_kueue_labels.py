@@ -104,6 +104,23 @@ async def test_a_job_without_kueues_label_stays_suspended_and_out_of_every_queue
     assert QUEUE_NAME not in spec["template"]["metadata"].get("labels", {})
 
 
+async def test_a_job_whose_label_names_no_queue_or_that_a_job_set_made_stays_suspended(
+    moving: Team, apiserver: Impersonation
+) -> None:
+    async def stored(labels: Json, maker: Json | None = None) -> Json:
+        written = job("one", labels, suspend=True, parallelism=2)
+        written["metadata"]["ownerReferences"] = [] if maker is None else [{**maker, "uid": "7", "controller": True}]
+        reply = await apiserver.send(ALICE, "POST", jobs(moving), written, params={"dryRun": "All"})
+        spec: Json = made(reply)["spec"]
+        return {"suspend": spec["suspend"], "queue": spec["template"]["metadata"].get("labels", {}).get(QUEUE_NAME)}
+
+    assert await stored({KUEUE_QUEUE: ""}) == {"suspend": True, "queue": None}
+    job_set = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set"}
+    assert await stored(BY_KUEUE, job_set) == {"suspend": True, "queue": "main"}
+    cron_job = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly"}
+    assert await stored(BY_KUEUE, cron_job) == {"suspend": False, "queue": "main"}
+
+
 async def test_a_deployment_and_a_cron_job_lead_their_pods_to_the_queue(moving: Team, apiserver: Impersonation) -> None:
     template = {"metadata": {"labels": {"app": "a"}}, "spec": POD_SPEC}
     body = {"metadata": {"name": "web", "labels": BY_KUEUE}}

@@ -10,7 +10,7 @@ import pytest
 
 from controller.core.keys import BREAK_GLASS, GATE
 from controller.kube.client import STRATEGIC_PATCH
-from tests.integration.queueing.conftest import Cluster
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, Reply, impersonation
 from tests.support.team import OURS, TEAM_LABEL, Team, is_gated

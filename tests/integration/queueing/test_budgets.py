@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from controller.kube.client import Client
-from tests.integration.queueing.conftest import Cluster
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import TEAM_LABEL, Team, is_gated
 

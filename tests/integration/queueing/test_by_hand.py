@@ -7,7 +7,7 @@ import pytest
 
 from controller.core.keys import HELD, ON_TOP
 from controller.kube.apply import apply
-from tests.integration.queueing.conftest import Cluster
+from tests.support.clusters import Cluster
 from tests.support.command import Done, penstock
 from tests.support.eventually import eventually
 from tests.support.team import OURS, Json, Team, is_gated

@@ -19,7 +19,7 @@ from controller.kube.decode import PodDecoder, decode_node
 from controller.runtime.executor import Executor, Released
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
 from controller.telemetry.metrics import ControllerMetrics, PatchResult
-from tests.integration.queueing.conftest import Cluster
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import OURS, TEAM_LABEL, Json, Team, is_gated
 

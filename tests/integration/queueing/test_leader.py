@@ -10,7 +10,7 @@ import pytest
 
 from controller.kube.client import Client
 from controller.sandbox.programs import Program
-from tests.integration.queueing.conftest import Cluster
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import Team, is_gated
 

@@ -9,9 +9,10 @@ import orjson
 import pytest
 
 from controller.core.keys import PRIORITY_CLASS
+from controller.core.pointers import escape
 from controller.kube import clock
 from controller.kube.clock import epoch
-from tests.integration.queueing.conftest import Cluster
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, is_gated
 
@@ -56,6 +57,27 @@ async def test_a_workload_priority_class_goes_before_the_pods_own_and_is_waited_
     await team.end("running")
     pods = await team.until_bound("high")
     assert is_gated(pods["ordinary"])
+
+
+async def test_a_pod_of_a_class_that_is_not_allowed_waits_until_its_label_or_the_queue_is_changed(team: Team) -> None:
+    high, low = team.full("high"), team.full("low")
+    await team.ready(allowedPriorityClasses=[low])
+    for name, value in ((high, 100), (low, -100)):
+        await team.make("workloadpriorityclasses", "WorkloadPriorityClass", name, {"value": value})
+    await team.pod("low", labels={PRIORITY_CLASS: low})
+    await team.pod("none")
+    await team.pod("relabelled", labels={PRIORITY_CLASS: high})
+    await team.pod("high", labels={PRIORITY_CLASS: high})
+    await team.until_bound("low", "none")
+    message = await team.until_waiting("high", "PriorityClassNotAllowed")
+    cq = team.full("cq")
+    assert message.startswith(f"WorkloadPriorityClass {high} is not allowed by ClusterQueue {cq}, which allows {low}: ")
+    label = f"/metadata/labels/{escape(PRIORITY_CLASS)}"
+    await team.patch("relabelled", [{"op": "replace", "path": label, "value": low}])
+    pods = await team.until_bound("relabelled")
+    assert is_gated(pods["high"])
+    await team.change("clusterqueues", cq, {"allowedPriorityClasses": [low, high]})
+    await team.until_bound("high")
 
 
 async def test_a_pod_that_its_job_makes_again_keeps_its_place(team: Team) -> None:

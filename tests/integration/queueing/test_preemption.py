@@ -6,7 +6,7 @@ import pytest
 
 from controller.core.keys import EVICTION, PRIORITY_CLASS
 from tests.support.eventually import eventually
-from tests.support.team import Json, Team, is_gated
+from tests.support.team import Json, Team, flavor_of, is_gated
 from tests.support.team_owners import IGNORES, a_job, a_replica_set, pods_of, until_running
 
 pytestmark = pytest.mark.integration
@@ -53,6 +53,25 @@ async def test_a_pod_of_a_job_is_preempted_and_admitted_a_second_time(team: Team
     await until_running(team, "train", 2)
     status = await team.status("clusterqueues", team.full("cq"))
     assert (status["pending"], status["reserved"] + status["running"]) == (0, 2)
+
+
+async def test_a_queue_preempts_in_its_first_flavor_though_the_second_has_room(team: Team) -> None:
+    quotas = {"spot": {"cpu": 1}, "dear": {"cpu": 1}}
+    first = {"flavorFungibility": {"whenCanPreempt": "MayStopSearch"}}
+    await team.ready(quotas, preemption={"withinClusterQueue": "LowerPriority"}, **first)
+    await a_replica_set(team, "web", 1)
+    await until_running(team, "web", 1)
+    (before,) = await pods_of(team, "web")
+    assert flavor_of(before) == team.full("spot")
+    await team.pod("urgent", labels=await high(team))
+    pods = await team.until_bound("urgent")
+    assert flavor_of(pods["urgent"]) == team.full("spot")
+
+    async def came_again() -> bool:
+        (after,) = await pods_of(team, "web")
+        return after["metadata"]["uid"] != before["metadata"]["uid"] and flavor_of(after) == team.full("dear")
+
+    await eventually(came_again, seconds=40)
 
 
 @pytest.mark.timeout(240)

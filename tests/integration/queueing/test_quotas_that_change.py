@@ -32,14 +32,14 @@ async def until_quota(team: Team, quota: str, seconds: float = 20) -> dict[str, 
     return await eventually(said, seconds=seconds, message=f"the quota did not become {quota}")
 
 
-async def until_admitted(team: Team, count: int) -> None:
-    """Wait until so many pods have lost our gate and all others are told to wait for quota."""
+async def until_admitted(team: Team, count: int, reason: str = "QuotaExceeded") -> None:
+    """Wait until so many pods have lost our gate and all others are told to wait for quota, or for what is said."""
 
     async def admitted() -> bool:
         gated = [name for name, pod in (await team.all()).items() if is_gated(pod)]
         assert len(await team.all()) - len(gated) == count
         for name in gated:
-            await team.until_waiting(name, "QuotaExceeded")
+            await team.until_waiting(name, reason)
         return True
 
     await eventually(admitted, message=f"not {count} pods were admitted")
@@ -81,6 +81,24 @@ async def test_a_share_follows_nodes_that_come_are_cordoned_and_go(team: Team) -
     await team.sandbox.remove_nodes(team.full("spot"), 1)
     await until_quota(team, "6")
     assert bound == set(await team.all())
+
+
+async def test_a_share_of_a_limit_is_of_the_nodes_of_the_queues_below(team: Team) -> None:
+    await team.nodes("spot", 2, cpu="4")
+    await team.flavor("spot")
+    await team.cluster_queue({}, "org", limits=[{"name": "cpu", "max": "50%", "perUser": "100%"}])
+    await team.cluster_queue({"spot": {"cpu": 64}}, parent=team.full("org"))
+    await team.local_queue()
+    await team.pods(6)
+    await until_admitted(team, 4, "QueueLimit")
+    await team.nodes("spot", 2, cpu="4")
+    await until_admitted(team, 6)
+
+    async def said() -> bool:
+        status = await team.status("clusterqueues", team.full("org"))
+        return bool(status["limitsUsage"] == [{"name": "cpu", "total": "6", "max": "8"}])
+
+    await eventually(said)
 
 
 async def test_a_node_that_is_not_ready_counts_for_five_minutes_more(team: Team) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME, USER
 from controller.kube.errors import Forbidden
-from tests.integration.queueing.conftest import Cluster
 from tests.support import plain_http
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, flavor_of, is_gated
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -12,8 +11,8 @@ from controller.core.keys import DEFAULT_RUNTIME_CLASS
 from controller.kube.client import MERGE_PATCH
 from controller.kube.errors import Forbidden
 from controller.sandbox import Sandbox
-from controller.sandbox.installation import Installation, installed
 from controller.sandbox.programs import Program
+from tests.support.clusters import Cluster, a_cluster
 from tests.support.eventually import eventually
 from tests.support.team import Team
 
@@ -52,36 +51,28 @@ class Corner(Team):
 
 
 @pytest.fixture(scope="session")
-def installation() -> Iterator[tuple[Sandbox, Installation]]:
+def cluster() -> Iterator[Cluster]:
     """The session's cluster with the component on, apart from the one whose webhook only gates."""
-    with asyncio.Runner() as runner:
-        sandbox = runner.run(Sandbox.launch(audit=True))
-        context = installed(
-            sandbox, components=("runtime-class",), webhook_arguments=("--default-runtime-class", STANDARD)
-        )
-        try:
-            runner.run(_make(sandbox, {"metadata": {"name": STANDARD}, "handler": "runc"}))
-            yield sandbox, runner.run(context.__aenter__())
-            runner.run(context.__aexit__(None, None, None))
-        finally:
-            runner.run(sandbox.stop())
+    arguments = ("--default-runtime-class", STANDARD)
+    with a_cluster(before=_make_standard, components=("runtime-class",), webhook_arguments=arguments) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")
-def classy(installation: tuple[Sandbox, Installation]) -> Sandbox:
-    """The cluster of the installation."""
-    return installation[0]
+def classy(cluster: Cluster) -> Sandbox:
+    """The control plane of the cluster."""
+    return cluster.sandbox
 
 
 @pytest.fixture(scope="session")
-def webhook(installation: tuple[Sandbox, Installation]) -> Program:
-    """The webhook of the installation."""
-    return installation[1].webhook
+def webhook(cluster: Cluster) -> Program:
+    """The cluster's webhook."""
+    return cluster.programs.webhook
 
 
-async def _make(sandbox: Sandbox, body: Json) -> None:
+async def _make_standard(sandbox: Sandbox) -> None:
     async with sandbox.client() as client:
-        await client.post(CLASSES, body)
+        await client.post(CLASSES, {"metadata": {"name": STANDARD}, "handler": "runc"})
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from controller.kube.errors import Forbidden
 from controller.sandbox import Sandbox
-from controller.sandbox.installation import installed
 from tests.integration.runtime_classes.conftest import Corner
+from tests.support.clusters import a_cluster
 
 pytestmark = pytest.mark.integration
 
@@ -22,15 +21,10 @@ RULES = {
 
 @pytest.fixture(scope="module")
 def bare() -> Iterator[Sandbox]:
-    with asyncio.Runner() as runner:
-        sandbox = runner.run(Sandbox.launch(apiserver_flags={"disable-admission-plugins": "RuntimeClass"}))
-        context = installed(sandbox, components=("runtime-class",), webhook_arguments=("--runtime-classes",))
-        try:
-            runner.run(context.__aenter__())
-            yield sandbox
-            runner.run(context.__aexit__(None, None, None))
-        finally:
-            runner.run(sandbox.stop())
+    launch = {"apiserver_flags": {"disable-admission-plugins": "RuntimeClass"}}
+    arguments = ("--runtime-classes",)
+    with a_cluster(launch=launch, components=("runtime-class",), webhook_arguments=arguments) as cluster:
+        yield cluster.sandbox
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from controller.sandbox.programs import Program
 from tests.integration.scale import company
 from tests.integration.scale.audited import Books, Log
 from tests.integration.scale.company import NAMESPACE, ROOT, SHARES, TEAMS, Json
-from tests.integration.scale.conftest import Cluster
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]

@@ -10,8 +10,8 @@ import pytest
 
 from controller.core.keys import FLAVOR
 from controller.kube.errors import ApiError
-from tests.integration.scheduling_policies.conftest import Cluster
 from tests.support.accounts import AccountTeam
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
 from tests.support.team import is_gated
 

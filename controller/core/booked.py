@@ -1,0 +1,152 @@
+"""A ledger as those see it who come after reservations and would still run when these begin.
+
+What they take must be there now, and beside what is reserved at the time of each reservation: else they would delay it.
+What is reserved when is `core.earliest`, whom it binds `core.backfill`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from controller.core.amounts import Requests
+from controller.core.decisions import Blocker, Booking
+from controller.core.expected_ends import Holding
+from controller.core.ledger import Ledger
+from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
+from controller.core.quota_tree import QuotaTree
+from controller.core.reasons import Reason
+from controller.core.room import Search
+from controller.core.shapes import Shape
+from controller.core.tree_usage import TreeUsage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Booked:
+    """A reservation: `holdings` are what its workload is to have, `root` is that of its queue's tree.
+
+    `then` is what is left beside it at its time, when whoever ends by then is gone: right for its flavors alone, and
+    for limits over all flavors where it `is_limited` by one.
+    """
+
+    booking: Booking
+    root: str
+    then: Ledger
+    holdings: tuple[Holding, ...]
+    is_limited: bool
+    flavors: frozenset[str] = field(init=False)
+    nodes: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "flavors", frozenset(name for one in self.holdings for name in one.flavors))
+        object.__setattr__(self, "nodes", frozenset(one.node for one in self.holdings if one.node is not None))
+
+    def binds(self, root: str, flavors: Sequence[FlavorQuota]) -> bool:
+        """Say whether a queue of this tree with these flavors may come into its way."""
+        return root == self.root or any(quota.flavor in self.flavors for quota in flavors)
+
+    def beside(self, found: Blocker | None) -> Blocker | None:
+        """Return what is short then as a reason to wait now."""
+        return None if found is None else replace(found, reason=Reason.WOULD_DELAY, booking=self.booking)
+
+
+class Beside:
+    """What one may take who comes after some reservations; has those of Ledger's methods that placing needs."""
+
+    def __init__(self, ledger: Ledger, booked: Sequence[Booked], tree: QuotaTree) -> None:
+        self._ledger = ledger
+        self._booked = booked
+        self._tree = tree
+        self._of_node: dict[str, list[Booked]] = {}
+        for one in booked:
+            for node in one.nodes:
+                self._of_node.setdefault(node, []).append(one)
+        self._nodes = frozenset(self._of_node)
+        self._searches: dict[tuple[str, Shape, bool], Search] = {}
+        self.turned_away: dict[tuple[str, Shape], Booking] = {}
+        """By flavor and shape: for whose sake there was no room though there is some now."""
+
+    @property
+    def usage(self) -> TreeUsage:
+        """What is used now."""
+        return self._ledger.usage
+
+    def trying(self) -> AbstractContextManager[None]:
+        """As of the ledger; times to come only shrink, so there is nothing to undo about them."""
+        return self._ledger.trying()
+
+    def limit_blocker(self, queue: ClusterQueue, requests: Requests) -> Blocker | None:
+        """As of the ledger, now and then at each time."""
+        limited = (one for one in self._of_tree(queue) if one.is_limited)
+        later = (one.beside(one.then.limit_blocker(queue, requests)) for one in limited)
+        return self._ledger.limit_blocker(queue, requests) or next(filter(None, later), None)
+
+    def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, requests: Requests) -> Blocker | None:
+        """As of the ledger, now and then at each time."""
+        touched = (one for one in self._of_tree(queue) if quota.flavor in one.flavors)
+        later = (one.beside(one.then.quota_blocker(queue, quota, requests)) for one in touched)
+        return self._ledger.quota_blocker(queue, quota, requests) or next(filter(None, later), None)
+
+    def sum_blocker(self, flavor: Flavor, requests: Requests) -> Blocker | None:
+        """As of the ledger, now and then at each time."""
+        touched = (one for one in self._booked if flavor.name in one.flavors)
+        later = (one.beside(one.then.sum_blocker(flavor, requests)) for one in touched)
+        return self._ledger.sum_blocker(flavor, requests) or next(filter(None, later), None)
+
+    def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
+        """As of the ledger, but of nodes that are reserved only what is left beside that."""
+        return next(iter(self.find_nodes(flavor, shape, 1, only_freed=only_freed)), None)
+
+    def find_nodes(self, flavor: Flavor, shape: Shape, count: int, *, only_freed: bool = False) -> list[str]:
+        """As of the ledger; nodes of which something is reserved come last, with what is left beside that."""
+        key = (flavor.name, shape, only_freed)
+        search = None if self._ledger.is_trying else self._searches.get(key)
+        if search is None:
+            search = self._ledger.search(flavor, shape, only_freed=only_freed, without=self._nodes)
+        if not self._ledger.is_trying:
+            self._searches[key] = search
+        nodes = self._ledger.pack(search, count)
+        for node in self._ledger.among(flavor, shape, self._nodes, only_freed=only_freed):
+            if len(nodes) == count:
+                break
+            room = self._ledger.fits_on(node, shape.requests)
+            spare = room and self.fits_on(node, shape.requests)
+            if spare < room:
+                self.turned_away[flavor.name, shape] = self._of_node[node][0].booking
+            nodes += [node] * min(count - len(nodes), spare)
+        return nodes
+
+    def fits_on(self, node: str, requests: Requests) -> int:
+        """As of the ledger, now and then at each time."""
+        later = (one.then.fits_on(node, requests) for one in self._of_node.get(node, ()))
+        return min((self._ledger.fits_on(node, requests), *later))
+
+    def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
+        """As of the ledger: what is there now."""
+        return self._ledger.most_free(flavor, shape, resource)
+
+    def borrowing_level(self, queue: ClusterQueue, flavor: str, requests: Requests) -> int:
+        """As of the ledger: what would be borrowed now."""
+        return self._ledger.borrowing_level(queue, flavor, requests)
+
+    def spend(
+        self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Sequence[Flavor] = ()
+    ) -> None:
+        """Take these now, and at each time: it is not over by then."""
+        for ledger in (self._ledger, *(one.then for one in self._booked)):
+            ledger.spend(queue, flavor, requests, node, also)
+
+    def give_back(
+        self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Sequence[Flavor] = ()
+    ) -> None:
+        """Undo a `spend` that was only tried."""
+        for ledger in (self._ledger, *(one.then for one in self._booked)):
+            ledger.give_back(queue, flavor, requests, node, also)
+
+    def _of_tree(self, queue: ClusterQueue) -> list[Booked]:
+        root = self._tree.path(queue.name)[-1]
+        return [one for one in self._booked if one.root == root]
+
+
+AnyLedger = Ledger | Beside

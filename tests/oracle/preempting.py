@@ -1,0 +1,240 @@
+"""Who may be preempted for a workload, and whether those who are had to go (docs/preemption.md).
+
+The search may choose, so what is held is what holds whatever it chooses: each victim is one that the policies give, all
+of them together are enough, and none could have stayed. Where a queue preempts its own pods alone the choice is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
+
+from tests.oracle import rules, sets
+from tests.oracle.gangs import Workload
+from tests.oracle.tree import Column, Placed, path
+from tests.oracle.worlds import Queue, Running, World
+
+Unit = tuple[Running, ...]
+"""Pods that go together or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A workload of a queue that finds no quota or room among those who stand, some of whom end without us."""
+
+    world: World
+    placed: tuple[Placed, ...]
+    queue: Queue
+    one: Workload
+
+    @property
+    def priority(self) -> int:
+        """The lowest of its members."""
+        return min(pod.priority for pod in self.one.pods)
+
+    def fits(self, flavor: str, gone: Set[str]) -> bool:
+        """Whether the flavor would take it without these; of unlike pods, whether the flavors together would."""
+        if len(self.one.sets) > 1:
+            return bool(sets.turn(self.world, without(self.placed, gone), self.queue, self.one).flavors)
+        queue = replace(self.queue, quotas=tuple(one for one in self.queue.quotas if one[0] == flavor))
+        return bool(sets.turn(self.world, without(self.placed, gone), queue, self.one).flavors)
+
+    def flavors(self, gone: Set[str]) -> list[str]:
+        """The flavors that would take it without these."""
+        return [name for name, _ in self.queue.quotas if self.fits(name, gone)]
+
+    def units(self) -> list[Unit]:
+        """Those who stand and have quota, those of one gang together."""
+        there = {one.name for one in self.placed}
+        found: dict[tuple[str, str], Unit] = {}
+        for one in self.world.running:
+            if one.queue and one.name in there:
+                key = (one.namespace, one.group) if one.group else ("", one.name)
+                found[key] = (*found.get(key, ()), one)
+        return list(found.values())
+
+
+def without(placed: Iterable[Placed], gone: Set[str]) -> tuple[Placed, ...]:
+    """Who stands when these are gone."""
+    return tuple(one for one in placed if one.name not in gone)
+
+
+def fault(claim: Claim, victims: Set[str]) -> str:
+    """Say what is wrong with the eviction of these for it; empty: nothing.
+
+    Who goes anyway counts if it might be preempted. Whether one counts who only might in another state is not said.
+    """
+    ending = {one.name for one in claim.world.running if one.is_ending}
+    named = {one.name for one in claim.world.running if one.is_ending and one.queue and _is_named(claim, one)}
+    found = [_fault(replace(claim, placed=without(claim.placed, gone)), victims) for gone in (named, ending, set())]
+    return "" if "" in found else found[0]
+
+
+def _fault(claim: Claim, victims: Set[str]) -> str:
+    taken = [unit for unit in claim.units() if any(one.name in victims for one in unit)]
+    if {one.name for unit in taken for one in unit if not one.is_ending} != victims:
+        return f"a gang goes as a whole, and who goes already is not evicted: {sorted(victims)}"
+    victims = {name for unit in taken for name in _names(unit)}
+    for unit in taken:
+        if not _may_go(claim, unit):
+            return f"{unit[0].name}: may not be preempted"
+    enough = claim.flavors(victims)
+    if not enough:
+        return f"does not fit without {sorted(victims)}"
+    needed = [flavor for flavor in enough if all(not claim.fits(flavor, victims - _names(unit)) for unit in taken)]
+    if not needed:
+        return f"some of {sorted(victims)} could have stayed"
+    if not any(_gives_back(claim, flavor, taken) for flavor in needed):
+        return f"some of {sorted(victims)} have only what their queues own, or it borrows where it may not"
+    chosen = _fixed_choice(claim)
+    return "" if chosen in (None, victims) else f"{sorted(victims)} go instead of {sorted(chosen or ())}"
+
+
+def _names(unit: Unit) -> frozenset[str]:
+    return frozenset(one.name for one in unit)
+
+
+def _queue(world: World, name: str) -> Queue:
+    return next(one for one in world.queues if one.name == name)
+
+
+# -- who may go ----------------------------------------------------------------------------------------------------
+
+
+def _may_go(claim: Claim, unit: Unit) -> bool:
+    """Whether owners and queues of all let them go, and the policy of the preemptor's queue names one of them."""
+    own = claim.one.pods[0]
+    if own.group and (own.namespace, own.group) == (unit[0].namespace, unit[0].group):
+        return False
+    minutes = max(one.minutes for one in unit)
+    return all(one.is_ending or _is_returned(claim.world, one, minutes) for one in unit) and any(
+        _is_named(claim, one) for one in unit
+    )
+
+
+def _is_returned(world: World, one: Running, minutes: int) -> bool:
+    """Whether owner and queue let a pod go; `minutes` are those that it, or the first of its gang, has run."""
+    queue = next((queue for queue in world.queues if queue.name == one.queue), None)
+    if queue is None:
+        return False
+    spares = queue.preemption.spares
+    return (one.is_replaced or queue.gives_bare_pods) and (spares is None or minutes >= spares)
+
+
+def _is_named(claim: Claim, one: Running, *, surely: bool = False) -> bool:
+    """Whether the policy gives this pod; `surely`: of equals only who is younger beyond doubt."""
+    policy, is_lower = claim.queue.preemption, one.priority < claim.priority
+    if one.queue == claim.queue.name:
+        ages = [pod.created for pod in claim.one.pods]
+        is_younger = one.created > (max(ages) if surely else min(ages) - 1)
+        is_equal = policy.within == "LowerOrNewerEqualPriority" and one.priority == claim.priority
+        return policy.within != "Never" and (is_lower or (is_equal and is_younger))
+    queue = next((queue for queue in claim.world.queues if queue.name == one.queue), None)
+    if queue is None or path(claim.world, queue)[-1:] != path(claim.world, claim.queue)[-1:]:
+        return False
+    return policy.reclaim == "Any" or (policy.reclaim == "LowerPriority" and is_lower)
+
+
+# -- at whose cost, in the tree --------------------------------------------------------------------------------------
+
+
+def _gives_back(claim: Claim, flavor: str, taken: Sequence[Unit]) -> bool:
+    """Whether pods of other queues only give back what these borrowed, to one who may take that."""
+    gone = {one.name for unit in taken for one in unit}
+    foreign = [unit for unit in taken if unit[0].queue != claim.queue.name]
+    return all(_may_take(claim, flavor, gone, one) for unit in foreign for one in unit) and all(
+        any(_is_borrowed(claim, gone - _names(unit), unit) for unit in foreign if unit[0].queue == queue)
+        for queue in {unit[0].queue for unit in foreign}
+    )
+
+
+def _is_borrowed(claim: Claim, gone: Set[str], unit: Unit) -> bool:
+    """Whether, before they go last, all queues above them that are not the preemptor's too use more than they own."""
+    shared = {queue.name for queue in path(claim.world, claim.queue)}
+    placed = without(claim.placed, gone)
+    columns = [
+        Column(claim.world, placed, one.flavor, resource) for one in unit for resource in rules.demand(one.requests)
+    ]
+    return all(
+        any(column.used(queue) > column.owned(queue) for column in columns)
+        for queue in path(claim.world, _queue(claim.world, unit[0].queue))
+        if queue.name not in shared
+    )
+
+
+def _may_take(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
+    """Whether its queue stays within its quota, or one above that is not the victim's; or may borrow at such cost."""
+    threshold = claim.queue.preemption.threshold
+    if threshold is not None and one.priority < claim.priority and one.priority <= threshold:
+        return True
+    own = [
+        Placed(rules.demand(make.requests, len(pods)), claim.queue.name, flavor, None) for make, pods in claim.one.sets
+    ]
+    after = (*without(claim.placed, gone), *own)
+    above = {queue.name for queue in path(claim.world, _queue(claim.world, one.queue))}
+    asked = {resource for part in own for resource in part.requests if resource in dict(claim.queue.quotas)[flavor]}
+    short = {resource for resource in asked if _is_short(claim, flavor, resource, own)} or asked
+    columns = [Column(claim.world, after, flavor, resource) for resource in short]
+    return any(
+        all(column.used(queue) <= column.owned(queue) for column in columns)
+        for queue in path(claim.world, claim.queue)
+        if queue.name not in above
+    )
+
+
+def _is_short(claim: Claim, flavor: str, resource: str, own: Sequence[Placed]) -> bool:
+    need = sum(part.requests.get(resource, 0) for part in own)
+    return need > Column(claim.world, claim.placed, flavor, resource).left(claim.queue)
+
+
+# -- what is certain -----------------------------------------------------------------------------------------------
+
+
+def is_certain(claim: Claim) -> bool:
+    """Whether the workload preempts whatever the search chooses: pods of its own queue that may go are enough."""
+    return any(
+        claim.fits(flavor, {name for unit in _own(claim, flavor) for name in _names(unit)})
+        for flavor, _ in claim.queue.quotas
+    )
+
+
+def _own(claim: Claim, flavor: str) -> list[Unit]:
+    own = (claim.queue.name, flavor)
+    return [
+        unit
+        for unit in claim.units()
+        if all((one.queue, one.flavor) == own and _is_named(claim, one, surely=True) for one in unit)
+        and _may_go(claim, unit)
+        and all(_is_returned(claim.world, one, one.minutes) for one in unit)
+    ]
+
+
+def _fixed_choice(claim: Claim) -> Set[str] | None:
+    """Whom the search takes where only pods of its queue may go: lower priorities first, of these the latest.
+
+    None: the documents leave it open, as for gangs.
+    """
+    policy = claim.queue.preemption
+    if any(queue.limits for queue in path(claim.world, claim.queue)):
+        return None
+    if any(one.is_ending for unit in claim.units() for one in unit):
+        return None
+    if policy.reclaim != "Never" or len(claim.one.pods) > 1 or any(len(unit) > 1 for unit in claim.units()):
+        return None
+    if policy.within == "LowerOrNewerEqualPriority" and any(
+        one.created == claim.one.pods[0].created for unit in claim.units() for one in unit
+    ):
+        return None
+    for flavor, _ in claim.queue.quotas:
+        own = (one for unit in _own(claim, flavor) for one in unit)
+        candidates = sorted(own, key=lambda one: (one.priority, one.minutes))
+        gone: list[str] = []
+        for one in candidates:
+            if claim.fits(flavor, {*gone}):
+                break
+            gone.append(one.name)
+        if claim.fits(flavor, {*gone}):
+            for name in reversed(gone):
+                gone = [other for other in gone if other != name] if claim.fits(flavor, {*gone} - {name}) else gone
+            return {*gone}
+    return None

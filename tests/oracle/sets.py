@@ -1,0 +1,125 @@
+"""Turns of workloads of several pods: those of one make go to one flavor, those of another maybe to another.
+
+Pods alike fit wherever they are put first. Of unlike ones the documents say that larger go first, each on the fullest
+node, and not what is larger or fuller where resources compete: then both that they find room and that they do not are
+allowed, unless no way at all, or every way, leads to room for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from tests.oracle import rules
+from tests.oracle.gangs import Workload
+from tests.oracle.rules import MILDEST_FIRST, Turn, demand
+from tests.oracle.tree import Placed, limit_faults
+from tests.oracle.worlds import Amounts, Flavor, Make, Pod, Queue, World
+
+Sets = Sequence[tuple[Make, tuple[Pod, ...]]]
+Chosen = Sequence[tuple[Pod, str, str | None]]
+"""Each pod of a workload with the flavor and node that it got."""
+
+_MOST_TRIED = 4
+"""Pods of a gang whose every way of being placed is tried."""
+
+
+def turn(world: World, placed: Sequence[Placed], queue: Queue, one: Workload) -> Turn:
+    """What becomes of a workload if it is its turn."""
+    sets = one.sets
+    if len(sets) == 1:
+        make, pods = sets[0]
+        return rules.turn(world, placed, queue, make, len(pods))
+    found = limit_faults(world, placed, queue, _total((make, len(pods)) for make, pods in sets))
+    if found:
+        return Turn(reasons=frozenset(found))
+    ways = product([name for name, _ in queue.quotas], repeat=len(sets))
+    possible = [onto for onto in ways if _fits(world, placed, queue, sets, onto)]
+    if not possible:
+        is_possible_ever = any(
+            _fits(world, (), queue, sets, onto)
+            for onto in product([name for name, _ in queue.quotas], repeat=len(sets))
+        )
+        return Turn(reasons=frozenset(MILDEST_FIRST[:3] if is_possible_ever else MILDEST_FIRST))
+    first = (queue.quotas[0][0],) * len(sets)
+    if first in possible and not queue.tries_next and _never_gets_stuck(world, placed, sets, first[0]):
+        return Turn((first[0],))
+    return Turn(tuple({flavor: None for onto in possible for flavor in onto}), reasons=frozenset(MILDEST_FIRST[:3]))
+
+
+def _total(sets: Iterable[tuple[Make, int]]) -> Amounts:
+    total: dict[str, int] = {}
+    for make, count in sets:
+        for resource, amount in demand(make.requests, count).items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
+
+
+def _fits(world: World, placed: Sequence[Placed], queue: Queue, sets: Sets, onto: tuple[str, ...]) -> bool:
+    """Whether each set can have the flavor that is for it, all of them together."""
+    for name, quota in queue.quotas:
+        there = [(make, len(pods)) for (make, pods), flavor in zip(sets, onto, strict=True) if flavor == name]
+        flavor = _flavor(world, name)
+        if any(rules.contradict(make, flavor) for make, _ in there):
+            return False
+        if there and rules.quota_faults(world, placed, queue, name, quota, _total(there)):
+            return False
+    pods = [(flavor, make) for (make, alike), flavor in zip(sets, onto, strict=True) for _ in alike]
+    return _has_room(world, placed, queue, [(_flavor(world, flavor), make) for flavor, make in pods])
+
+
+def _has_room(world: World, placed: Sequence[Placed], queue: Queue, pods: Sequence[tuple[Flavor, Make]]) -> bool:
+    """Whether there is any way to place all of them."""
+    if not pods:
+        return True
+    (flavor, make), *others = pods
+    need = demand(make.requests)
+    return any(
+        _has_room(world, (*placed, Placed(need, queue.name, flavor.name, node)), queue, others)
+        for node in rules.places(world, placed, flavor, make)
+    )
+
+
+def _never_gets_stuck(world: World, placed: Sequence[Placed], sets: Sets, flavor: str) -> bool:
+    """Whether the pods find room whichever goes first, wherever each of them goes."""
+    makes = [make for make, pods in sets for _ in pods]
+    return len(makes) <= _MOST_TRIED and not _gets_stuck(world, placed, _flavor(world, flavor), makes, [])
+
+
+def _gets_stuck(
+    world: World, placed: Sequence[Placed], flavor: Flavor, makes: Sequence[Make], left: Sequence[Make]
+) -> bool:
+    """Whether those `left`, and some of the others, may find no room after the rest were placed in some way."""
+    if not makes:
+        return any(not rules.places(world, placed, flavor, make) for make in left)
+    make, *others = makes
+    return _gets_stuck(world, placed, flavor, others, [*left, make]) or any(
+        _gets_stuck(world, (*placed, Placed(demand(make.requests), "", flavor.name, node)), flavor, others, left)
+        for node in rules.places(world, placed, flavor, make)
+    )
+
+
+def judge(
+    world: World, placed: tuple[Placed, ...], queue: Queue, turn: Turn, chosen: Chosen
+) -> tuple[str, tuple[Placed, ...]]:
+    """Say what is wrong with where the pods of a workload went (empty: nothing), and who is placed with them."""
+    flavors: dict[str, str] = {}
+    for pod, flavor, node in chosen:
+        should = f"by the rules it goes onto {' or '.join(turn.flavors)}"
+        if flavor not in turn.flavors:
+            return f"{pod.name}: went onto {(flavor, node)}; {should}, on {turn.nodes}", placed
+        if flavors.setdefault(str(pod.make), flavor) != flavor:
+            return f"{pod.name}: went onto {flavor}; those of its make onto {flavors[str(pod.make)]}", placed
+        free = rules.places(world, placed, _flavor(world, flavor), pod.make)
+        if node not in free:
+            return f"{pod.name}: went onto {(flavor, node)}; {should}, on {free}", placed
+        need, quota = demand(pod.make.requests), dict(queue.quotas)[flavor]
+        found = rules.quota_faults(world, placed, queue, flavor, quota, need)
+        if found:
+            return f"{pod.name}: went onto {(flavor, node)}; there by the rules it waits with {sorted(found)}", placed
+        placed = (*placed, Placed(need, queue.name, flavor, node))
+    return "", placed
+
+
+def _flavor(world: World, name: str) -> Flavor:
+    return next(one for one in world.flavors if one.name == name)

@@ -1,0 +1,206 @@
+"""Backfill where it could go wrong: several reservations, what is learned later, and who may not have one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core import backfill
+from controller.core.backfill import Backfill
+from controller.core.decide import decide
+from controller.core.ledger import Ledger
+from controller.core.owners import Job, Owner
+from controller.core.pods import Pod
+from controller.core.preemption_policy import Preemption, Within
+from controller.core.queues import ClusterQueue, QueueingStrategy
+from controller.core.run_history import LEAST
+from tests.support.builders import (
+    UNLIMITED,
+    a_cache,
+    a_cluster_queue,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    admitted,
+    decided,
+)
+
+HOUR = 3600
+JOB = Owner("batch/v1", "Job", "train", "train")
+
+
+def backfilling(name: str = "team-a", cpu: str = "8", **fields: Any) -> ClusterQueue:
+    return a_cluster_queue(name, a_quota(cpu=cpu), **{"strategy": QueueingStrategy.BACKFILL, **fields})
+
+
+def runs(name: str, cpu: str, hours: float, **fields: Any) -> Pod:
+    """A pod that started at the beginning of time, on the one node, and is expected to run so long; 0: who knows."""
+    known = {"node": "node-1", "admitted_at": 1.0, "started": 1, "expected_runtime": int(hours * HOUR)}
+    return a_released_pod(name, a_shape(cpu=cpu), **{**known, **fields})
+
+
+def waits(name: str, cpu: str, hours: float = 0, **fields: Any) -> Pod:
+    return a_pod(name, a_shape(cpu=cpu), **{"created": 10.0, "expected_runtime": int(hours * HOUR), **fields})
+
+
+def a_world(*pods: Pod, cpu: str = "8", queues: tuple[ClusterQueue, ...] = (), **fields: Any) -> ClusterCache:
+    """One node that runs pods, and Backfill queues of as much; it is a minute past the beginning of time."""
+    nodes = fields.pop("nodes", [a_node(cpu=cpu)])
+    cache = a_cache(*pods, nodes=nodes, queues=queues or (backfilling(cpu=cpu),), **fields)
+    cache.pass_to(60.0)
+    return cache
+
+
+def kept(cache: ClusterCache) -> dict[str, float]:
+    """From when on something is kept for whom."""
+    bookings = (cache.reasons.of(kind).booking for kind in cache.backlog.runs)
+    return {booking.uid: booking.at for booking in bookings if booking is not None}
+
+
+def test_a_second_queues_reservation_is_beside_the_first_ones_and_binds_as_well() -> None:
+    doors = [a_local_queue(), a_local_queue("other", "team-b")]
+    cache = a_world(
+        runs("r", "8", 1),
+        waits("first", "6", 2),
+        waits("second", "4", 2, queue="other", created=11.0),
+        waits("long", "1", 9, queue="other", created=12.0),
+        waits("brief", "1", 1.5, queue="other", created=13.0),
+        queues=(backfilling(), backfilling("team-b", "8")),
+        locals_=doors,
+    )
+    decided(cache)
+    assert kept(cache) == {"first": HOUR + 1, "second": 3 * HOUR + 1}
+
+
+def test_what_is_learned_of_an_end_lets_others_pass_at_once() -> None:
+    second = runs("second", "4", 9)
+    cache = a_world(runs("first", "2", 1), second, waits("large", "4", 1), waits("long", "2", 9, created=11.0))
+    decided(cache)
+    assert kept(cache) == {"large": HOUR + 1}
+    assert admitted(decided(cache)) == {}
+    cache.put_pod(replace(second, expected_runtime=HOUR, resource_version="3"))
+    assert list(admitted(decided(cache))) == ["long"]
+    assert kept(cache) == {"large": HOUR + 1}
+
+
+def test_a_job_that_is_known_later_says_when_its_pods_end() -> None:
+    cache = a_world(runs("r", "6", 0, owner=JOB), waits("large", "8"))
+    decided(cache)
+    assert kept(cache) == {"large": inf}
+    cache.set_job("train", Job(uid="train", namespace="default", name="train", started=0.5, deadline=HOUR))
+    decided(cache)
+    assert kept(cache) == {"large": HOUR + 0.5}
+
+
+def test_room_that_comes_free_where_it_is_kept_is_given_when_nothing_is_kept_any_more() -> None:
+    cache = a_world(
+        runs("r", "6", 1),
+        runs("s", "2", 9),
+        waits("large", "8", 1),
+        waits("long", "2", 9, created=11.0),
+        queues=(backfilling(cpu="99"),),
+    )
+    decided(cache)
+    cache.drop_pod("s")
+    assert admitted(decided(cache)) == {}
+    cache.drop_pod("large")
+    assert list(admitted(decided(cache))) == ["long"]
+
+
+def test_quota_that_comes_free_beside_a_reservation_is_given_at_once() -> None:
+    cache = a_world(
+        runs("r", "4", 1),
+        runs("nowhere", "2", 9, node=None),
+        waits("large", "6", 1),
+        waits("long", "2", 9, created=11.0),
+        cpu="99",
+        queues=(backfilling(),),
+    )
+    decided(cache)
+    assert admitted(decided(cache)) == {}
+    cache.drop_pod("nowhere")
+    assert list(admitted(decided(cache))) == ["long"]
+
+
+def test_who_is_found_to_run_shortly_passes_at_once() -> None:
+    cache = a_world(runs("r", "6", 1), waits("large", "8", 1), waits("such", "1", created=11.0))
+    assert admitted(decided(cache)) == {}
+    ended = {"is_finished": True, "has_succeeded": True, "started": 10, "ended": 20}
+    for number in range(LEAST):
+        cache.put_pod(a_released_pod(f"past{number}", a_shape(cpu="1"), **ended))
+    assert list(admitted(decided(cache))) == ["such"]
+
+
+def test_nothing_is_kept_for_what_no_end_lets_in() -> None:
+    user = backfilling(user_limits={"cpu": 1000})
+    cache = a_world(runs("r", "1", 1, user="ann"), waits("more", "1", user="ann"), queues=(user,))
+    cache.put_pod(waits("huge", "99"))
+    decided(cache)
+    assert (len(cache.backlog), kept(cache)) == (2, {})
+
+
+def test_who_comes_after_a_reservation_does_not_preempt_what_it_counts_on() -> None:
+    urgent = Preemption(Within.LOWER_PRIORITY)
+    web = Owner("apps/v1", "ReplicaSet", "web", "web")
+    doors = [a_local_queue(), a_local_queue("other", "team-b")]
+    queues = (backfilling(), backfilling("team-b", "8", preemption=urgent))
+    victim = runs("v", "6", 1, cluster_queue="team-b", queue="other", owner=web)
+    cache = a_world(victim, queues=queues, locals_=doors)
+    cache.put_pod(waits("large", "8", priority=5))
+    cache.put_pod(waits("long", "3", 9, queue="other", priority=3, created=11.0))
+    assert decided(cache).evicts == ()
+    cache.put_pod(waits("short", "3", 0.5, queue="other", priority=3, created=12.0))
+    assert [evict.pod.uid for evict in decided(cache).evicts] == ["v"]
+
+
+def test_only_so_many_have_a_reservation_and_the_first_in_order_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backfill, "MOST_RESERVATIONS", 2)
+    names = [f"q{number}" for number in range(4)]
+    cache = a_world(
+        runs("r", "8", 1),
+        *(waits(name, "4", 1, queue=name, created=50.0 - number) for number, name in enumerate(names)),
+        queues=(backfilling(), *(backfilling(name) for name in names)),
+        locals_=[a_local_queue(), *(a_local_queue(name, name) for name in names)],
+    )
+    decided(cache)
+    assert set(kept(cache)) == {"q3", "q2"}
+
+
+def test_beyond_the_ends_that_are_looked_at_there_is_no_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backfill, "MOST_ENDS", 3)
+    cache = a_world(*(runs(f"r{number}", "1", number + 1) for number in range(8)), waits("small", "3", 1))
+    decided(cache)
+    assert kept(cache) == {"small": 3 * HOUR + 1}
+    cache.put_pod(waits("large", "4", 1, created=5.0))
+    decided(cache)
+    assert kept(cache) == {}
+
+
+def test_no_more_ends_are_looked_at_than_twice_those_that_are_needed() -> None:
+    pods = [runs(f"r{number}", "1", 1 + number) for number in range(100)]
+    snapshot = a_world(*pods, waits("large", "5", 1), cpu="100").snapshot()
+    assert snapshot.forecast is not None
+    (kind,) = snapshot.runs
+    planned = Backfill(snapshot, snapshot.forecast, Ledger(snapshot))
+    wait = decide(snapshot, limit=UNLIMITED).waits[kind]
+    booked = planned.book(snapshot.cluster_queues["team-a"], snapshot.runs[kind][0], replace(wait, booking=None))
+    assert booked == wait
+    assert planned.ends_looked_at <= 2 * 5
+
+
+def test_nothing_is_foretold_once_no_queue_backfills() -> None:
+    cache = a_world(runs("r", "6", 1), waits("large", "8", 1))
+    assert [kind.runtime for kind in cache.snapshot().runs] == [HOUR]
+    cache.set_cluster_queue("team-a", a_cluster_queue("team-a"))
+    snapshot = cache.snapshot()
+    assert (snapshot.forecast, [kind.runtime for kind in snapshot.runs]) == (None, [0])
+    cache.set_cluster_queue("team-a", backfilling())
+    decided(cache)
+    assert kept(cache) == {"large": HOUR + 1}
