@@ -54,6 +54,8 @@ class Preempting:
         """Workloads that nobody can be preempted for."""
         self._rather: dict[str, _Found] = {}
         """What was found for a workload that could have a later flavor."""
+        self._goes_on: set[tuple[WorkloadClass, int]] = set()
+        """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
         self.evicts: list[Evict] = []
         self.looked_at = 0
         self.tries = 0
@@ -90,7 +92,10 @@ class Preempting:
         that earlier flavor, and its queue rather tries the next one then, nobody goes.
         """
         last = _last_of(queue, found)
-        if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+        if not last or workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+            return found
+        alike = (workload.kind, self._candidates.claim(queue, workload).priority)
+        if alike in self._goes_on:
             return found
         self._left = left
         may_borrow = queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
@@ -100,6 +105,7 @@ class Preempting:
             if isinstance(there, Wait):
                 victims = self._find(queue, workload, there, may_borrow=may_borrow)
                 if victims is None:
+                    self._goes_on.add(alike)
                     return found
                 self._rather[workload.uid] = victims
                 return there
