@@ -195,8 +195,6 @@ class ClusterMachine(RuleBasedStateMachine):
     def the_scheduler_binds(self, index: int, node: str) -> None:
         self.put(self.pods[self.pick(index, *self.bindable)], node=node, started=self.now)
 
-    # -- answers ---------------------------------------------------------------------------------------------------
-
     @precondition(lambda self: self.sent)
     @rule(index=INDEXES, event_first=st.booleans())
     def a_release_succeeds(self, index: int, *, event_first: bool) -> None:
