@@ -122,9 +122,7 @@ class ClusterCache:
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        self._catch_up()
-        queues, tree = self.cluster_queues, self.tree
-        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.classes_of)
+        queues, tree = self._catch_up()
         return Snapshot(
             cluster_queues=queues,
             tree=tree,
@@ -162,13 +160,16 @@ class ClusterCache:
             forecast=self._waiting.foresight.forecast,
         )
 
-    def _catch_up(self) -> None:
-        """Do what was put off until somebody looks."""
+    def _catch_up(self) -> tuple[Mapping[str, ClusterQueue], QuotaTree]:
+        """Do what was put off until somebody looks; return the queues and the tree that hold now."""
         if self._unstamped_moved:
             self._unstamped_moved, self._index = False, self.index
             for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
                 self._refresh(uid)
         self._waiting.settle(self.now, self.budgets.used_up)
+        queues, tree = self.cluster_queues, self.tree
+        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.classes_of)
+        return queues, tree
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""

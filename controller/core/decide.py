@@ -21,7 +21,7 @@ from controller.core.evictions import evictions
 from controller.core.fair_turns import FairTurns
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Takes, Turn
-from controller.core.nominees import placed_head, preempting_head, taken_by
+from controller.core.nominees import placed_head, preempting_head, taken_by, taken_in_stretch
 from controller.core.past_usage_order import PastUsages, Rank
 from controller.core.placement import Placement, Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
@@ -117,7 +117,9 @@ class _Decision:
         if self._lines[name][1] and not is_fair:
             heappush(self._turns, self._turn(name, self._lines[name][1][0]))
         if self._fair is not None and (is_fair or taken is not None):
-            for turn in self._fair.moved(name, taken or Takes({})):
+            heads = self._lines[name][1]
+            head = (heads[0][-1], self._turn(name, heads[0])) if heads else None
+            for turn in self._fair.moved(name, taken or Takes({}), head):
                 heappush(self._turns, turn)
 
     def _candidates(self) -> Mapping[WorkloadClass, object]:
@@ -126,10 +128,13 @@ class _Decision:
         if settled is None:
             return self._snapshot.runs
         found = dict(settled.pending)
-        if self._snapshot.freed:
-            found.update(settled.of_any_room)
-        for name in {nodes.flavor_of.get(node, "") for node in self._snapshot.freed} - {""}:
+        freed = self._snapshot.freed
+        for name in {nodes.flavor_of.get(node, "") for node in freed} - {""}:
             flavor = self._snapshot.flavors[name]
+            for of in (name, ""):
+                for shape, kinds in settled.of_any_room(of).items():
+                    if not freed.isdisjoint(nodes.allowed(flavor, shape.constraints)):
+                        found.update(dict.fromkeys(kinds))
             for shape, kinds in settled.short_of_room(name).items():
                 if self._ledger.has_freed_room(flavor, shape):
                     found.update(dict.fromkeys(kinds))
@@ -191,6 +196,18 @@ class _Decision:
             self._take(name, found)
         return None
 
+    def _as_nominated(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | None:
+        """Return where the nominee of a line goes: it was found to have quota, and only its node is open."""
+        nominee = None if self._fair is None else self._fair.nominee(queue.name)
+        is_kept = self._backfill is not None and self._backfill.is_any
+        if nominee is None or not nominee.is_lasting or not nominee.placed or nominee.kind != kind or is_kept:
+            return None
+        if nominee.placed[0].among or kind.topology is not None or kind.pod_sets[0].slices is not None:
+            return None
+        flavor = nominee.placed[0].flavor
+        node = None if flavor.is_summed else self._ledger.find_node(flavor, kind.pod_sets[0].shape, only_freed=False)
+        return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
+
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
         """Return what is known of a class that is looked at only for room that was freed."""
         # who may preempt is told in full what is short: somebody may go for it
@@ -209,7 +226,7 @@ class _Decision:
             self._reserve(queue, heads, kind, self._standbys)
             return None
         known = self._known(queue, kind)
-        found = found or self._find(queue, run[index], known)
+        found = found or self._as_nominated(queue, kind) or self._find(queue, run[index], known)
         goes_on, taken = True, None
         if isinstance(found, Wait):
             goes_on = self._wait(run[index], queue, known, found)
@@ -222,10 +239,15 @@ class _Decision:
             self._admit(run[index], queue, found)
             self._use(heads, kind)
             index += 1
-            if self._fair is None and (self._backfill is None or not self._backfill.is_any):
-                index = self._admit_stretch(queue, run, index, found[0].flavor, only_freed=known is not None)
-            else:
-                taken = taken_by(kind, found)
+            taken = None if self._fair is None else taken_by(kind, found)
+            if (self._fair is None or not self._fair.has(name)) and (
+                self._backfill is None or not self._backfill.is_any
+            ):
+                flavor, start = found[0].flavor, len(self._admits) - 1
+                index = self._admit_stretch(queue, run, index, flavor, only_freed=known is not None)
+                if self._fair is not None and len(self._admits) - 1 > start:
+                    nodes = [one.node for one in self._admits[start:]]
+                    taken = taken_in_stretch(flavor, kind.requests, nodes)
         if goes_on and index < len(run):
             heappush(heads, self._head(run, index))
         return taken

@@ -52,10 +52,8 @@ class Outlook:
         None: not even after all ends. The time is infinite where it has to outlast pods of unknown runtime.
         """
         wait = self._place(queue, kind)
-        if isinstance(wait, Wait):
-            is_single = kind.size == 1 and kind.topology is None
-            if not (self._step(queue, kind, wait) if is_single else self._halve(queue, kind)):
-                return None
+        if isinstance(wait, Wait) and not (self._step(queue, kind, wait) if kind.is_free else self._halve(queue, kind)):
+            return None
         at = self._seen[self.passed - 1].at if self.passed else self._snapshot.now
         self._go_through(at)
         found = self._place(queue, kind)

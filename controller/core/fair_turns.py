@@ -15,7 +15,7 @@ from controller.core.fair_sharing_policy import Share
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominations, Nominee, Takes, Turn
 from controller.core.quota_tree import QuotaTree
-from controller.core.workloads import OrderKey
+from controller.core.workloads import OrderKey, WorkloadClass
 
 _Standing = tuple[bool, bool, bool, Share, OrderKey, str]
 """How a queue competes with others below the same one; the least wins. The order is total."""
@@ -50,17 +50,31 @@ class FairTurns:
             return turn[3]
         return self._champions.get(turn[3]) if self._turns.get(turn[3]) == turn else None
 
-    def moved(self, line: str, taken: Takes) -> list[Turn]:
-        """A line has had its turn, in whatever tree; return the turns that come of that."""
+    def nominee(self, line: str) -> Nominee | None:
+        """Return who was found able to go in, while that holds."""
+        return self._nominees.of.get(line)
+
+    def moved(self, line: str, taken: Takes, head: tuple[WorkloadClass, Turn] | None) -> list[Turn]:
+        """A line has had its turn, in whatever tree; return the turns that come of that.
+
+        `head`: which class is at the head of the line now, and its turn.
+        """
         root = self._tree.path(line)[-1]
         again = self._nominees.outdated(root, taken)
-        if root in self._tree.fair_roots:
-            again.add(line)
-        return self._look_at(again)
+        if root not in self._tree.fair_roots:
+            return self._look_at(again)
+        nominee = None if line in again else self._nominees.of.get(line)
+        # jobs make many pods at once: of one class, what was found for the last holds for the next
+        if nominee is not None and nominee.is_lasting and head is not None and head[0] == nominee.kind:
+            nominee.turn = head[1]
+            return self._look_at(again, and_at=line)
+        return self._look_at(again | {line})
 
-    def _look_at(self, lines: Iterable[str]) -> list[Turn]:
+    def _look_at(self, lines: Iterable[str], *, and_at: str = "") -> list[Turn]:
         """Nominate anew for these lines, and see who wins wherever that may be somebody else now."""
         depths: dict[str, int] = {}
+        if and_at:
+            depths.update((name, depth) for depth, name in enumerate(reversed(self._tree.path(and_at))))
         for line in sorted(lines):
             self._nominees.put(line, self._nominate(line))
             depths.update((name, depth) for depth, name in enumerate(reversed(self._tree.path(line))))

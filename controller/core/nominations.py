@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements
 from controller.core.quota_tree import Column, QuotaTree
-from controller.core.workloads import OrderKey
+from controller.core.workloads import OrderKey, WorkloadClass
 
 Turn = tuple[bool, bool, OrderKey, str]
 """Of a line: whether nobody was preempted for its head, whether a budget sends it behind all others, its head's place
@@ -39,18 +39,24 @@ class Takes:
     is_more: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Nominee:
-    """The head of a line, which can go in where it is `placed`; None: others would have to go for it first.
+    """The head of a line, of a class, which can go in where it is `placed`; None: others would have to go for it first.
 
     Whether they can is looked at again when it has the turn. `is_touchy`: not quota and room alone decide on which
     flavor it goes, or whether.
     """
 
     turn: Turn
+    kind: WorkloadClass
     takes: Takes
     placed: Placements | None = None
     is_touchy: bool = False
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether what is said of it holds for the next one of its class as well, until others take what it needs."""
+        return self.placed is not None and self.kind.size == 1 and not self.is_touchy
 
 
 class Nominations:

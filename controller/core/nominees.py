@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
+from controller.core.amounts import Requests
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Place, Takes, Turn
 from controller.core.placement import Placement, Placements
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, Flavor
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.workloads import WorkloadClass
 
@@ -31,6 +33,17 @@ def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
     return Takes(amounts, room)
 
 
+def taken_in_stretch(flavor: Flavor, requests: Requests, nodes: Sequence[str | None]) -> Takes:
+    """Return what pods that ask for the same take of one flavor, each on its node."""
+    amounts = {(flavor.name, resource): need * len(nodes) for resource, need in requests}
+    room = Counter[tuple[Place, str]]()
+    for node, count in Counter(nodes).items():
+        place = _place(Placement(flavor, node))
+        if place is not None:
+            room.update({(place, resource): need * count for resource, need in requests})
+    return Takes(amounts, room)
+
+
 def _place(placed: Placement) -> Place | None:
     if placed.node is not None:
         return "node", placed.node
@@ -49,11 +62,13 @@ def placed_head(
         flavor = placed[0].flavor
         last = ledger.emptiest_node(flavor, kind.pod_sets[0].shape)
         placed = placed if last is None else (Placement(flavor, last),)
-    is_limited = any(tree.limits(name) or tree.user_limits(name) for name in tree.path(queue.name))
+    is_limited = queue.mix is not None or any(
+        tree.limits(name) or tree.user_limits(name) for name in tree.path(queue.name)
+    )
     may_move = not queue.takes_first_flavor and len(queue.flavors) > 1
-    return Nominee(turn, taken_by(kind, placed), placed, is_touchy=is_limited or may_move)
+    return Nominee(turn, kind, taken_by(kind, placed), placed, is_touchy=is_limited or may_move)
 
 
 def preempting_head(turn: Turn, kind: WorkloadClass, *, flavor: str) -> Nominee:
     """Return a head for which others would go, in this flavor."""
-    return Nominee(turn, Takes({(flavor, resource): need for resource, need in kind.requests}))
+    return Nominee(turn, kind, Takes({(flavor, resource): need for resource, need in kind.requests}))

@@ -23,6 +23,7 @@ from controller.core.queues import ClusterQueue, Flavor, WhenCanBorrow
 from controller.core.quota_tree import Column
 from controller.core.reasons import Reason
 from controller.core.returns import Returns
+from controller.core.settled import contested
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload, WorkloadClass
 
@@ -53,6 +54,8 @@ class Preempting:
         """Workloads that nobody can be preempted for."""
         self._rather: dict[str, _Found] = {}
         """What was found for a workload that could have a later flavor."""
+        self._goes_on: set[tuple[WorkloadClass, int]] = set()
+        """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
         self.evicts: list[Evict] = []
         self.looked_at = 0
         self.tries = 0
@@ -89,7 +92,10 @@ class Preempting:
         that earlier flavor, and its queue rather tries the next one then, nobody goes.
         """
         last = _last_of(queue, found)
-        if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+        if not last or workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+            return found
+        alike = (workload.kind, self._candidates.claim(queue, workload).priority)
+        if alike in self._goes_on:
             return found
         self._left = left
         may_borrow = queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
@@ -99,6 +105,7 @@ class Preempting:
             if isinstance(there, Wait):
                 victims = self._find(queue, workload, there, may_borrow=may_borrow)
                 if victims is None:
+                    self._goes_on.add(alike)
                     return found
                 self._rather[workload.uid] = victims
                 return there
@@ -347,10 +354,8 @@ def _up_to(queue: ClusterQueue, flavor: str) -> ClusterQueue:
 
 def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
     """The flavors in which others are in the way, in order; all of them where a limit over all is."""
-    if any(not blocker.flavor and blocker.reason is not Reason.NEVER_FITS for blocker in wait.blockers):
-        return [quota.flavor for quota in queue.flavors]
-    hopeless = (Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY)
-    return [blocker.flavor for blocker in wait.blockers if blocker.flavor and blocker.reason not in hopeless]
+    found = contested(wait)
+    return [quota.flavor for quota in queue.flavors if quota.flavor in found or "" in found]
 
 
 def _told(claim: Claim, one: Candidate) -> str:

@@ -35,7 +35,8 @@ class Claim:
 class Candidate:
     """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
 
-    `priority` is the highest among them, `since` and `admitted` the latest. `was_refused`: an eviction of one was.
+    `priority` is the highest among them, `since` and `admitted` the latest. `columns`: the flavors and resources of
+    which they have anything. `was_refused`: an eviction of one was.
     """
 
     key: str
@@ -45,6 +46,7 @@ class Candidate:
     priority: int
     since: float
     admitted: float
+    columns: frozenset[Column]
     was_refused: bool = False
 
     @property
@@ -128,6 +130,9 @@ class Candidates:
             max(map(self._priority, pods)),
             max(_since(pod, self._snapshot.jobs) for pod in pods),
             max(pod.admitted_at for pod in pods),
+            frozenset(
+                (name or "", one) for pod in pods for name in (pod.flavor, *pod.also) for one, _ in pod.shape.requests
+            ),
             was_refused=any(pod.uid in self._snapshot.ever_refused for pod in pods),
         )
 
@@ -159,9 +164,7 @@ def in_order(candidates: Iterable[Candidate], own: str, first: Collection[str] =
 
 def uses(candidate: Candidate, columns: Iterable[Column]) -> bool:
     """Say whether a candidate has anything of these flavors and resources."""
-    pods = candidate.pods
-    held = {(name, resource) for pod in pods for name in (pod.flavor, *pod.also) for resource, _ in pod.shape.requests}
-    return any(column in held for column in columns)
+    return not candidate.columns.isdisjoint(columns)
 
 
 def _since(pod: Pod, jobs: Mapping[str, Job]) -> float:

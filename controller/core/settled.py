@@ -11,10 +11,12 @@ from heapq import heappop, heappush
 from itertools import count
 
 from controller.core.decisions import Wait
-from controller.core.reasons import QUOTA_REASONS
+from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
 
+_HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY})
+"""What nobody who goes would end."""
 _Kinds = dict[WorkloadClass, None]
 """A set that keeps its order, so that equal worlds are looked at in the same order."""
 
@@ -25,9 +27,8 @@ class Settled:
     def __init__(self, pending: Iterable[WorkloadClass] = ()) -> None:
         self.pending: _Kinds = dict.fromkeys(pending)
         self.waits: dict[WorkloadClass, Wait] = {}
-        self.of_any_room: _Kinds = {}
-        """Blocked classes that any room concerns: who may preempt may need less than it takes."""
-        self._short_of_room: dict[str, dict[Shape, _Kinds]] = {}
+        self._short_of_room = _ByShape()
+        self._may_preempt = _ByShape()
         self._lined: dict[WorkloadClass, OrderKey] = {}
         self._lines: dict[QueueKey, list[tuple[OrderKey, int, WorkloadClass]]] = {}
         self._numbers = count()
@@ -66,7 +67,11 @@ class Settled:
 
     def short_of_room(self, flavor: str) -> Mapping[Shape, Iterable[WorkloadClass]]:
         """Return the classes that found no room in a flavor, by the shape of their pods."""
-        return self._short_of_room.get(flavor, {})
+        return self._short_of_room.of(flavor)
+
+    def of_any_room(self, flavor: str) -> Mapping[Shape, Iterable[WorkloadClass]]:
+        """Return the classes that any room in a flavor concerns: who may preempt there may need less than it takes."""
+        return self._may_preempt.of(flavor)
 
     def settle(self, kind: WorkloadClass, wait: Wait, *, may_preempt: bool = False) -> None:
         """Look at a class no more, since this is why it waits."""
@@ -74,12 +79,10 @@ class Settled:
         if not wait.blockers:
             return
         self.waits[kind] = wait
-        if may_preempt:
-            self.of_any_room[kind] = None
+        for flavor in contested(wait) if may_preempt else ():
+            self._may_preempt.add(flavor, kind)
         for flavor in flavors_without_room(wait):
-            by_shape = self._short_of_room.setdefault(flavor, {})
-            for one in kind.pod_sets:
-                by_shape.setdefault(one.shape, {})[kind] = None
+            self._short_of_room.add(flavor, kind)
 
     def open(self, kinds: Iterable[WorkloadClass]) -> None:
         """Let these be looked at again, in full."""
@@ -90,15 +93,40 @@ class Settled:
     def forget(self, kind: WorkloadClass) -> None:
         """Drop a class, of which nothing may wait any more."""
         self.pending.pop(kind, None)
-        self.of_any_room.pop(kind, None)
         self._lined.pop(kind, None)
         wait = self.waits.pop(kind, None)
-        for flavor in flavors_without_room(wait) if wait is not None else ():
-            by_shape = self._short_of_room[flavor]
-            for shape in {one.shape for one in kind.pod_sets}:
-                del by_shape[shape][kind]
-                if not by_shape[shape]:
-                    del by_shape[shape]
+        if wait is not None:
+            for flavor in contested(wait):
+                self._may_preempt.remove(flavor, kind)
+            for flavor in flavors_without_room(wait):
+                self._short_of_room.remove(flavor, kind)
+
+
+class _ByShape:
+    """Classes by flavor and by the shapes of their pods."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[Shape, _Kinds]] = {}
+
+    def of(self, flavor: str) -> Mapping[Shape, Iterable[WorkloadClass]]:
+        return self._known.get(flavor, {})
+
+    def add(self, flavor: str, kind: WorkloadClass) -> None:
+        by_shape = self._known.setdefault(flavor, {})
+        for one in kind.pod_sets:
+            by_shape.setdefault(one.shape, {})[kind] = None
+
+    def remove(self, flavor: str, kind: WorkloadClass) -> None:
+        by_shape = self._known.get(flavor, {})
+        for shape in {one.shape for one in kind.pod_sets} & by_shape.keys():
+            by_shape[shape].pop(kind, None)
+            if not by_shape[shape]:
+                del by_shape[shape]
+
+
+def contested(wait: Wait) -> set[str]:
+    """Return the flavors in which others are in the way; empty: where a limit over all is, in all of them."""
+    return {one.flavor for one in wait.blockers if one.reason not in _HOPELESS}
 
 
 def flavors_without_room(wait: Wait) -> set[str]:

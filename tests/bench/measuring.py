@@ -130,9 +130,16 @@ def _settle(cache: ClusterCache, limit: int) -> None:
     is_complete = False
     while not is_complete:
         plan = _decided(cache, limit)
-        for admit in plan.admits:
-            _bind(cache, admit)
-        is_complete = plan.is_complete
+        _carry_out(cache, plan)
+        is_complete = plan.is_complete and not plan.evicts
+
+
+def _carry_out(cache: ClusterCache, plan: Plan) -> None:
+    """Take in the pods as their releases, bindings and evictions leave them."""
+    for admit in plan.admits:
+        _bind(cache, admit)
+    for evict in plan.evicts:
+        cache.drop_pod(evict.pod.uid)
 
 
 def _bind(cache: ClusterCache, admit: Admit) -> None:
@@ -158,8 +165,7 @@ def _end_pods(cache: ClusterCache, chance: random.Random, count: int) -> list[fl
         cache.put_pod(ended)
         plan = _decided(cache, BATCH)
         seconds.append(process_time() - start)
-        for admit in plan.admits:
-            _bind(cache, admit)
+        _carry_out(cache, plan)
         cache.drop_pod(uid)
     return seconds
 

@@ -29,7 +29,9 @@ def share_fairly(world: World, chance: random.Random) -> None:
 def preempt(world: World, chance: random.Random) -> None:
     """Let queues preempt by priority, and take back what they lent."""
     policy = Preemption(within=Within.LOWER_PRIORITY, reclaim=Reclaim.ANY)
-    world.queues[:] = [replace(queue, preemption=policy) if queue.flavors else queue for queue in world.queues]
+    world.queues[:] = [
+        replace(one, preemption=policy, allow_bare_pods=True) if one.flavors else one for one in world.queues
+    ]
     world.bound[:] = [replace(pod, priority=chance.choice(_PRIORITIES)) for pod in world.bound]
 
 

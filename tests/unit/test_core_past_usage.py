@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.usage_sums import MOST_USERS
+from controller.cache.written import Entry
 from controller.core.arithmetic import place_of
 from controller.core.fair_sharing_policy import FairSharing
 from controller.core.past_usage import PastUsage, PastUsageRule, cores, mixed
+from controller.runtime.fair_sharing_status import past_usage_status
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
@@ -287,3 +289,13 @@ def test_the_place_of_a_workload_goes_by_what_its_user_has_used() -> None:
     runs = list(cache.backlog.runs.values())
     places = {run[0].uid: place_of(run[0], "team-a", runs, past).before for run in runs}
     assert places == {"bob-waits": 0, "ann-waits": 1}
+
+
+def test_a_status_without_users_is_written_anew_at_once_where_they_are_told_apart() -> None:
+    cache = a_world(runs_for("ann", "4"), rule=BY_USER)
+    cache.pass_to(1000)
+    standing = said_by(cache)
+    entry = Entry(("default", "red"), "u", 1, {"fairSharing": standing}, None, "")
+    assert past_usage_status(cache, entry) is standing
+    del standing["users"]
+    assert (past_usage_status(cache, entry) or {})["users"] == []

@@ -12,14 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.core.gang_slices import Portion, portions
+from controller.core.gangs import Candidate, Group, assemble
 from controller.core.groups import GroupKey, Membership
 from controller.core.keys import SLICE_SIZE, SLICE_TOPOLOGY
+from controller.core.owners import Owner
 from controller.core.pods import Pod
+from controller.core.queues import FlavorMode
 from controller.core.slices import stand
-from controller.core.topology import Slices, Topology, TopologyFault, read_slices
+from controller.core.topology import Domain, Slices, Topology, TopologyFault, read_slices
+from controller.core.workloads import is_ahead, order_key
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
+    a_flavor,
     a_node,
     a_pod,
     a_quota,
@@ -150,3 +155,45 @@ def test_slices_none_of_which_stands_go_as_wholes_and_the_last_as_it_is() -> Non
     placed, late = [a_placed("0", "a"), a_placed("1", "a")], [a_member(str(number)) for number in range(3)]
     assert portions(late, placed, RACKS, to_come=0) == [Portion((0, 1)), Portion((2,))]
     assert portions(late, placed, RACKS, to_come=4)[-1] == Portion((2,), lacks=1)
+
+
+def rest_of(group: Group) -> list[tuple[tuple[str, ...], bool, str]]:
+    """The pods of each workload that a group waits as, whether it goes ahead, and the domain that is left to it."""
+    made = assemble(group, now=0.0).workloads
+    slices = [one.kind.pod_sets[0].slices for one in made]
+    return [
+        (one.pods, is_ahead(one.order), sliced.value if sliced else "")
+        for one, sliced in zip(made, slices, strict=True)
+    ]
+
+
+def waiting(*names: str, **fields: Any) -> list[Candidate]:
+    pods = [replace(a_member(name), **fields) for name in names]
+    return [Candidate(pod, order_key(priority=0, created=0, name=pod.name, uid=pod.uid, since=0)) for pod in pods]
+
+
+def test_only_what_lacks_of_the_minimum_goes_ahead_and_slices_are_filled_first() -> None:
+    key = GroupKey("default", "train")
+    one = Membership(key, 6, minimum=2, slices=RACKS)
+    admitted_ = [replace(a_placed("p0", "a"), group=one)]
+    found = rest_of(Group(key, waiting("p1", "p2", "p3", group=one), admitted_))
+    assert found == [(("p1",), True, "a"), (("p2", "p3"), False, "")]
+
+
+def test_members_that_succeeded_hold_their_place_in_a_slice() -> None:
+    owner = Owner("apps/v1", "StatefulSet", "set", "set")
+    done = replace(a_placed("p0", "a"), owner=owner, is_finished=True, has_succeeded=True)
+    runs = [replace(a_placed(name, rack), owner=owner) for name, rack in (("p1", "a"), ("p2", "b"))]
+    group = Group(GroupKey("default", "train"), waiting("p3", owner=owner), runs, [done])
+    assert rest_of(group) == [(("p3",), True, "b")]
+
+
+def test_where_all_flavors_are_open_slices_get_the_first_with_room() -> None:
+    nodes = [a_node(f"n-{pool}", labels={"pool": pool, "rack": pool}, cpu="4") for pool in ("spot", "steady")]
+    queue = a_cluster_queue("team-a", a_quota("spot"), a_quota("steady"), flavor_mode=FlavorMode.ANY)
+    members = [a_member(f"p{number}", size=2) for number in range(2)]
+    flavors = [a_flavor("spot"), a_flavor("steady")]
+    plan = decided(a_cache(*members, nodes=nodes, flavors=flavors, queues=[queue]))
+    assert [(one.flavor, one.flavors, one.domains) for one in plan.admits] == [
+        ("spot", (), (Domain("rack", "spot"),))
+    ] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,14 +11,16 @@ from controller.core.decide import decide
 from controller.core.decisions import Wait
 from controller.core.ledger import Ledger
 from controller.core.owners import Owner
-from controller.core.placement import place
+from controller.core.placement import Placement, place
 from controller.core.pods import Pod
 from controller.core.preempting import Preempting
 from controller.core.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queues import WhenCanPreempt
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
     a_cluster_queue,
+    a_flavor,
     a_local_queue,
     a_node,
     a_pod,
@@ -99,6 +102,20 @@ def test_what_others_borrowed_is_looked_at_once_as_well(policy: Reclaim) -> None
     search = Search(urgent(), queues=queues, within="team-b")
     assert search.go() == [1]
     assert (search.preempting.looked_at, search.preempting.tries) == (RUNNING, 2)
+
+
+def test_of_a_class_that_goes_to_a_later_flavor_one_alone_is_searched_for_in_the_earlier() -> None:
+    # one of a lower priority is not enough for two cores; of each priority the first is searched for
+    quotas = (a_quota("spot", cpu="1000"), a_quota("dear", cpu="1000"))
+    first = {"when_can_preempt": WhenCanPreempt.MAY_STOP_SEARCH, "preemption": Preemption(Within.LOWER_PRIORITY)}
+    pods = [a_pod(f"p{n:02}", a_shape(cpu="2"), priority=-(n % 2)) for n in range(50)]
+    low = a_released_pod("low", owner=WEB, node="n0", admitted_at=1.0, cluster_queue="team-a", priority=-2)
+    search = Search(low, *pods, queues=[a_cluster_queue("team-a", *quotas, **first)])
+    dear = (Placement(replace(a_flavor(), name="dear"), None),)
+    (run,) = search.snapshot.runs.values()
+    for workload in run:
+        assert search.preempting.rather(search.queue, workload, dear, search.ledger) is dear
+    assert 0 < search.preempting.tries <= 2 * 3
 
 
 def test_where_nobody_may_go_nothing_is_tried() -> None:

@@ -379,10 +379,8 @@ def test_warnings_are_cut_to_what_the_apiserver_passes_on() -> None:
 
 
 def test_an_update_of_a_gated_pod_is_not_changed_and_told_what_is_illegal() -> None:
-    old: Json = {
-        "metadata": {"name": "p", "namespace": "d"},
-        "spec": {"schedulingGates": [{"name": "any"}], "nodeSelector": {"zone": "a"}},
-    }
+    gated = {"schedulingGates": [{"name": "any"}], "nodeSelector": {"zone": "a"}}
+    old: Json = {"metadata": {"name": "p", "namespace": "d"}, "spec": gated}
     new = {**old, "spec": {**old["spec"], "nodeSelector": {"zone": "b"}}}
 
     def asked(**fields: Any) -> Answer:
@@ -394,8 +392,8 @@ def test_an_update_of_a_gated_pod_is_not_changed_and_told_what_is_illegal() -> N
     assert [text.split(": ")[0] for text in asked().warnings] == ["spec.nodeSelector"]
     assert asked(pod=old).warnings == ()
     assert asked(subresource="status").warnings == ()
-    free = {"metadata": {"name": "p"}, "spec": {"nodeSelector": {"zone": "a"}}}
+    free = {**old, "spec": {"nodeSelector": {"zone": "a"}}}
     assert asked(old=free, pod={**free, "spec": {}}).warnings == ()
-    long = [{"topologyKey": f"zone-{number}", "maxSkew": 1} for number in range(ENTRIES_MOST + 1)]
-    for spec in ({"topologySpreadConstraints": long}, {"tolerations": [{"key": str(number)} for number in range(300)]}):
+    long = {"topologySpreadConstraints": [{"topologyKey": f"z-{n}", "maxSkew": 1} for n in range(ENTRIES_MOST + 1)]}
+    for spec in (long, {"tolerations": [{"key": str(number)} for number in range(300)]}):
         assert asked(pod={**new, "spec": {**new["spec"], **spec}}).warnings == ()
