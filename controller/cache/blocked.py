@@ -23,6 +23,8 @@ class Blocked(Settled):
     def __init__(self, queues: Mapping[str, ClusterQueue], local_queues: Mapping[QueueKey, LocalQueue]) -> None:
         super().__init__()
         self.freed: set[str] = set()
+        self._hopeless: set[WorkloadClass] = set()
+        """Of Backfill queues those that no end of others lets in; other nodes may."""
         self._queues = queues
         self._local_queues = local_queues
 
@@ -40,10 +42,16 @@ class Blocked(Settled):
         self.settle(kind, wait, may_preempt=queue is not None and queue.preemption.is_any)
         if strategy is QueueingStrategy.BACKFILL and ends_in_time(wait):
             self.line_up(kind, order)
+        elif strategy is QueueingStrategy.BACKFILL:
+            self._hopeless.add(kind)
 
-    def open_later(self) -> None:
-        """Let those be looked at again that wait for a later flavor: the earlier ones may never take them now."""
-        self.open([kind for kind, wait in self.waits.items() if wait.later is not None])
+    def open_for_nodes(self) -> None:
+        """Let those be looked at again that other nodes make something else of.
+
+        Who waits for a later flavor may never fit an earlier one now; who fitted nowhere may have a reservation.
+        """
+        self.open([kind for kind, wait in self.waits.items() if wait.later is not None or kind in self._hopeless])
+        self._hopeless.clear()
 
     def open_for_quota(
         self, kinds: Iterable[WorkloadClass], queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage

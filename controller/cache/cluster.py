@@ -376,7 +376,7 @@ class ClusterCache:
         self.queues.capacities_moved()
         # not here: a relist of nodes would recharge once a node, and build the index as often
         self._unstamped_moved = True
-        self._blocked.open_later()
+        self._blocked.open_for_nodes()
         self._on_change()
 
     def _rules_changed(self) -> None:

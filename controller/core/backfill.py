@@ -97,7 +97,7 @@ class Backfill:
     @staticmethod
     def _behind(kind: WorkloadClass, one: Blocker, ledger: Beside, why: str) -> Blocker:
         if one.reason is Reason.NO_CAPACITY:
-            away = (ledger.turned_away.get((one.flavor, made.shape)) for made in kind.pod_sets)
+            away = (ledger.turned_away.get((one.flavor, made.shape.requests)) for made in kind.pod_sets)
             booking = next(filter(None, away), None)
             if booking is not None:
                 return Blocker(one.flavor, Reason.WOULD_DELAY, detail=why, booking=booking)

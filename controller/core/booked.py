@@ -64,8 +64,8 @@ class Beside:
                 self._of_node.setdefault(node, []).append(one)
         self._nodes = frozenset(self._of_node)
         self._searches: dict[tuple[str, Shape, bool], Search] = {}
-        self.turned_away: dict[tuple[str, Shape], Booking] = {}
-        """By flavor and shape: for whose sake there was no room though there is some now."""
+        self.turned_away: dict[tuple[str, Requests], Booking] = {}
+        """By flavor and what a pod asks for: for whose sake there was less room than there is now."""
 
     @property
     def usage(self) -> TreeUsage:
@@ -110,17 +110,18 @@ class Beside:
         for node in self._ledger.among(flavor, shape, self._nodes, only_freed=only_freed):
             if len(nodes) == count:
                 break
-            room = self._ledger.fits_on(node, shape.requests)
-            spare = room and self.fits_on(node, shape.requests)
-            if spare < room:
-                self.turned_away[flavor.name, shape] = self._of_node[node][0].booking
-            nodes += [node] * min(count - len(nodes), spare)
+            nodes += [node] * min(count - len(nodes), self.fits_on(node, shape.requests))
         return nodes
 
     def fits_on(self, node: str, requests: Requests) -> int:
         """As of the ledger, now and then at each time."""
-        later = (one.then.fits_on(node, requests) for one in self._of_node.get(node, ()))
-        return min((self._ledger.fits_on(node, requests), *later))
+        room = self._ledger.fits_on(node, requests)
+        for one in self._of_node.get(node, ()) if room else ():
+            spare = one.then.fits_on(node, requests)
+            if spare < room:
+                room = spare
+                self.turned_away[self._ledger.flavor_of(node), requests] = one.booking
+        return room
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """As of the ledger: what is there now."""

@@ -215,6 +215,10 @@ class Ledger:
             return True
         return any(node in allowed and self._room.fits(node, shape.requests) for node in freed)
 
+    def flavor_of(self, node: str) -> str:
+        """Return the flavor of a node; empty: it is of none."""
+        return self._snapshot.nodes.flavor_of.get(node, "")
+
     def fits_on(self, node: str, requests: Requests) -> int:
         """Say how many of these a node has room for now."""
         return self._room.count(node, requests)

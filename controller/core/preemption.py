@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from math import inf
 
 from controller.core.owners import Job
 from controller.core.pods import Pod, job_of, queue_priority
@@ -16,6 +17,9 @@ from controller.core.quota_tree import Column
 from controller.core.returns import Returns
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload
+
+_ANEW = "/anew"
+"""Ends the key of the pods that were admitted in place of a gang's members that go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,8 @@ class Candidates:
         policy = claim.queue.preemption.within
         if policy is Within.NEVER:
             return []
-        return [one for one in self._in(claim.queue.name) if one.key != claim.key and self._yields(claim, one, policy)]
+        others = (one for one in self._in(claim.queue.name) if one.key.removesuffix(_ANEW) != claim.key)
+        return [one for one in others if self._yields(claim, one, policy)]
 
     def _yields(self, claim: Claim, one: Candidate, policy: Within) -> bool:
         if one.priority != claim.priority:
@@ -114,12 +119,25 @@ class Candidates:
             if not pod.is_admitted or pod.cluster_queue != queue or pod.flavor not in self._snapshot.flavors:
                 incomplete.add(key)
         spared = self._spared(queue)
-        for key, pods in units.items():
+        for key, pods in self._apart(units):
             staying = tuple(pod for pod in pods if not self._is_going(pod))
             has_run = self._snapshot.now - min(pod.started or pod.admitted_at for pod in pods) >= spared
             may_go = (has_run or not spared) and all(self._may_go(pod, queue) for pod in staying)
-            if key not in incomplete and may_go and not any(pod.uid in self._snapshot.stuck for pod in pods):
+            if (
+                key.removesuffix(_ANEW) not in incomplete
+                and may_go
+                and not any(pod.uid in self._snapshot.stuck for pod in pods)
+            ):
                 yield self._candidate(key, queue, pods, staying)
+
+    def _apart(self, units: Mapping[str, list[Pod]]) -> Iterator[tuple[str, list[Pod]]]:
+        """Tell pods that were admitted in place of members that go from the gang that goes: they go on without it."""
+        for key, pods in units.items():
+            last = max((pod.admitted_at for pod in pods if self._is_going(pod)), default=inf)
+            anew = [pod for pod in pods if pod.admitted_at > last and not self._is_going(pod)]
+            if anew:
+                yield key + _ANEW, anew
+            yield key, [pod for pod in pods if pod not in anew] if anew else pods
 
     def _candidate(self, key: str, queue: str, pods: Sequence[Pod], staying: tuple[Pod, ...]) -> Candidate:
         return Candidate(

@@ -12,12 +12,15 @@ from controller.cache.cluster import ClusterCache
 from controller.core import backfill
 from controller.core.backfill import Backfill
 from controller.core.decide import decide
+from controller.core.groups import GroupKey, Membership
 from controller.core.ledger import Ledger
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Within
 from controller.core.queues import ClusterQueue, QueueingStrategy
+from controller.core.reasons import Reason
 from controller.core.run_history import LEAST
+from controller.core.topology import Slices, Topology
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -204,3 +207,32 @@ def test_nothing_is_foretold_once_no_queue_backfills() -> None:
     cache.set_cluster_queue("team-a", backfilling())
     decided(cache)
     assert kept(cache) == {"large": HOUR + 1}
+
+
+@pytest.mark.parametrize(
+    ("topology", "slices"), [(None, None), (Topology("rack", is_required=True), None), (None, Slices("rack", 2))]
+)
+def test_a_gang_that_a_reservation_keeps_out_comes_in_when_that_goes(
+    topology: Topology | None, slices: Slices | None
+) -> None:
+    gang = Membership(GroupKey("default", "g"), 2, topology=topology, slices=slices)
+    members = [waits(name, "1", created=12.0, group=gang) for name in ("one", "two")]
+    rack = a_node(cpu="4", labels={"pool": "spot", "rack": "a"})
+    cache = a_world(runs("r", "2", 1), waits("big", "4"), *members, nodes=[rack], queues=(backfilling(),))
+    decided(cache)
+    (reason,) = {cache.reasons.of(kind).reason for kind in cache.backlog.runs if kind.size == 2}
+    assert reason is Reason.WOULD_DELAY
+    cache.drop_pod("big")
+    assert admitted(decided(cache)).keys() == {"one", "two"}
+
+
+def test_who_fitted_no_node_has_a_reservation_as_soon_as_a_larger_one_comes() -> None:
+    cache = a_world(waits("large", "6"), nodes=[a_node(cpu="4")], queues=(backfilling(cpu="20"),))
+    decided(cache)
+    assert kept(cache) == {}
+    cache.put_node(a_node("node-2", cpu="8"))
+    cache.put_pod(runs("r", "4", 1, node="node-2"))
+    cache.put_pod(waits("long", "3", 9, created=20.0))
+    plan = decided(cache)
+    assert kept(cache) == {"large": HOUR + 1}
+    assert admitted(plan) == {"long": ("spot", "node-1")}

@@ -55,8 +55,7 @@ async def test_deadlines_say_how_long_pods_run_and_an_unreadable_runtime_says_no
     await team.job("first", "3", activeDeadlineSeconds=1800)
 
     async def started() -> bool:
-        (pod,) = (await team.all()).values()
-        return "startTime" in pod["status"]
+        return any("startTime" in pod["status"] for pod in (await team.all()).values())
 
     await eventually(started, seconds=30, message="the Job's pod did not start")
     await team.pod("large", "4")
@@ -66,6 +65,6 @@ async def test_deadlines_say_how_long_pods_run_and_an_unreadable_runtime_says_no
     assert 20 * MINUTE < kept - now() <= 30 * MINUTE
     condition = condition_of(await team.get("unknown"))
     assert condition is not None
-    assert condition["message"].endswith(f"nobody knows how long it runs: set {EXPECTED_RUNTIME}")
+    assert f"nobody knows how long it runs: set {EXPECTED_RUNTIME}" in condition["message"]
     await team.pod("bounded", spec={"activeDeadlineSeconds": 600})
     await team.until_bound("bounded")
