@@ -9,7 +9,7 @@ fail only once, whatever its length. Cost follows classes and admissions, not wa
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from controller.core.amounts import times
@@ -20,6 +20,7 @@ from controller.core.doors import door
 from controller.core.evictions import evictions
 from controller.core.fair_turns import FairTurns
 from controller.core.ledger import Ledger
+from controller.core.looked_at import looked_at
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by, taken_in_stretch
 from controller.core.past_usage_order import PastUsages, Rank
@@ -63,13 +64,14 @@ class _Decision:
         forecast = snapshot.forecast
         self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
         self._standbys: Standbys | None = None
+        self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._preempting = Preempting(snapshot, self._ledger)
         self._preemptors: set[str] = set()
         self._past = PastUsages(snapshot.past_usage)
         self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        found = self._candidates()
+        found = looked_at(self._snapshot, self._ledger)
         self._line_up(found)
         self._line_up(self._stand_by(found))
         for _, heads in self._lines.values():
@@ -88,8 +90,18 @@ class _Decision:
         for kind in kinds:
             queue = self._enter(kind)
             if queue is not None:
-                head = self._head(self._snapshot.runs[kind], 0)
+                self._put_preemptors_first(kind)
+                head = self._head(self._run_of(kind), 0)
                 self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+
+    def _run_of(self, kind: WorkloadClass) -> Sequence[Workload]:
+        return self._reordered.get(kind) or self._snapshot.runs[kind]
+
+    def _put_preemptors_first(self, kind: WorkloadClass) -> None:
+        """Let those of a class for whom others went come before what gangs lack: these may be those others."""
+        preemptors, run = self._snapshot.preemptors, self._snapshot.runs[kind]
+        if preemptors and any(one.uid in preemptors for one in run[1:]):
+            self._reordered[kind] = sorted(run, key=lambda one: one.uid not in preemptors)
 
     def _stand_by(self, found: Container[WorkloadClass]) -> list[WorkloadClass]:
         """Of the settled classes, those to look at because they may be the first of a Backfill queue."""
@@ -121,24 +133,6 @@ class _Decision:
             head = (heads[0][-1], self._turn(name, heads[0])) if heads else None
             for turn in self._fair.moved(name, taken or Takes({}), head):
                 heappush(self._turns, turn)
-
-    def _candidates(self) -> Mapping[WorkloadClass, object]:
-        """The classes to look at: all that is not settled, and those for which a freed node may have room."""
-        settled, nodes = self._snapshot.settled, self._snapshot.nodes
-        if settled is None:
-            return self._snapshot.runs
-        found = dict(settled.pending)
-        freed = self._snapshot.freed
-        for name in {nodes.flavor_of.get(node, "") for node in freed} - {""}:
-            flavor = self._snapshot.flavors[name]
-            for of in (name, ""):
-                for shape, kinds in settled.of_any_room(of).items():
-                    if not freed.isdisjoint(nodes.allowed(flavor, shape.constraints)):
-                        found.update(dict.fromkeys(kinds))
-            for shape, kinds in settled.short_of_room(name).items():
-                if self._ledger.has_freed_room(flavor, shape):
-                    found.update(dict.fromkeys(kinds))
-        return found
 
     def _head(self, run: Sequence[Workload], index: int) -> _Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
@@ -186,7 +180,7 @@ class _Decision:
             if self._standbys is not None and kind in self._standbys:
                 self._take(name)
                 continue
-            workload, turn = self._snapshot.runs[kind][index], self._turn(name, heads[0])
+            workload, turn = self._run_of(kind)[index], self._turn(name, heads[0])
             found = self._find(queue, workload, self._known(queue, kind))
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
@@ -221,7 +215,7 @@ class _Decision:
         """
         queue, heads = self._lines[name]
         *_, index, kind = heappop(heads)
-        run = self._snapshot.runs[kind]
+        run = self._run_of(kind)
         if self._standbys is not None and kind in self._standbys:
             self._reserve(queue, heads, kind, self._standbys)
             return None
@@ -255,7 +249,7 @@ class _Decision:
     def _use(self, heads: list[_Head], kind: WorkloadClass) -> None:
         """Let what was admitted count where past usage puts the others of its LocalQueue."""
         if self._past.use(kind):
-            heads[:] = [self._head(self._snapshot.runs[one], index) for *_, index, one in heads]
+            heads[:] = [self._head(self._run_of(one), index) for *_, index, one in heads]
             heapify(heads)
 
     def _admit_stretch(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from controller.cache.cluster import ClusterCache
+from controller.core.decisions import Plan
 from controller.core.groups import GroupKey, Membership
 from controller.core.keys import GATE
 from controller.core.owners import Owner
@@ -26,6 +28,38 @@ WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
 GANG = Membership(GroupKey("default", "gang"), 2)
 
 
+def take_in(cache: ClusterCache, plan: Plan) -> None:
+    """Take in the pods of a decision as they are released, and others in place of those that it evicts."""
+    for admit in plan.admits:
+        stamps = {"cluster_queue": "team-a", "flavor": admit.flavor, "node": admit.node, "admitted_at": 100.0}
+        cache.put_pod(replace(cache.pods[admit.uid], gates=(), resource_version="3", **stamps))  # type: ignore[arg-type]
+        cache.settle(admit.uid)
+    for evict in plan.evicts:
+        pod = cache.pods[evict.pod.uid]
+        cache.drop_pod(pod.uid)
+        fresh = replace(pod, uid=f"{pod.uid}-2", name=f"{pod.name}-2", gates=(GATE,), node=None, admitted_at=0.0)
+        cache.put_pod(replace(fresh, cluster_queue=None, flavor=None, resource_version="2"))
+
+
+def test_what_a_gang_lacks_does_not_take_what_it_gave_up_for_one_of_its_class() -> None:
+    shape, lower = a_shape(cpu="1"), Preemption(Within.LOWER_PRIORITY)
+    member = {"node": "n", "owner": WEB, "admitted_at": 10.0, "group": replace(GANG, size=3)}
+    cache = a_cache(
+        a_released_pod("done", shape, is_finished=True, has_succeeded=True, **member),
+        *(a_released_pod(name, shape, **member) for name in ("one", "two")),
+        a_pod("urgent", shape, priority=2, owner=WEB, created=60.0),
+        nodes=[a_node("n", cpu="20")],
+        queues=[a_cluster_queue("team-a", a_quota(cpu="2"), preemption=lower)],
+    )
+    cache.pass_to(100.0)
+    plans = []
+    for _ in range(4):
+        plans.append(decided(cache))
+        take_in(cache, plans[-1])
+    assert [sorted(evict.pod.uid for evict in plan.evicts) for plan in plans] == [["one", "two"], [], [], []]
+    assert admitted(plans[1]) == {"urgent": ("spot", "n"), "one-2": ("spot", "n")}
+
+
 def test_those_made_in_place_of_pods_that_go_are_not_preempted_with_them() -> None:
     lower = Preemption(Within.LOWER_PRIORITY)
     members = {"flavor": "steady", "node": "n", "owner": WEB, "admitted_at": 10.0, "group": GANG}
@@ -45,10 +79,7 @@ def test_those_made_in_place_of_pods_that_go_are_not_preempted_with_them() -> No
         cache.put_pod(replace(fresh, cluster_queue=None, flavor=None, admitted_at=0.0))
     plan = decided(cache)
     assert admitted(plan) == {"one-2": ("spot", "m"), "two-2": ("spot", "m")}
-    for uid in admitted(plan):
-        stamps = {"cluster_queue": "team-a", "flavor": "spot", "node": "m", "admitted_at": 100.0}
-        cache.put_pod(replace(cache.pods[uid], gates=(), resource_version="3", **stamps))  # type: ignore[arg-type]
-        cache.settle(uid)
+    take_in(cache, plan)
     after = decided(cache)
     assert not after.evicts
     assert after.preemptors == {"urgent"}
