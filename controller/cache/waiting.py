@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from math import inf
 
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
@@ -20,6 +21,7 @@ from controller.core.groups import GroupKey
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod
 from controller.core.queues import ClusterQueue, LocalQueue
+from controller.core.reasons import Reason
 from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
@@ -44,7 +46,7 @@ class Waiting:
         self.blocked = Blocked(queues, local_queues)
         self.gangs = Gangs()
         self._used_up = NOTHING_USED_UP
-        self.preemptors: frozenset[str] = frozenset()
+        self._preemptors: Mapping[str, int] | None = None
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.owned = OwnedShapes()
@@ -109,24 +111,40 @@ class Waiting:
         is_by_user = self.owned.limits(name, users=tells_users(queue, variation))
         return self.foresight.serves(name, queue) or is_by_user
 
+    @property
+    def preemptors(self) -> Mapping[str, int]:
+        """Return those of the last plan; before the first one those whose pods say so, in the order of that.
+
+        So who began under another controller keeps what those leave who go for it.
+        """
+        if self._preemptors is None:
+            said = {run.uid: self._said_to_preempt(run) for runs in self.backlog.runs.values() for run in runs}
+            self._preemptors = {uid: 1 for uid, at in sorted(said.items(), key=lambda one: one[1]) if at < inf}
+        return self._preemptors
+
+    def _said_to_preempt(self, workload: Workload) -> float:
+        found = (self._pods[uid].said for uid in workload.pods if uid in self._pods)
+        return min((one.at for one in found if one is not None and one.reason == Reason.PREEMPTING), default=inf)
+
     def learn(self, plan: Plan) -> bool:
         """Remember who preempts, what a plan found blocked, and why all that was looked at waits.
 
         Say whether what a preemptor held is free now, since it preempts no more: then all are looked at again.
         """
         admitted = {admit.workload.uid for admit in plan.admits}
-        has_given_up = plan.is_complete and not self.preemptors <= plan.preemptors | admitted
-        self.preemptors = plan.preemptors if plan.is_complete else self.preemptors | plan.preemptors
+        former = self.preemptors
+        has_given_up = plan.is_complete and not former.keys() <= plan.preemptors.keys() | admitted
+        self._preemptors = plan.preemptors if plan.is_complete else {**former, **plan.preemptors}
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
             first = self.backlog.runs[kind][0]
             self.blocked.learn(kind, wait, first.order)
-            former = self.reasons.of(kind).booking
+            booking = self.reasons.of(kind).booking
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self.mark_due(member)
-            elif former != wait.booking:
+            elif booking != wait.booking:
                 self.mark_due(first)
         if has_given_up:
             self.open_all()

@@ -51,6 +51,8 @@ class FairVictims:
             preemptor, before = self._share(mine), self._share(theirs)
             while targets.of.get(name):
                 one = targets.pop(name)
+                if one.is_lasting:
+                    continue
                 if strategy.allows(preemptor, before, self._share(theirs, without=one)):
                     yield one
                     break

@@ -8,21 +8,21 @@ nobody behind it gets what they leave.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
+from controller.core.away import Away
 from controller.core.booked import AnyLedger
 from controller.core.decisions import Evict, EvictionCause, Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
-from controller.core.pods import Pod
 from controller.core.preemption import Candidate, Candidates, Claim, in_order, uses
-from controller.core.queues import ClusterQueue, Flavor, WhenCanBorrow
+from controller.core.queues import ClusterQueue, WhenCanBorrow
 from controller.core.quota_tree import Column
 from controller.core.reasons import Reason
 from controller.core.returns import Returns
+from controller.core.rounds import led_to
 from controller.core.settled import contested
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload, WorkloadClass
@@ -49,13 +49,15 @@ class Preempting:
         self._returns = Returns(snapshot)
         self._candidates = Candidates(snapshot, self._returns)
         self._shares = FairShares(snapshot.tree, ledger.usage)
-        self._victims: dict[str, Candidate] = {}
+        self._away = Away(snapshot, ledger)
         self._hopeless: set[str] = set()
         """Workloads that nobody can be preempted for."""
         self._rather: dict[str, _Found] = {}
         """What was found for a workload that could have a later flavor."""
         self._goes_on: set[tuple[WorkloadClass, int]] = set()
         """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
+        self.preemptors: dict[str, int] = {}
+        """As `Plan` has them."""
         self.evicts: list[Evict] = []
         self.looked_at = 0
         self.tries = 0
@@ -69,7 +71,7 @@ class Preempting:
         workload whose release was refused before and may be again.
         """
         found = self.find(queue, workload, wait, left)
-        return None if found is None else self._take(workload.kind, *found)
+        return None if found is None else self._take(workload, *found)
 
     def find(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Say whom to preempt for it, and on which flavor; None: that would not help, nor later in this decision."""
@@ -114,6 +116,9 @@ class Preempting:
 
     def _find(self, queue: ClusterQueue, workload: Workload, wait: Wait, *, may_borrow: bool = True) -> _Found | None:
         claim, kind = self._candidates.claim(queue, workload), workload.kind
+        begun = self._goes_on_waiting(claim, workload, wait, may_borrow=may_borrow)
+        if begun is not None:
+            return begun
         for flavor in _contested(queue, wait):
             if queue.preempts_first:
                 claim = replace(claim, queue=_up_to(queue, flavor))
@@ -125,12 +130,30 @@ class Preempting:
                     return claim, victims, flavor
         return None
 
+    def _goes_on_waiting(self, claim: Claim, workload: Workload, wait: Wait, *, may_borrow: bool) -> _Found | None:
+        """Say who of those that go already is needed by who has begun: nobody is compared with it anew then.
+
+        Members of a gang go one after the other. By policies and shares as they are in between it might give up, and
+        all would have gone for nothing.
+        """
+        if not self._snapshot.preemptors.get(workload.uid):
+            return None
+        flavors = _contested(claim.queue, wait)
+        if claim.queue.preempts_first and flavors:
+            claim = replace(claim, queue=_up_to(claim.queue, flavors[-1]))
+        away = self._away.pods()
+        going = in_order((one for one in self._candidates.going(claim) if one.key not in away), claim.queue.name)
+        victims = self._search(claim, workload.kind, going, may_borrow=may_borrow)
+        with self._away.without(victims or ()):
+            found = self._fits(claim.queue, workload.kind, may_borrow=may_borrow)
+        return (claim, victims, found[0].flavor.name) if victims is not None and found is not None else None
+
     def _attempts(self, claim: Claim, kind: WorkloadClass, columns: Sequence[Column]) -> list[_Attempt]:
         """Mirrors the attempts of Kueue's `GetTargets`."""
 
         def free(found: Candidate) -> bool:
             self.looked_at += 1
-            return found.key not in self._victims and uses(found, columns)
+            return found.key not in self._away.victims and uses(found, columns)
 
         own = list(filter(free, self._candidates.own(claim)))
         others = list(filter(free, self._candidates.of_others(claim)))
@@ -185,7 +208,7 @@ class Preempting:
 
     def _may_borrow_from(self, claim: Claim, one: Candidate) -> bool:
         threshold = claim.queue.preemption.threshold
-        return one.priority < claim.priority and (threshold is None or one.priority <= threshold)
+        return not one.is_lasting and one.priority < claim.priority and (threshold is None or one.priority <= threshold)
 
     def _is_under_nominal(self, queue: ClusterQueue, columns: Sequence[Column]) -> bool:
         for column in columns:
@@ -207,47 +230,42 @@ class Preempting:
 
         Else some would go for nothing each time that the others are refused.
         """
-        found = self._search(claim, kind, candidates, columns, may_borrow=may_borrow)
+        taken = self._victims_of(claim.queue, kind, candidates, columns)
+        found = self._search(claim, kind, taken, may_borrow=may_borrow)
         if found is not None and sum(len(one.to_evict) for one in found) > 1 and any(one.was_refused for one in found):
-            rest = [one for one in candidates if not one.was_refused]
-            found = self._search(claim, kind, rest, columns, may_borrow=may_borrow)
+            taken = self._victims_of(claim.queue, kind, [one for one in candidates if not one.was_refused], columns)
+            found = self._search(claim, kind, taken, may_borrow=may_borrow)
         if found is None:
             return None
         pods = [(pod, one.queue) for one in found for pod in one.to_evict]
         return found if self._returns.may_all_go(pods) else None
 
     def _search(
-        self,
-        claim: Claim,
-        kind: WorkloadClass,
-        candidates: list[Candidate],
-        columns: Sequence[Column],
-        *,
-        may_borrow: bool,
+        self, claim: Claim, kind: WorkloadClass, taken: Iterable[Candidate], *, may_borrow: bool
     ) -> list[Candidate] | None:
-        """Take candidates away until the workload fits, and give back whom it does not need; None: it never fits.
+        """Take these away until the workload fits, and give back whom it does not need; None: it never fits.
 
         Those that go for others are away already, and what those others need is spent. The ledger is as it was
         afterwards.
         """
         removed: list[Candidate] = []
-        with self._without(self._victims.values()):
-            fits = self._fits(claim.queue, kind, may_borrow=may_borrow) is not None if self._victims else False
-            for one in self._victims_of(claim.queue, kind, candidates, columns) if not fits else ():
-                self._remove(one)
+        with self._away.without():
+            fits = bool(self._away.victims) and self._fits(claim.queue, kind, may_borrow=may_borrow) is not None
+            for one in taken if not fits else ():
+                self._away.remove(one)
                 removed.append(one)
                 fits = self._fits(claim.queue, kind, may_borrow=may_borrow) is not None
                 if fits:
                     break
             needed = list(removed)
             for one in reversed(removed[:-1]) if fits else ():
-                self._put_back(one)
+                self._away.put_back(one)
                 if self._fits(claim.queue, kind, may_borrow=may_borrow) is not None:
                     needed.remove(one)
                 else:
-                    self._remove(one)
+                    self._away.remove(one)
             for one in needed:
-                self._put_back(one)
+                self._away.put_back(one)
         return needed if fits else None
 
     def _victims_of(
@@ -264,18 +282,6 @@ class Preempting:
         for one in candidates:
             if one.queue == queue.name or self._is_over(one.queue, queue, columns):
                 yield one
-
-    @contextmanager
-    def _without(self, gone: Iterable[Candidate]) -> Iterator[None]:
-        """Try what would be if these were gone."""
-        with self._ledger.trying():
-            for one in gone:
-                self._remove(one)
-            try:
-                yield
-            finally:
-                for one in gone:
-                    self._put_back(one)
 
     def _is_over(self, name: str, preemptor: ClusterQueue, columns: Sequence[Column]) -> bool:
         """Whether a queue, and all those above it that the preemptor is not below, use more than their own quota."""
@@ -302,38 +308,22 @@ class Preempting:
                 return None
         return found
 
-    def _remove(self, one: Candidate) -> None:
-        for pod in one.pods:
-            flavor, also = self._held(pod)
-            self._ledger.give_back(one.queue, flavor, pod.shape.requests, self._node(pod), also)
-
-    def _put_back(self, one: Candidate) -> None:
-        for pod in one.pods:
-            flavor, also = self._held(pod)
-            self._ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod), also)
-
-    def _held(self, pod: Pod) -> tuple[Flavor, list[Flavor]]:
-        """The flavor that pays for a pod, and those that hold quota for it too."""
-        flavors = self._snapshot.flavors
-        return flavors[pod.flavor or ""], [flavors[name] for name in pod.also if name in flavors]
-
-    def _node(self, pod: Pod) -> str | None:
-        node = None if pod.uid in self._snapshot.overdue else pod.node or pod.pinned
-        return node if node in self._snapshot.nodes.nodes else None
-
-    def _take(self, kind: WorkloadClass, claim: Claim, victims: list[Candidate], flavor: str) -> Wait:
+    def _take(self, workload: Workload, claim: Claim, victims: list[Candidate], flavor: str) -> Wait:
         """Preempt these: evict those that do not go yet, and hold what the workload needs."""
-        with self._without([*self._victims.values(), *victims]):
+        kind, pods = workload.kind, [pod for one in victims for pod in one.pods]
+        begun = self._snapshot.preemptors.get(workload.uid, 0)
+        self.preemptors[workload.uid] = max(begun, led_to(pods, self._snapshot.now)) if pods else begun
+        with self._away.without(victims):
             found = self._fits(claim.queue, kind, may_borrow=True) or ()
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
             self._left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
         for one in victims:
-            self._victims[one.key] = one
+            self._away.victims[one.key] = one
             for pod in one.to_evict:
                 self._returns.take(pod)
                 self.evicts.append(Evict(pod, EvictionCause.PREEMPTED, _told(claim, one)))
-        count = sum(len(one.pods) for one in victims)
+        count = len(pods)
         where = f"flavor {flavor}: " if flavor else ""
         # what those that go for others leave may be enough for it too
         who = f"{count} preempted pod{'s' * (count > 1)}" if count else "preempted pods"

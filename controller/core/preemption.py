@@ -15,6 +15,7 @@ from controller.core.preemption_policy import Reclaim, Within
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import Column
 from controller.core.returns import Returns
+from controller.core.rounds import is_left_in_peace
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload
 
@@ -40,7 +41,8 @@ class Candidate:
     """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
 
     `priority` is the highest among them, `since` and `admitted` the latest. `columns`: the flavors and resources of
-    which they have anything. `was_refused`: an eviction of one was.
+    which they have anything. `was_refused`: an eviction of one was. `is_lasting`: queues that
+    would borrow leave it in peace (`core.rounds`).
     """
 
     key: str
@@ -52,6 +54,7 @@ class Candidate:
     admitted: float
     columns: frozenset[Column]
     was_refused: bool = False
+    is_lasting: bool = False
 
     @property
     def is_going(self) -> bool:
@@ -66,6 +69,7 @@ class Candidates:
         self._snapshot = snapshot
         self._returns = returns
         self._of: dict[str, tuple[Candidate, ...]] = {}
+        self._going: dict[str, tuple[Candidate, ...]] = {}
 
     def claim(self, queue: ClusterQueue, workload: Workload) -> Claim:
         """Return on what account a waiting workload preempts; a gang by its lowest priority and youngest member."""
@@ -95,7 +99,24 @@ class Candidates:
             return
         for name in tree.below(tree.path(claim.queue.name)[-1]):
             if name != claim.queue.name:
-                yield from (one for one in self._in(name) if policy is Reclaim.ANY or one.priority < claim.priority)
+                yield from (
+                    one
+                    for one in self._in(name)
+                    if (policy is Reclaim.ANY or one.priority < claim.priority)
+                    and not is_left_in_peace(one.to_evict, borrows=False, now=self._snapshot.now)
+                )
+
+    def going(self, claim: Claim) -> Iterator[Candidate]:
+        """Yield one by one the pods that go anyway, of those queues that the claim's queue may preempt from."""
+        tree, name = self._snapshot.tree, claim.queue.name
+        is_alone = claim.queue.preemption.reclaim is Reclaim.NEVER or not claim.queue.parent
+        for one in [name] if is_alone else tree.below(tree.path(name)[-1]):
+            if one not in self._going:
+                pods = (self._snapshot.pods[uid] for uid in self._snapshot.admitted.get(one, ()))
+                going = (pod for pod in pods if self._is_going(pod) and pod.uid not in self._snapshot.stuck)
+                known = (pod for pod in going if self._is_known(pod, one))
+                self._going[one] = tuple(self._candidate(pod.uid, one, [pod], ()) for pod in known)
+            yield from self._going[one]
 
     def _in(self, queue: str) -> tuple[Candidate, ...]:
         if queue not in self._of:
@@ -116,7 +137,7 @@ class Candidates:
             key = self._key(pod)
             units.setdefault(key, []).append(pod)
             # what is on its way to be admitted cannot be taken back before it is; nor can half a gang
-            if not pod.is_admitted or pod.cluster_queue != queue or pod.flavor not in self._snapshot.flavors:
+            if not self._is_known(pod, queue):
                 incomplete.add(key)
         spared = self._spared(queue)
         for key, pods in self._apart(units):
@@ -129,6 +150,9 @@ class Candidates:
                 and not any(pod.uid in self._snapshot.stuck for pod in pods)
             ):
                 yield self._candidate(key, queue, pods, staying)
+
+    def _is_known(self, pod: Pod, queue: str) -> bool:
+        return pod.is_admitted and pod.cluster_queue == queue and pod.flavor in self._snapshot.flavors
 
     def _apart(self, units: Mapping[str, list[Pod]]) -> Iterator[tuple[str, list[Pod]]]:
         """Tell pods that were admitted in place of members that go from the gang that goes: they go on without it."""
@@ -152,6 +176,7 @@ class Candidates:
                 (name or "", one) for pod in pods for name in (pod.flavor, *pod.also) for one, _ in pod.shape.requests
             ),
             was_refused=any(pod.uid in self._snapshot.ever_refused for pod in pods),
+            is_lasting=is_left_in_peace(staying, borrows=True, now=self._snapshot.now),
         )
 
     def _spared(self, queue: str) -> int:

@@ -33,7 +33,7 @@ class Snapshot:
     every queue of the tree as `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
     node takes, and `room` what that leaves, sorted (None: the decision sorts it). `settled` has the classes that need
     not be looked at, unless a node in `freed`, which has more room now, takes them (None: all are looked at).
-    `preemptors` are workloads for which others were preempted. `pods` and `jobs` are by uid; `admitted` has the uids of
+    `preemptors` are those of the last plan. `pods` and `jobs` are by uid; `admitted` has the uids of
     the pods that each cluster queue is charged with. `overdue` are those that are on no node for too long; `dry` are
     flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `evicting` are pods whose
     eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused` those of any time,
@@ -58,7 +58,7 @@ class Snapshot:
     now: float = 0.0
     settled: Settled | None = None
     freed: frozenset[str] = frozenset()
-    preemptors: frozenset[str] = frozenset()
+    preemptors: Mapping[str, int] = field(default_factory=dict)
     budgets: UsedUpBudgets = NOTHING_USED_UP
     user_usage: Mapping[UserKey, int] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)

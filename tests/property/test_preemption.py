@@ -82,9 +82,9 @@ def pods(draw: st.DrawFn, number: int) -> Pod:
 class World:
     """A cache, and an apiserver and owners that do at once what they are asked for."""
 
-    def __init__(self, queues: list[ClusterQueue], fair: FairSharing | None = None) -> None:
+    def __init__(self, queues: list[ClusterQueue], fair: FairSharing | None = None, nodes: int = 3) -> None:
         self.cache: ClusterCache = a_cache(
-            nodes=[a_node(f"node-{number}", cpu="4", pods=9) for number in range(3)],
+            nodes=[a_node(f"node-{number}", cpu="4", pods=9) for number in range(nodes)],
             flavors=[a_flavor(), a_static_flavor("steady", cpu="5", pods="9")],
             queues=[
                 a_cluster_queue("org", a_tree_quota("spot", 2000), fair_sharing=fair),
@@ -105,7 +105,14 @@ class World:
         plan = decided(self.cache)
         for admit in plan.admits:
             pod = self.cache.pods[admit.uid]
-            stamped = replace(pod, gates=(), cluster_queue=admit.cluster_queue, flavor=admit.flavor, node=admit.node)
+            stamped = replace(
+                pod,
+                gates=(),
+                cluster_queue=admit.cluster_queue,
+                flavor=admit.flavor,
+                node=admit.node,
+                preemptions=admit.preemptions,
+            )
             self.put(replace(stamped, admitted_at=float(self.version)))
             self.cache.settle(admit.uid)
         for evict in plan.evicts:
@@ -125,7 +132,9 @@ class World:
 @settings(deadline=None)
 @given(data=st.data())
 def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> None:
-    world = World([data.draw(queues(name)) for name in QUEUES], data.draw(fair_sharing()))
+    # with few nodes there is less room than quota
+    nodes = data.draw(st.integers(1, 3))
+    world = World([data.draw(queues(name)) for name in QUEUES], data.draw(fair_sharing()), nodes)
     for number in range(data.draw(st.integers(1, 10))):
         world.put(data.draw(pods(number)))
         for _ in range(ROUNDS):

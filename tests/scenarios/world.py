@@ -286,7 +286,8 @@ class Cluster:
             times = self.cache.reject(pod.uid, refusal)
             self._retries[pod.name] = self.now + min(_FIRST_PAUSE * 2 ** (times - 1), _LONGEST_PAUSE)
             return ""
-        admission = Admission(admit.cluster_queue, at=rfc3339(self.now), by="controller")
+        at, preemptions = rfc3339(self.now), admit.preemptions
+        admission = Admission(admit.cluster_queue, at=at, by="controller", preemptions=preemptions)
         flavors = [self.cache.flavors[name] for name in admit.flavors or (admit.flavor,)]
         patch = release_patch(
             pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
