@@ -168,6 +168,9 @@ class ClusterCache:
                 self._refresh(uid)
         self._waiting.settle(self.now, self.budgets.used_up)
         queues, tree = self.cluster_queues, self.tree
+        found = filter(None, map(self.usage.charge_of, self.clocks.preemptible.take_changed()))
+        for cluster_queue, charged in {(one.cluster_queue, one.flavors) for one in found}:
+            self._openings.may_be_preempted(cluster_queue, charged)
         self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.classes_of)
         return queues, tree
 
@@ -221,6 +224,11 @@ class ClusterCache:
         """Let the next decision look at every class anew."""
         self._waiting.open_all()
         self._on_change()
+
+    def retry_eviction(self, uid: str) -> None:
+        """Let an eviction that was refused be decided on again, if it is still wanted."""
+        self.evictions.retry(uid)
+        self.clocks.preemptible.may_be_asked_again(uid)
 
     # -- pods ------------------------------------------------------------------------------------------------------
 
@@ -281,7 +289,7 @@ class ClusterCache:
             self._waiting.rejections.forget(uid)
             if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
                 self.reasons.released[uid] = None
-        return moved or is_metered or back != NOTHING
+        return moved or is_metered or back != NOTHING or self.clocks.preemptible.has_changed
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
@@ -359,6 +367,8 @@ class ClusterCache:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
         put_or_drop(self.jobs, uid, job)
+        if self.clocks.preemptible.job_changed(uid, former, job):
+            self._on_change()
         if bearing(former) != bearing(job):
             self._waiting.foresight.job_changed(uid)
             self.move(self.places.of_job(uid))

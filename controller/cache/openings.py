@@ -7,10 +7,13 @@ from typing import Protocol
 
 from controller.cache.blocked import Blocked
 from controller.cache.doors import Doors
+from controller.cache.keyed import put_or_drop
 from controller.cache.usage import GivenBack, Usage
 from controller.core.backlog import Backlog
+from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import QuotaTree
+from controller.core.settled import contested
 from controller.core.workloads import WorkloadClass
 
 
@@ -31,7 +34,7 @@ class Openings:
         self._blocked = blocked
         self._usage = usage
         self._planted = planted
-        self._preempting: set[str] = set()
+        self._preempting: dict[str, Preemption] = {}
 
     def classes_of(self, cluster_queue: str) -> Iterable[WorkloadClass]:
         """Classes that have workloads waiting for this cluster queue."""
@@ -40,7 +43,7 @@ class Openings:
     def queue_changed(self, name: str, queue: ClusterQueue | None) -> None:
         """Take in whether workloads of a cluster queue may preempt."""
         may_preempt = queue is not None and queue.preemption.is_any
-        (self._preempting.add if may_preempt else self._preempting.discard)(name)
+        put_or_drop(self._preempting, name, queue.preemption if queue is not None and may_preempt else None)
 
     def given_back(self, back: GivenBack, summed: Container[str], giving: Callable[[str], Iterable[str]]) -> None:
         """Open those for which what was given back may be enough.
@@ -64,8 +67,19 @@ class Openings:
         """Open those of its tree that may preempt: who borrows, and so may go, changed."""
         if not self._preempting:
             return  # every release asks, and most clusters preempt nobody
-        for name in self._preempting & set(self._planted.tree.relatives(cluster_queue)):
+        for name in self._preempting.keys() & set(self._planted.tree.relatives(cluster_queue)):
             self._blocked.open(self.classes_of(name))
+
+    def may_be_preempted(self, cluster_queue: str, flavors: Iterable[str]) -> None:
+        """Open those who may preempt pods that are charged there, and found others in the way in these flavors."""
+        if not self._preempting or not self._blocked.waits or not cluster_queue:
+            return
+        in_all = {"", *flavors}
+        for name in self._preempting.keys() & set(self._planted.tree.relatives(cluster_queue)):
+            policy = self._preempting[name]
+            if policy.within is not Within.NEVER if name == cluster_queue else policy.reclaim is not Reclaim.NEVER:
+                waits = ((kind, self._blocked.waits.get(kind)) for kind in self.classes_of(name))
+                self._blocked.open([kind for kind, wait in waits if wait is not None and contested(wait) & in_all])
 
     def tree_changed(self, cluster_queue: str) -> None:
         """Open all of a queue's tree."""
