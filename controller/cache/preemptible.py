@@ -39,8 +39,9 @@ class Preemptible:
         if pod.is_terminating and uid not in self._going:
             self._going.add(uid)
             self._changed.add(uid)
-        until = (pod.started or pod.admitted_at) + queue.preemption.minimum_runtime
-        if until > self.timers.now:
+        spares = queue.preemption.minimum_runtime
+        until = (pod.started or pod.admitted_at) + spares
+        if spares and until > self.timers.now:
             self._spared.add(uid)
             self.timers.set(uid, until)
         elif uid in self._spared:

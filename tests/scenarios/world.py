@@ -25,6 +25,7 @@ from controller.cache.written import (
 )
 from controller.core.decide import decide
 from controller.core.decisions import Admit, Evict, Plan
+from controller.core.keys import CONDITION
 from controller.core.pods import Phase, Pod
 from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
@@ -326,9 +327,17 @@ class Cluster:
         sinks.PodGroupSink(mind.cache).replace(
             [decode_pod_group(orjson.dumps(one)) for one in self.pod_groups.values()]
         )
-        for pod in self.pods.values():
-            mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
+        waits = self.waits()
+        for name, pod in self.pods.items():
+            mind.cache.put_pod(mind.decode(orjson.dumps(self._told(pod, waits[name]) if name in waits else pod)))
         return mind
+
+    def _told(self, document: Json, wait: Waiting) -> Json:
+        """Write the condition of a pod that waits, as the controller that was there had."""
+        at = rfc3339(self.now)
+        told = {"type": CONDITION, "status": "False", "reason": wait.reason.value, "message": wait.text}
+        conditions = [{**told, "lastProbeTime": at, "lastTransitionTime": at}]
+        return {**document, "status": {**document.get("status", {}), "conditions": conditions}}
 
     def _read(self, document: Json) -> Pod:
         return self._mind.decode(orjson.dumps(document))

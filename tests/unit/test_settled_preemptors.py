@@ -134,3 +134,11 @@ def test_a_pod_that_goes_opens_none_that_found_nobody_in_the_way_in_its_flavor()
     assert pending(cache) == set()
     begins_to_go(cache)
     assert pending(cache) == {"own", "taker"}
+
+
+def test_only_pods_of_queues_with_a_minimum_runtime_have_a_timer() -> None:
+    cache = a_world(owner=WEB, started=int(NOW))
+    assert cache.clocks.next_change() == NOW + 600
+    cache.set_cluster_queue("own", a_cluster_queue("own", preemption=Preemption(Within.LOWER_PRIORITY)))
+    cache.snapshot()
+    assert cache.clocks.next_change() > NOW + 600
