@@ -1,5 +1,5 @@
 """Which admitted pods others may be preempted for anew, though neither quota nor room moved: they begin to go, or time
-or their Job lets them. The rules are `core.preemption` and `core.returns`.
+or their Job lets them. The rules are `core.preemption`, `core.rounds` and `core.returns`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from controller.cache.timers import Timers
 from controller.core.owners import Job
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue
+from controller.core.rounds import quiet_until
 
 
 class Preemptible:
@@ -40,8 +41,8 @@ class Preemptible:
             self._going.add(uid)
             self._changed.add(uid)
         spares = queue.preemption.minimum_runtime
-        until = (pod.started or pod.admitted_at) + spares
-        if spares and until > self.timers.now:
+        until = max(quiet_until(pod), (pod.started or pod.admitted_at) + spares if spares else 0.0)
+        if until > self.timers.now:
             self._spared.add(uid)
             self.timers.set(uid, until)
         elif uid in self._spared:

@@ -33,4 +33,9 @@ def is_left_in_peace(pods: Iterable[Pod], *, borrows: bool, now: float) -> bool:
     """Say whether no other queue may preempt these together any more; `borrows`: none that would borrow."""
     if borrows:
         return any(pod.preemptions >= BORROWERS for pod in pods)
-    return any(pod.preemptions >= OWNERS and now - pod.admitted_at < LONG for pod in pods)
+    return any(now < quiet_until(pod) for pod in pods)
+
+
+def quiet_until(pod: Pod) -> float:
+    """Return until when, epoch seconds, no other queue may preempt a pod, whatever it owns; 0: any may."""
+    return pod.admitted_at + LONG if pod.preemptions >= OWNERS else 0.0

@@ -191,3 +191,41 @@ def test_who_only_waits_for_what_others_victims_leave_goes_in_its_place_and_not_
     assert decided(cache).preemptors == {"y": 1, "urgent": 0}
     cache.drop_pod("low")
     assert [admit.uid for admit in decided(cache).admits] == ["y", "urgent"]
+
+
+@pytest.mark.parametrize(("number", "waits"), [(OWNERS - 1, False), (OWNERS, True)])
+def test_who_takes_back_its_own_quota_waits_for_an_hour_where_a_place_changed_hands_too_often(
+    number: int, *, waits: bool
+) -> None:
+    owns = Preemption(Within.NEVER, Reclaim.ANY)
+    cache = a_cache(
+        a_released_pod("there", owner=WEB, node="node-1", admitted_at=1000.0, preemptions=number),
+        a_pod("owner", queue="owns"),
+        queues=[
+            a_cluster_queue("org", a_tree_quota("spot", 0)),
+            a_cluster_queue("team-a", a_tree_quota("spot", 0), parent="org"),
+            a_cluster_queue("owns", a_tree_quota("spot", 1000), parent="org", preemption=owns),
+        ],
+        locals_=[a_local_queue(), a_local_queue("owns", "owns")],
+    )
+    cache.pass_to(1000.0)
+    assert [evict.pod.uid for evict in decided(cache).evicts] == ([] if waits else ["there"])
+    cache.pass_to(1000.0 + LONG)
+    assert [evict.pod.uid for evict in decided(cache).evicts] == ["there"]
+
+
+def test_a_member_that_goes_by_itself_leaves_its_room_once_though_its_gang_is_preempted_too() -> None:
+    stamps: dict[str, Any] = {"owner": WEB, "node": "node-1", "admitted_at": 1.0, "group": GANG}
+    begun = a_saying("False", Reason.PREEMPTING.value)
+    cache = a_cache(
+        a_released_pod("ga", is_terminating=True, **stamps),
+        a_released_pod("gb", **stamps),
+        a_pod("first", priority=3, said=begun),
+        a_pod("second", priority=2),
+        a_pod("third", priority=1),
+        nodes=[a_node(cpu="2")],
+        queues=[a_cluster_queue(preemption=LOWER)],
+    )
+    plan = decided(cache)
+    assert [evict.pod.uid for evict in plan.evicts] == ["gb"]
+    assert list(plan.preemptors) == ["first", "second"]
