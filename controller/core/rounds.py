@@ -6,7 +6,8 @@ led there, and from some number on it is left in peace. No state of the controll
 
 Why this ends: a preemption among queues puts a pod with a higher number in the place of pods with lower ones, and
 nothing else takes these away; so of the pods, counted by their number from the highest down, the counts only go up.
-Preemption within a queue goes on: it follows priority and age, and passes the number on.
+Preemption within a queue raises the number likewise, and goes on at the highest: it follows priority and age, which
+have an end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ BORROWERS: Final = 3
 OWNERS: Final = 6
 """After so many not by queues that take back their own quota either, for as long as it has not run for `LONG`."""
 LONG: Final = 3600.0
-"""Seconds. Who has been admitted for so long does not pass on its number: whoever comes then begins anew."""
+"""Seconds. Who has been admitted for so long does not pass on its number: in weeks a place changes hands for good
+reasons, and services, which never end, would be left in peace for ever."""
 
 
 def led_to(victims: Iterable[Pod], now: float) -> int:

@@ -15,6 +15,7 @@ from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue, FlavorQuota, WhenCanBorrow, WhenCanPreempt
+from controller.core.rounds import OWNERS
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -118,6 +119,7 @@ class World:
         for evict in plan.evicts:
             pod = self.cache.pods[evict.pod.uid]
             assert pod.owner is not None
+            assert pod.preemptions < OWNERS or "in its ClusterQueue" in evict.text
             self.evicted[pod.name.partition("/")[0]] += 1
             self.cache.drop_pod(pod.uid)
             again = f"{pod.name.partition('/')[0]}/{self.version}"
