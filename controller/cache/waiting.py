@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from math import inf
 
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
@@ -47,6 +46,8 @@ class Waiting:
         self.gangs = Gangs()
         self._used_up = NOTHING_USED_UP
         self._preemptors: Mapping[str, int] | None = None
+        self._told_before: dict[str, float] = {}
+        """Until the first plan: since when pods that wait say that others go for them, by their workloads."""
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.owned = OwnedShapes()
@@ -117,14 +118,17 @@ class Waiting:
 
         So who began under another controller keeps what those leave who go for it.
         """
-        if self._preemptors is None:
-            said = {run.uid: self._said_to_preempt(run) for runs in self.backlog.runs.values() for run in runs}
-            self._preemptors = {uid: 1 for uid, at in sorted(said.items(), key=lambda one: one[1]) if at < inf}
-        return self._preemptors
+        if self._preemptors is not None:
+            return self._preemptors
+        return dict.fromkeys(sorted(self._told_before, key=self._told_before.__getitem__), 1)
 
-    def _said_to_preempt(self, workload: Workload) -> float:
+    def _note_told(self, workload: Workload) -> None:
         found = (self._pods[uid].said for uid in workload.pods if uid in self._pods)
-        return min((one.at for one in found if one is not None and one.reason == Reason.PREEMPTING), default=inf)
+        times = [one.at for one in found if one is not None and one.reason == Reason.PREEMPTING]
+        if times:
+            self._told_before[workload.uid] = min(times)
+        else:
+            self._told_before.pop(workload.uid, None)
 
     def learn(self, plan: Plan) -> bool:
         """Remember who preempts, what a plan found blocked, and why all that was looked at waits.
@@ -133,6 +137,7 @@ class Waiting:
         """
         admitted = {admit.workload.uid for admit in plan.admits}
         former = self.preemptors
+        self._told_before.clear()
         has_given_up = plan.is_complete and not former.keys() <= plan.preemptors.keys() | admitted
         self._preemptors = plan.preemptors if plan.is_complete else {**former, **plan.preemptors}
         for kind, wait in plan.waits.items():
@@ -161,6 +166,8 @@ class Waiting:
         if not self.backlog.put(workload):
             return False
         self.mark_due(workload)
+        if self._preemptors is None:
+            self._note_told(workload)
         if self.backlog.runs[workload.kind][0] is workload:
             self.blocked.open([workload.kind])  # who goes first may preempt whom the others of its class may not
         if former is not None and former.kind != workload.kind:
@@ -169,6 +176,7 @@ class Waiting:
 
     def take_out(self, uid: str) -> bool:
         """Let a workload wait no longer; say whether it did."""
+        self._told_before.pop(uid, None)
         removed = self.backlog.remove(uid)
         if removed is not None:
             self._left(removed.kind)
