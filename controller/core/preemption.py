@@ -122,7 +122,8 @@ class Candidates:
         for key, pods in self._apart(units):
             staying = tuple(pod for pod in pods if not self._is_going(pod))
             has_run = self._snapshot.now - min(pod.started or pod.admitted_at for pod in pods) >= spared
-            may_go = (has_run or not spared) and all(self._may_go(pod, queue) for pod in staying)
+            # who goes anyway needs to be spared no more: others would go in their place for nothing
+            may_go = not staying or ((has_run or not spared) and all(self._may_go(pod, queue) for pod in staying))
             if (
                 key.removesuffix(_ANEW) not in incomplete
                 and may_go

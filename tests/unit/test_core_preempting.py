@@ -178,6 +178,15 @@ def test_nobody_waits_for_a_pod_that_does_not_go() -> None:
     assert evicted(cache) == ["other"]
 
 
+def test_who_goes_anyway_counts_though_the_queue_spares_those_who_just_started() -> None:
+    queue = a_queue("2", preemption=replace(LOWER, minimum_runtime=600))
+    going, old = a_victim("going", admitted_at=650.0, is_terminating=True), a_victim("old")
+    cache = a_cache(going, old, urgent(), queues=[queue])
+    cache.pass_to(700.0)
+    plan = decided(cache)
+    assert (plan.evicts, list(waiting(plan).values())) == ((), ["Preempting"])
+
+
 def test_a_gang_of_which_somebody_is_just_being_admitted_stays() -> None:
     group = Membership(GroupKey("default", "g"), 2)
     waiting_ones = [a_pod(f"m{n}", a_shape(cpu="2"), group=group, owner=WEB) for n in range(2)]
