@@ -126,7 +126,7 @@ class Preempting:
         return None
 
     def _attempts(self, claim: Claim, kind: WorkloadClass, columns: Sequence[Column]) -> list[_Attempt]:
-        """Mirrors the attempts of Kueue's `GetTargets`."""
+        """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each."""
 
         def free(found: Candidate) -> bool:
             self.looked_at += 1
@@ -142,16 +142,21 @@ class Preempting:
             return [(in_order([*own, *others], name), True)]
         if not others:
             return [(in_order(own, name), True)]
+        going = [one for one in others if one.is_going]
         attempts: list[_Attempt] = []
+        if going:
+            attempts.append((in_order([*going, *(one for one in own if one.is_going)], name), True))
         first = self._advantage(claim.queue, kind, columns[0][0], others)
         if first or policy.borrows:
             theirs = [
-                one for one in others if one.key in first or (policy.borrows and self._may_borrow_from(claim, one))
+                one
+                for one in others
+                if one.is_going or one.key in first or (policy.borrows and self._may_borrow_from(claim, one))
             ]
             attempts.append((in_order([*own, *theirs], name, first), True))
         if self._is_under_nominal(claim.queue, columns):
             attempts.append((in_order([*own, *others], name), False))
-        attempts.append((in_order(own, name), True))
+        attempts.append((in_order([*own, *going], name), True))
         return attempts
 
     def _short(self, queue: ClusterQueue, kind: WorkloadClass, columns: Sequence[Column]) -> Sequence[Column]:
@@ -262,7 +267,8 @@ class Preempting:
             yield from victims.take(candidates, strategies)
             return
         for one in candidates:
-            if one.queue == queue.name or self._is_over(one.queue, queue, columns):
+            # who goes anyway loses nothing by it, whatever its queue owns
+            if one.queue == queue.name or one.is_going or self._is_over(one.queue, queue, columns):
                 yield one
 
     @contextmanager

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tests.oracle import rules, sets
 from tests.oracle.gangs import Workload
 from tests.oracle.tree import Column, Placed, path
-from tests.oracle.worlds import UNITS, Queue, Running, World
+from tests.oracle.worlds import Queue, Running, World
 
 Unit = tuple[Running, ...]
 """Pods that go together or not at all."""
@@ -174,7 +174,8 @@ def _is_borrowed(claim: Claim, gone: Set[str], unit: Unit) -> bool:
     """Whether, before they go last, all queues above them that are not the preemptor's too use more than they own."""
     shared = {queue.name for queue in path(claim.world, claim.queue)}
     placed = without(claim.placed, gone)
-    columns = [Column(claim.world, placed, one.flavor, resource) for one in unit for resource in UNITS]
+    asked = {resource for make, _ in claim.one.sets for resource in rules.demand(make.requests)}
+    columns = [Column(claim.world, placed, one.flavor, resource) for one in unit for resource in asked]
     return all(
         any(column.used(queue) > column.owned(queue) for column in columns)
         for queue in path(claim.world, _queue(claim.world, unit[0].queue))
@@ -229,7 +230,6 @@ def _own(claim: Claim, flavor: str) -> list[Unit]:
         for unit in claim.units()
         if all((one.queue, one.flavor) == own and _is_named(claim, one, surely=True) for one in unit)
         and _may_go(claim, unit)
-        and all(_is_returned(claim.world, one, one.minutes) for one in unit)
     ]
 
 

@@ -222,6 +222,21 @@ def test_reclaiming_needs_no_room_beyond_the_queues_own() -> None:
     assert len(evicted(cache)) == 1
 
 
+@pytest.mark.parametrize("borrows", [True, False])
+def test_who_goes_anyway_in_another_queue_spares_those_who_might_be_preempted(borrows: bool) -> None:
+    policy = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY, borrows=borrows)
+    org = a_cluster_queue("org", a_quota(cpu="0"))
+    mine = a_cluster_queue("team-a", a_quota(cpu="1"), parent="org", preemption=policy)
+    theirs = a_cluster_queue("team-b", a_quota(cpu="3"), parent="org")
+    own, low = a_victim("own"), a_victim("low", "2", cluster_queue="team-b")
+    going = a_victim("going", cluster_queue="team-b", priority=9, is_terminating=True)
+    cache = a_cache(own, low, going, urgent(), queues=[org, mine, theirs])
+    plan = decided(cache)
+    assert (plan.evicts, list(waiting(plan).values())) == ((), ["Preempting"])
+    cache.drop_pod("going")
+    assert list(admitted(decided(cache))) == ["urgent"]
+
+
 LOOSE = GroupKey("default", "train", is_native=True)
 
 
