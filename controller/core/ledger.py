@@ -35,12 +35,14 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
+        self._awaited_on_demand: dict[str, int] = {}
 
     def fork(self) -> Ledger:
         """Return one that goes on from here by itself, for a look at what may come."""
         other = copy(self)
         other.usage, other._room = self.usage.fork(), self._room.fork()
         other._spent_of_flavor, other._searches = dict(self._spent_of_flavor), {}
+        other._awaited_on_demand = dict(self._awaited_on_demand)
         return other
 
     @property
@@ -56,6 +58,14 @@ class Ledger:
             yield
         finally:
             self._is_trying = was_trying
+
+    def await_on_demand(self, queue: str) -> None:
+        """Note that what was spent for a pod of a queue is held for it until others have gone, and not on spot."""
+        self._awaited_on_demand[queue] = self.awaited_on_demand(queue) + 1
+
+    def awaited_on_demand(self, queue: str) -> int:
+        """Return how many pods of a queue are only waited for so."""
+        return self._awaited_on_demand.get(queue, 0)
 
     def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, requests: Requests) -> Blocker | None:
         """Return the first resource (by name) whose quota does not allow these too, else None.

@@ -334,6 +334,8 @@ class Preempting:
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
             self._left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
+            if not placed.flavor.is_spot:
+                self._ledger.await_on_demand(claim.queue.name)
         for one in victims:
             self._victims[one.key] = one
             for pod in one.to_evict:

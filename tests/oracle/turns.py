@@ -179,9 +179,7 @@ def _goes_in(world: World, said: Decided, now: Moment, queue: Queue, turn: Turn)
     for pod in head.pods:
         if pod.name not in chosen:
             raise Fault(f"{pod.name}: waits with {said.waiting.get(pod.name)}; {should}")
-    fault, placed = sets.judge(
-        world, now.placed, holding.beside(now.held, queue), turn, [(pod, *chosen[pod.name]) for pod in head.pods]
-    )
+    fault, placed = sets.judge(world, now.placed, queue, turn, [(pod, *chosen[pod.name]) for pod in head.pods])
     if fault:
         raise Fault(fault)
     went, held = frozenset(pod.name for pod in head.pods), holding.taken_from(world, placed, now.held)
