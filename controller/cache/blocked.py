@@ -10,7 +10,7 @@ from controller.core.decisions import Blocker, Wait
 from controller.core.queues import ClusterQueue, LocalQueue, QueueingStrategy
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
-from controller.core.settled import Settled
+from controller.core.settled import HOPELESS, Settled
 from controller.core.workloads import OrderKey, QueueKey, WorkloadClass
 
 _UNDECIDED = frozenset({Reason.PREEMPTING, Reason.PRIORITY, Reason.WOULD_DELAY})
@@ -23,6 +23,8 @@ class Blocked(Settled):
     def __init__(self, queues: Mapping[str, ClusterQueue], local_queues: Mapping[QueueKey, LocalQueue]) -> None:
         super().__init__()
         self.freed: set[str] = set()
+        self.learned = 0
+        """How often it was told why a class waits."""
         self._hopeless: set[WorkloadClass] = set()
         """Of Backfill queues those that no end of others lets in; other nodes may."""
         self._queues = queues
@@ -33,6 +35,7 @@ class Blocked(Settled):
 
         Where others stand behind it in a strict order, and where it has a reservation, it is looked at each time.
         """
+        self.learned += 1
         local = self._local_queues.get(kind.queue)
         queue = None if local is None else self._queues.get(local.cluster_queue)
         strategy = None if queue is None else queue.strategy
@@ -52,6 +55,22 @@ class Blocked(Settled):
         """
         self.open([kind for kind, wait in self.waits.items() if wait.later is not None or kind in self._hopeless])
         self._hopeless.clear()
+
+    def open_for_preemption(self, kinds: Iterable[WorkloadClass], flavor: str, *, short_of_room: bool) -> None:
+        """Let those be looked at again whom others are in the way of in a flavor, or at a limit over all.
+
+        `short_of_room`: those too that only room is short for.
+        """
+        for kind in list(kinds):
+            wait = self.waits.get(kind)
+            found = wait.blockers if wait is not None else ()
+            if any(
+                one.flavor in (flavor, "")
+                and one.reason not in HOPELESS
+                and (short_of_room or one.reason is not Reason.NO_CAPACITY)
+                for one in found
+            ):
+                self.open([kind])
 
     def open_for_quota(
         self, kinds: Iterable[WorkloadClass], queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage

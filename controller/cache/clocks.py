@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from controller.cache.fallbacks import Fallbacks
+from controller.cache.preemptible import Preemptible
 from controller.cache.reservations import Reservations
 from controller.cache.stock_outs import StockOuts
 from controller.cache.timers import Timers
@@ -14,7 +15,7 @@ from controller.core.queues import ClusterQueue, Flavor
 
 
 class Clocks:
-    """`fallbacks` of queued pods, `reservations` of admitted ones, `stock_outs` of flavors."""
+    """`fallbacks` of queued pods; `reservations` of admitted ones, and whether they are `preemptible`; `stock_outs`."""
 
     def __init__(
         self,
@@ -28,11 +29,13 @@ class Clocks:
         self._places = places
         self.reservations = Reservations(queues)
         self.stock_outs = StockOuts(flavors)
+        self.preemptible = Preemptible(queues)
 
     def see(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
         self.reservations.see(uid, pod)
         self.stock_outs.see(uid, pod)
+        self.preemptible.see(uid, pod)
 
     def pass_to(self, now: float, pods: Mapping[str, Pod], *, on_flavor: Callable[[], None]) -> list[str]:
         """Let it be this time (epoch seconds); return the pods that it changes, and call where it changes a flavor."""
@@ -45,8 +48,9 @@ class Clocks:
         return min(self.stock_outs.next_change(), *(one.next_change() for one in self._timers()))
 
     def _timers(self) -> tuple[Timers, ...]:
-        return self.fallbacks.timers, self._places, self.reservations.timers
+        return self.fallbacks.timers, self._places, self.reservations.timers, self.preemptible.timers
 
     def moved(self, pods: Mapping[str, Pod], charged: Mapping[str, Iterable[str]]) -> Iterable[str]:
         """Return the pods whose queue or flavor has other times than when this was asked last; `charged` by queue."""
-        return chain(self.fallbacks.moved(), self.reservations.moved(charged), self.stock_outs.moved(pods))
+        spared = self.preemptible.moved(charged)
+        return chain(self.fallbacks.moved(), self.reservations.moved(charged), self.stock_outs.moved(pods), spared)

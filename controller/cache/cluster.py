@@ -145,15 +145,13 @@ class ClusterCache:
             pods=self.pods,
             jobs=self.jobs,
             admitted=self.usage.charged,
+            bound=self.usage.bound,
             overdue=self.clocks.reservations.overdue,
             dry=self.clocks.stock_outs.dry,
             unprovided=self.clocks.stock_outs.unprovided,
-            evicting=self.evictions.all,
-            refused=self.evictions.refused.keys(),
-            ever_refused=self.evictions.ever_refused,
-            stuck=self.evictions.stuck(self.now),
             rejected=self._waiting.rejections.ever,
-            evictions_left=self.evictions.left,
+            leaving=self.evictions.seen(self.now),
+            candidates=self.usage.candidates,
             priority_classes=self.places.classes,
             loose_groups=self.gangs.loose,
             past_usage=self.usage.past.at(self.now, self.local_queues),
@@ -168,6 +166,7 @@ class ClusterCache:
                 self._refresh(uid)
         self._waiting.settle(self.now, self.budgets.used_up)
         queues, tree = self.cluster_queues, self.tree
+        self._openings.may_be_preempted(self.clocks.preemptible.take_changed())
         self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.classes_of)
         return queues, tree
 
@@ -202,7 +201,7 @@ class ClusterCache:
         admit = self._assumed.pop(uid, None)
         self._refresh(uid)
         if admit is not None:
-            self._openings.usage_moved(admit.cluster_queue)
+            self._openings.usage_grew(admit.cluster_queue, (admit.flavor, *admit.flavors))
         self._on_change()
 
     def reject(self, uid: str, text: str) -> int:
@@ -219,8 +218,14 @@ class ClusterCache:
 
     def reopen_all(self) -> None:
         """Let the next decision look at every class anew."""
+        self.usage.candidates.forget_all()
         self._waiting.open_all()
         self._on_change()
+
+    def retry_eviction(self, uid: str) -> None:
+        """Let an eviction that was refused be decided on again, if it is still wanted."""
+        self.evictions.retry(uid)
+        self.clocks.preemptible.may_be_asked_again(uid)
 
     # -- pods ------------------------------------------------------------------------------------------------------
 
@@ -255,6 +260,7 @@ class ClusterCache:
     def forget_versions(self) -> None:
         """Let any state of a pod count as newer than the one known: the apiserver's history starts anew."""
         self.pods.update({uid: replace(pod, resource_version="") for uid, pod in self.pods.items()})
+        self.usage.candidates.forget_all()
 
     def replace_pods(self, pods: Iterable[Pod]) -> None:
         """Take in a full list: what is not in it is gone."""
@@ -281,7 +287,7 @@ class ClusterCache:
             self._waiting.rejections.forget(uid)
             if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
                 self.reasons.released[uid] = None
-        return moved or is_metered or back != NOTHING
+        return moved or is_metered or back != NOTHING or self.clocks.preemptible.has_changed
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
@@ -359,6 +365,9 @@ class ClusterCache:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
         put_or_drop(self.jobs, uid, job)
+        self.usage.candidates.forget_job(uid)
+        if self.clocks.preemptible.job_changed(uid, former, job):
+            self._on_change()
         if bearing(former) != bearing(job):
             self._waiting.foresight.job_changed(uid)
             self.move(self.places.of_job(uid))
@@ -369,6 +378,7 @@ class ClusterCache:
     def set_pod_group(self, key: GroupKey, pod_group: PodGroup | None) -> None:
         """Take in a PodGroup of Kubernetes, or forget it."""
         self.gangs.set_pod_group(key, pod_group)
+        self.usage.candidates.forget_all()
         self._on_change()
 
     def _reindex(self) -> None:

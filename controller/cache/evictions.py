@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
-
 from controller.core.decisions import Evict
+from controller.core.leaving import Leaving
 from controller.core.pods import Pod
 
 _STUCK_SECONDS = 300.0
@@ -47,27 +46,21 @@ class Evictions:
         else:
             self._going_since.setdefault(uid, None)
 
-    def stuck(self, now: float) -> frozenset[str]:
-        """Return the pods that have been going for so long that nobody should wait for them; `now` in epoch seconds."""
+    def seen(self, now: float) -> Leaving:
+        """Return which pods go, for a decision; `now` in epoch seconds."""
         self._going_since = {uid: now if since is None else since for uid, since in self._going_since.items()}
-        return frozenset(uid for uid, since in self._going_since.items() if now - (since or now) > _STUCK_SECONDS)
-
-    @property
-    def ever_refused(self) -> AbstractSet[str]:
-        """Pods that are there yet and of which an eviction was refused."""
-        return self._times.keys()
+        # nobody should wait for those
+        stuck = (uid for uid, since in self._going_since.items() if now - (since or now) > _STUCK_SECONDS)
+        return Leaving(
+            evicting=self.under_way.keys() | self.refused.keys(),
+            refused=self.refused.keys(),
+            ever_refused=self._times.keys(),
+            terminating=self._going_since.keys(),
+            stuck=frozenset(stuck),
+            evictions_left=max(0, _AT_ONCE - len(self.under_way)),
+        )
 
     def forget(self, uid: str) -> None:
         """Drop an eviction that is over."""
         for known in (self.under_way, self.refused, self._times):
             known.pop(uid, None)
-
-    @property
-    def all(self) -> AbstractSet[str]:
-        """Pods that need not be decided on now."""
-        return self.under_way.keys() | self.refused.keys()
-
-    @property
-    def left(self) -> int:
-        """How many more may be under way."""
-        return max(0, _AT_ONCE - len(self.under_way))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from typing import Protocol
 
 from controller.cache.blocked import Blocked
 from controller.cache.doors import Doors
+from controller.cache.keyed import put_or_drop
 from controller.cache.usage import GivenBack, Usage
 from controller.core.backlog import Backlog
+from controller.core.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.workloads import WorkloadClass
@@ -31,7 +33,9 @@ class Openings:
         self._blocked = blocked
         self._usage = usage
         self._planted = planted
-        self._preempting: set[str] = set()
+        self._learned = 0
+        self._opened: set[tuple[str, str, bool]] = set()
+        self._preempting: dict[str, Preemption] = {}
 
     def classes_of(self, cluster_queue: str) -> Iterable[WorkloadClass]:
         """Classes that have workloads waiting for this cluster queue."""
@@ -40,7 +44,7 @@ class Openings:
     def queue_changed(self, name: str, queue: ClusterQueue | None) -> None:
         """Take in whether workloads of a cluster queue may preempt."""
         may_preempt = queue is not None and queue.preemption.is_any
-        (self._preempting.add if may_preempt else self._preempting.discard)(name)
+        put_or_drop(self._preempting, name, queue.preemption if queue is not None and may_preempt else None)
 
     def given_back(self, back: GivenBack, summed: Container[str], giving: Callable[[str], Iterable[str]]) -> None:
         """Open those for which what was given back may be enough.
@@ -52,7 +56,7 @@ class Openings:
         if not self._blocked.waits:
             return
         if back.cluster_queue:
-            self.usage_moved(back.cluster_queue)
+            self._usage_fell(back.cluster_queue, back.flavors)
             tree = self._planted.tree
             for name in tree.relatives(back.cluster_queue):
                 self._blocked.open_for_quota(self.classes_of(name), name, back.flavors, tree, self._usage)
@@ -60,12 +64,56 @@ class Openings:
             for name in giving(flavor) if flavor in summed else ():
                 self.tree_changed(name)
 
-    def usage_moved(self, cluster_queue: str) -> None:
-        """Open those of its tree that may preempt: who borrows, and so may go, changed."""
+    def _usage_fell(self, cluster_queue: str, flavors: Collection[str]) -> None:
+        """Open those of its tree that may preempt in these flavors, if that may help more than the room on its node.
+
+        Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But where a queue in the
+        middle borrows, those below it who may go are others now.
+        """
         if not self._preempting:
-            return  # every release asks, and most clusters preempt nobody
-        for name in self._preempting & set(self._planted.tree.relatives(cluster_queue)):
-            self._blocked.open(self.classes_of(name))
+            return  # most clusters preempt nobody
+        root = self._planted.tree.path(cluster_queue)[-1]
+        middle = [one for one in self._planted.tree.below(root) if one != root and self._planted.tree.children(one)]
+        for flavor in flavors:
+            is_bent = any(self._borrows(one, flavor) for one in middle)
+            self._open_for_preemption(root, flavor, short_of_room=is_bent)
+
+    def usage_grew(self, cluster_queue: str, flavors: Collection[str]) -> None:
+        """Open those of its tree that may preempt in these flavors, if somebody more may go for them now."""
+        if not self._preempting:
+            return  # every release asks
+        path = self._planted.tree.path(cluster_queue)
+        for flavor in flavors:
+            borrows = any(self._borrows(one, flavor) for one in path[:-1])
+            self._open_for_preemption(path[-1] if borrows else cluster_queue, flavor, short_of_room=True)
+
+    def _open_for_preemption(self, queue: str, flavor: str, *, short_of_room: bool) -> None:
+        """Open those of a queue, and of those below it, that may preempt in a flavor; once until more is known."""
+        if self._blocked.learned != self._learned:
+            self._opened.clear()
+            self._learned = self._blocked.learned
+        key = (queue, flavor, short_of_room)
+        if key not in self._opened:
+            self._opened.add(key)
+            for name in self._planted.tree.below(queue):
+                if name in self._preempting:
+                    self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
+
+    def _borrows(self, queue: str, flavor: str) -> bool:
+        """Whether a queue uses more of a flavor than is its own."""
+        cells, used = self._planted.tree.cells(queue).items(), self._usage.in_tree.used
+        return any(column[0] == flavor and used(queue, *column) > cell.subtree for column, cell in cells)
+
+    def may_be_preempted(self, uids: Iterable[str]) -> None:
+        """Open those who may preempt these pods, and found others in the way in their flavors."""
+        charges = filter(None, map(self._usage.charge_of, uids))
+        for cluster_queue, flavors in {(one.cluster_queue, one.flavors) for one in charges if one.cluster_queue}:
+            for name in self._planted.tree.relatives(cluster_queue) if self._preempting else ():
+                policy = self._preempting.get(name, NO_PREEMPTION)
+                is_own = name == cluster_queue
+                if policy.within is not Within.NEVER if is_own else policy.reclaim is not Reclaim.NEVER:
+                    for flavor in flavors:
+                        self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=True)
 
     def tree_changed(self, cluster_queue: str) -> None:
         """Open all of a queue's tree."""

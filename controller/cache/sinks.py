@@ -213,6 +213,7 @@ def priority_class_sink(cache: ClusterCache, written: Written) -> ObjectSink:
         model = read.model if read is not None else None
         value = model.spec.value if isinstance(model, WorkloadPriorityClass) else None
         cache.move(cache.places.set_class(key[1], value))
+        cache.reopen_all()  # who may preempt whom is another matter now
 
     return ObjectSink(written.priority_classes, put)
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from controller.cache.past_usage import PastUsageBook
 from controller.core.amounts import Requests
+from controller.core.candidates import KnownCandidates
 from controller.core.pods import Phase
 from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.tree_usage import TreeUsage
@@ -59,6 +60,8 @@ class Usage:
         self.by_queue: dict[UsageKey, int] = {}
         self.by_flavor: dict[tuple[str, str], int] = {}
         self.by_node: dict[str, dict[str, int]] = {}
+        self.bound: dict[str, dict[str, None]] = {}
+        """The uids of the pods that take room on each node."""
         self.moved_nodes: set[str] = set()
         """Nodes of which more or less is used since whoever follows that (the room) cleared it."""
         self.counts: Counter[tuple[str, Phase]] = Counter()
@@ -71,6 +74,8 @@ class Usage:
         """What LocalQueues have used, where that orders them."""
         self.charged: dict[str, dict[str, None]] = {}
         """The uids of the pods that each cluster queue is charged with, in the order in which they came."""
+        self.candidates = KnownCandidates()
+        """Who of the pods of each cluster queue may be preempted, where nothing moved since that was found."""
         self._charges: dict[str, Charge] = {}
         self._held: dict[UsageKey, int] = {}
         """Of `by_queue`, what is only held: another flavor pays for it."""
@@ -94,10 +99,12 @@ class Usage:
         return self._charges.get(uid)
 
     def set(self, uid: str, charge: Charge | None) -> GivenBack:
-        """Make `charge` the pod's only one; say what its former one gave back."""
+        """Make `charge` the only one of a pod that changed; say what its former one gave back."""
         former = self._charges.pop(uid, None)
         if charge is not None:
             self._charges[uid] = charge
+        for one in (former, charge):
+            self.candidates.forget(one.cluster_queue if one is not None else "")
         if former == charge:
             return NOTHING
         if former is not None:
@@ -109,12 +116,9 @@ class Usage:
 
     def _list(self, uid: str, former: Charge | None, charge: Charge | None) -> None:
         before, now = former.cluster_queue if former else "", charge.cluster_queue if charge else ""
-        if before and before != now:
-            del self.charged[before][uid]
-            if not self.charged[before]:
-                del self.charged[before]
-        if now and now != before:
-            self.charged.setdefault(now, {})[uid] = None
+        _enlist(self.charged, uid, before, now)
+        from_node, to_node = former.node if former else None, charge.node if charge else None
+        _enlist(self.bound, uid, from_node or "", to_node or "")
 
     def _apply(self, charge: Charge, sign: int) -> None:
         for resource, amount in charge.requests:
@@ -158,3 +162,13 @@ def _shift(sums: dict[_K, int], key: _K, amount: int) -> None:
         sums[key] = total
     else:
         sums.pop(key, None)
+
+
+def _enlist(lists: dict[str, dict[str, None]], uid: str, before: str, now: str) -> None:
+    """Move a pod from one list to another; an empty name is no list."""
+    if before and before != now:
+        del lists[before][uid]
+        if not lists[before]:
+            del lists[before]
+    if now and now != before:
+        lists.setdefault(now, {})[uid] = None

@@ -20,6 +20,7 @@ from controller.core.groups import GroupKey
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod
 from controller.core.queues import ClusterQueue, LocalQueue
+from controller.core.reasons import Reason
 from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
@@ -44,7 +45,9 @@ class Waiting:
         self.blocked = Blocked(queues, local_queues)
         self.gangs = Gangs()
         self._used_up = NOTHING_USED_UP
-        self.preemptors: frozenset[str] = frozenset()
+        self._preemptors: Mapping[str, int] | None = None
+        self._told_before: dict[str, float] = {}
+        """Until the first plan: since when pods that wait say that others go for them, by their workloads."""
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.owned = OwnedShapes()
@@ -109,24 +112,44 @@ class Waiting:
         is_by_user = self.owned.limits(name, users=tells_users(queue, variation))
         return self.foresight.serves(name, queue) or is_by_user
 
+    @property
+    def preemptors(self) -> Mapping[str, int]:
+        """Return those of the last plan; before the first one those whose pods say so, in the order of that.
+
+        So who began under another controller keeps what those leave who go for it.
+        """
+        if self._preemptors is not None:
+            return self._preemptors
+        return dict.fromkeys(sorted(self._told_before, key=self._told_before.__getitem__), 1)
+
+    def _note_told(self, workload: Workload) -> None:
+        found = (self._pods[uid].said for uid in workload.pods if uid in self._pods)
+        times = [one.at for one in found if one is not None and one.reason == Reason.PREEMPTING]
+        if times:
+            self._told_before[workload.uid] = min(times)
+        else:
+            self._told_before.pop(workload.uid, None)
+
     def learn(self, plan: Plan) -> bool:
         """Remember who preempts, what a plan found blocked, and why all that was looked at waits.
 
         Say whether what a preemptor held is free now, since it preempts no more: then all are looked at again.
         """
         admitted = {admit.workload.uid for admit in plan.admits}
-        has_given_up = plan.is_complete and not self.preemptors <= plan.preemptors | admitted
-        self.preemptors = plan.preemptors if plan.is_complete else self.preemptors | plan.preemptors
+        former = self.preemptors
+        self._told_before.clear()
+        has_given_up = plan.is_complete and not former.keys() <= plan.preemptors.keys() | admitted
+        self._preemptors = plan.preemptors if plan.is_complete else {**former, **plan.preemptors}
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
             first = self.backlog.runs[kind][0]
             self.blocked.learn(kind, wait, first.order)
-            former = self.reasons.of(kind).booking
+            booking = self.reasons.of(kind).booking
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self.mark_due(member)
-            elif former != wait.booking:
+            elif booking != wait.booking:
                 self.mark_due(first)
         if has_given_up:
             self.open_all()
@@ -143,6 +166,8 @@ class Waiting:
         if not self.backlog.put(workload):
             return False
         self.mark_due(workload)
+        if self._preemptors is None:
+            self._note_told(workload)
         if self.backlog.runs[workload.kind][0] is workload:
             self.blocked.open([workload.kind])  # who goes first may preempt whom the others of its class may not
         if former is not None and former.kind != workload.kind:
@@ -151,6 +176,7 @@ class Waiting:
 
     def take_out(self, uid: str) -> bool:
         """Let a workload wait no longer; say whether it did."""
+        self._told_before.pop(uid, None)
         removed = self.backlog.remove(uid)
         if removed is not None:
             self._left(removed.kind)

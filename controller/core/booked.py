@@ -76,6 +76,10 @@ class Beside:
         """As of the ledger; times to come only shrink, so there is nothing to undo about them."""
         return self._ledger.trying()
 
+    def awaited_on_demand(self, queue: str) -> int:
+        """As of the ledger, now."""
+        return self._ledger.awaited_on_demand(queue)
+
     def limit_blocker(self, queue: ClusterQueue, requests: Requests) -> Blocker | None:
         """As of the ledger, now and then at each time."""
         limited = (one for one in self._of_tree(queue) if one.is_limited)

@@ -34,9 +34,9 @@ from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass, among_all, is_ahead
 
-_Head = tuple[bool, Rank, OrderKey, int, WorkloadClass]
-"""Of a class: whether nobody was preempted for its head; where past usage puts it, its place in the order and its index
-in its run; the class. Orders are total, so the class is never compared.
+_Head = tuple[int, Rank, OrderKey, int, WorkloadClass]
+"""Of a class: how many began before its head to preempt others, all where it has not; where past usage puts it, its
+place in the order and its index in its run; the class. Orders are total, so the class is never compared.
 """
 
 _Line = tuple[ClusterQueue, list[_Head]]
@@ -66,7 +66,8 @@ class _Decision:
         self._standbys: Standbys | None = None
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._preempting = Preempting(snapshot, self._ledger)
-        self._preemptors: set[str] = set()
+        begun = (uid for uid, preemptions in snapshot.preemptors.items() if preemptions)
+        self._begun = {uid: number for number, uid in enumerate(begun)}
         self._past = PastUsages(snapshot.past_usage)
         self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
 
@@ -99,9 +100,9 @@ class _Decision:
 
     def _put_preemptors_first(self, kind: WorkloadClass) -> None:
         """Let those of a class for whom others went come before what gangs lack: these may be those others."""
-        preemptors, run = self._snapshot.preemptors, self._snapshot.runs[kind]
-        if preemptors and any(one.uid in preemptors for one in run[1:]):
-            self._reordered[kind] = sorted(run, key=lambda one: one.uid not in preemptors)
+        begun, run = self._begun, self._snapshot.runs[kind]
+        if begun and any(one.uid in begun for one in run[1:]):
+            self._reordered[kind] = sorted(run, key=lambda one: begun.get(one.uid, len(begun)))
 
     def _stand_by(self, found: Container[WorkloadClass]) -> list[WorkloadClass]:
         """Of the settled classes, those to look at because they may be the first of a Backfill queue."""
@@ -135,10 +136,13 @@ class _Decision:
                 heappush(self._turns, turn)
 
     def _head(self, run: Sequence[Workload], index: int) -> _Head:
-        """Who preempts goes first: what others left for it must not be taken by whom it would preempt again."""
+        """Who preempts goes first: what others left for it must not be taken by whom it would preempt again.
+
+        Of several who began first: the later may wait for what those leave who go for the earlier.
+        """
         workload = run[index]
-        is_first = workload.uid in self._snapshot.preemptors
-        return not is_first, self._past.rank(workload), workload.order, index, workload.kind
+        begun = self._begun.get(workload.uid, len(self._begun))
+        return begun, self._past.rank(workload), workload.order, index, workload.kind
 
     def _is_over(self, kind: WorkloadClass) -> bool:
         """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
@@ -147,7 +151,7 @@ class _Decision:
 
     def _plan(self, *, is_complete: bool) -> Plan:
         evicts = evictions(self._snapshot, self._preempting.evicts)
-        return Plan(tuple(self._admits), self._waits, is_complete, evicts, frozenset(self._preemptors))
+        return Plan(tuple(self._admits), self._waits, is_complete, evicts, self._preempting.preemptors)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
@@ -276,7 +280,9 @@ class _Decision:
         for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
             self._ledger.occupy(node, shape.requests)
             uid = workload.pods[0]  # a gang of one has a uid of its own
-            self._admits.append(Admit(uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins))
+            preemptions = self._snapshot.preemptors.get(workload.uid, 0)
+            admit = Admit(uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins, preemptions=preemptions)
+            self._admits.append(admit)
             if self._backfill is not None:
                 self._backfill.took(queue, workload, (Placement(flavor, node),))
         self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
@@ -288,10 +294,10 @@ class _Decision:
         return not (heads and heads[0] < head) and not (self._turns and self._turns[0] < self._turn(name, head))
 
     def _turn(self, name: str, head: _Head) -> Turn:
-        is_not_first, _, order, _, _ = head
+        begun, _, order, _, _ = head
         # what is left of a gang goes on all the same: the others hold quota and wait for it
         is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, name)
-        return is_not_first, is_behind, among_all(order), name
+        return begun, is_behind, among_all(order), name
 
     def _wait(self, workload: Workload, queue: ClusterQueue, known: Wait | None, found: Wait) -> bool:
         """Note why a class waits, unless just what was known is so still; say whether its next one may be looked at."""
@@ -302,7 +308,6 @@ class _Decision:
         if preempting is None and self._backfill is not None:
             found = self._backfill.book(queue, workload, found)
         if preempting is not None:
-            self._preemptors.add(workload.uid)
             for one in kind.pod_sets:
                 self._users.add(queue.name, one.shape.user, one.requests)  # held as its quota is
             self._waits[kind] = preempting
@@ -374,7 +379,9 @@ class _Decision:
             ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
             self._users.add(queue.name, shape.user, shape.requests)
             among = tuple(flavor.name for flavor in one.among)
-            admit = Admit(uid, workload, queue.name, one.flavor.name, one.node, among, one.domains, queue.pins)
+            place = (queue.name, one.flavor.name, one.node, among, one.domains)
+            preemptions = self._snapshot.preemptors.get(workload.uid, 0)
+            admit = Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions)
             self._admits.append(admit)
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:

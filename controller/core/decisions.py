@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from controller.core.pods import Pod
@@ -71,7 +71,8 @@ class Admit:
     """Release this pod onto this flavor; `node` is where room was found (None: a sum, not a node).
 
     `flavors` are those that are open to it, in order, where there are several; then `flavor` is the one that pays.
-    `domains` are where its gang, and its slice, stay together. `is_pinned`: it prefers the node.
+    `domains` are where its gang, and its slice, stay together. `is_pinned`: it prefers the node. `preemptions` is how
+    many in a row led to its place (`core.rounds`).
 
     The pods of a gang stand one after the other in a plan, all or none of them.
     """
@@ -84,6 +85,7 @@ class Admit:
     flavors: tuple[str, ...] = ()
     domains: tuple[Domain, ...] = ()
     is_pinned: bool = True
+    preemptions: int = 0
 
     @property
     def also(self) -> tuple[str, ...]:
@@ -136,11 +138,12 @@ class Plan:
     """All that one decision says. `waits` holds every class that was looked at and has workloads left waiting.
 
     `is_complete` is False when the limit on admissions ended the decision early: decide again. `preemptors` are the
-    workloads for which pods are evicted, or go already.
+    workloads that wait for pods to go, those first that began first; each with how many preemptions in a row have led
+    to its place (`core.rounds`). 0: nobody goes for it, it waits for what those leave who go for others.
     """
 
     admits: tuple[Admit, ...]
     waits: Mapping[WorkloadClass, Wait]
     is_complete: bool
     evicts: tuple[Evict, ...] = ()
-    preemptors: frozenset[str] = frozenset()
+    preemptors: Mapping[str, int] = field(default_factory=dict)

@@ -19,9 +19,9 @@ def evictions(snapshot: Snapshot, preempted: Iterable[Evict]) -> tuple[Evict, ..
     returns = Returns(snapshot)
     rules = (drains, overdue_evictions, dry_evictions)
     for evict in chain(chain.from_iterable(rule(snapshot, returns) for rule in rules), preempted):
-        if len(found) >= snapshot.evictions_left:
+        if len(found) >= snapshot.leaving.evictions_left:
             break
-        if evict.pod.uid not in snapshot.evicting and evict.pod.uid not in found:
+        if evict.pod.uid not in snapshot.leaving.evicting and evict.pod.uid not in found:
             found[evict.pod.uid] = evict
             returns.take(evict.pod)
     return tuple(found.values())

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from controller.core.candidates import Candidate
 from controller.core.fair_sharing import NOTHING, FairShares
 from controller.core.fair_sharing_policy import Share, Strategy
-from controller.core.preemption import Candidate
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
 
@@ -51,6 +51,8 @@ class FairVictims:
             preemptor, before = self._share(mine), self._share(theirs)
             while targets.of.get(name):
                 one = targets.pop(name)
+                if one.is_lasting:
+                    continue
                 if strategy.allows(preemptor, before, self._share(theirs, without=one)):
                     yield one
                     break

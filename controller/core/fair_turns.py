@@ -17,7 +17,7 @@ from controller.core.nominations import Nominations, Nominee, Takes, Turn
 from controller.core.quota_tree import QuotaTree
 from controller.core.workloads import OrderKey, WorkloadClass
 
-_Standing = tuple[bool, bool, bool, Share, OrderKey, str]
+_Standing = tuple[int, bool, bool, Share, OrderKey, str]
 """How a queue competes with others below the same one; the least wins. The order is total."""
 
 

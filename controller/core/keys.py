@@ -84,6 +84,7 @@ PLANNED_NODE: Final = "penstock.dev/planned-node"
 ADMITTED_AT: Final = "penstock.dev/admitted-at"
 ADMITTED_BY: Final = "penstock.dev/admitted-by"
 POLICIES: Final = "penstock.dev/policies"
+PREEMPTIONS: Final = "penstock.dev/preemptions"
 
 USER: Final = "penstock.dev/user"
 """Pod annotation, written at create: who created the pod's controlling owner, or the pod. Templates carry it too."""
@@ -91,7 +92,7 @@ USER: Final = "penstock.dev/user"
 STAMPED_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
 """Pod labels that only the release patch writes; they say where the pod is charged."""
 
-STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, PLANNED_NODE, POLICIES, USER)
+STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, PLANNED_NODE, POLICIES, PREEMPTIONS, USER)
 """Pod annotations that only Penstock writes."""
 
 WRITTEN_AT_CREATE: Final = (POLICIES, USER)

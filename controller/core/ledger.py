@@ -35,13 +35,28 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
+        self._shadow: Ledger | None = None
+        self.charged: set[str] = set()
+        """Queues that anything was charged to."""
+        self._awaited_on_demand: dict[str, int] = {}
 
     def fork(self) -> Ledger:
         """Return one that goes on from here by itself, for a look at what may come."""
         other = copy(self)
         other.usage, other._room = self.usage.fork(), self._room.fork()
         other._spent_of_flavor, other._searches = dict(self._spent_of_flavor), {}
+        other._shadow, other.charged = None, set(self.charged)
+        other._awaited_on_demand = dict(self._awaited_on_demand)
         return other
+
+    def shadow(self) -> Ledger:
+        """Return the one that goes along with what is taken here, and to which more may be given back than to this.
+
+        What is found in it may not be remembered: its room also grows.
+        """
+        if self._shadow is None:
+            self._shadow = self.fork()
+        return self._shadow
 
     @property
     def is_trying(self) -> bool:
@@ -56,6 +71,16 @@ class Ledger:
             yield
         finally:
             self._is_trying = was_trying
+
+    def await_on_demand(self, queue: str) -> None:
+        """Note that what was spent for a pod of a queue is held for it until others have gone, and not on spot."""
+        self._awaited_on_demand[queue] = self.awaited_on_demand(queue) + 1
+        if self._shadow is not None:
+            self._shadow.await_on_demand(queue)
+
+    def awaited_on_demand(self, queue: str) -> int:
+        """Return how many pods of a queue are only waited for so."""
+        return self._awaited_on_demand.get(queue, 0)
 
     def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, requests: Requests) -> Blocker | None:
         """Return the first resource (by name) whose quota does not allow these too, else None.
@@ -241,16 +266,26 @@ class Ledger:
         """Take these from the room of a node, where there is one."""
         if node is not None:
             self._room.take(node, requests)
+            if self._shadow is not None and not self._is_trying:
+                self._shadow.occupy(node, requests)
 
     def charge(self, queue: str, flavor: Flavor, requests: Requests, *, is_only_held: bool = False) -> None:
         """Take these from the quota of a queue and the sums of a flavor."""
         for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need, is_only_held=is_only_held)
+        self.charged.add(queue)
         if flavor.is_summed:
-            self.draw(flavor, requests)
+            self._draw(flavor, requests)
+        if self._shadow is not None and not self._is_trying:
+            self._shadow.charge(queue, flavor, requests, is_only_held=is_only_held)
 
     def draw(self, flavor: Flavor, requests: Requests) -> None:
         """Take these from the sums of a flavor alone."""
+        self._draw(flavor, requests)
+        if self._shadow is not None and not self._is_trying:
+            self._shadow.draw(flavor, requests)
+
+    def _draw(self, flavor: Flavor, requests: Requests) -> None:
         for resource, need in requests:
             total = (flavor.name, resource)
             self._spent_of_flavor[total] = self._spent_of_flavor.get(total, 0) + need

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from controller.core.amounts import PODS
+from controller.core.booked import AnyLedger
 from controller.core.decisions import Blocker
 from controller.core.queues import ClusterQueue, Flavor
 from controller.core.reasons import Reason
@@ -19,15 +20,20 @@ def standing(flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueu
 
 
 def mix_blocker(
-    flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueue, flavor: Flavor, count: int
+    flavors: Mapping[str, Flavor], ledger: AnyLedger, queue: ClusterQueue, flavor: Flavor, count: int
 ) -> Blocker | None:
-    """Say why the mix does not let so many pods more onto a flavor; None: it does, or does not concern it."""
+    """Say why the mix does not let so many pods more onto a flavor; None: it does, or does not concern it.
+
+    Spot that is held for who waits for others to go is taken; on-demand pods that wait for that let nobody onto spot,
+    for they may never come.
+    """
     mix = queue.mix
     if mix is None or not flavor.is_spot:
         return None
     if not mix.spot_percent:
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=f"spotPercent of ClusterQueue {queue.name} is 0")
-    spot, total = standing(flavors, usage, queue)
+    spot, total = standing(flavors, ledger.usage, queue)
+    total -= ledger.awaited_on_demand(queue.name)
     lacks = mix.lacks(spot, total, count)
     if not lacks:
         return None

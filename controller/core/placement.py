@@ -230,7 +230,7 @@ def _try(
     blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
     if queue.mix is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
         whole = snapshot.cluster_queues[queue.name]  # pods on flavors that are not tried count too
-        blocker = mix_blocker(snapshot.flavors, ledger.usage, whole, flavor, pod_set.count) or blocker
+        blocker = mix_blocker(snapshot.flavors, ledger, whole, flavor, pod_set.count) or blocker
     spell = snapshot.dry.get(flavor.name)
     if spell is not None and (blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT)):
         detail = f"{spell.text}; tried again from {utc_text(int(spell.until))} on"

@@ -51,10 +51,11 @@ class Pod:
 
     `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps, or `flavors`
     where several were open to it, in order, of which `flavor` is then the one that pays; so is `admitted_at`, in
-    seconds since 1970 (0: none); `unscheduled` is what kube-scheduler says of a pod that it put onto no node; `said` is
-    our condition as it stands on the pod; `policies` are those that it carries, as its annotation names them, the
-    same tuple on pods that carry the same. `owner` is the controlling one, `completion_index` that of a pod of an
-    Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what people did to it by hand
+    seconds since 1970 (0: none), and `preemptions` (`core.rounds`); `unscheduled` is what kube-scheduler says of a pod
+    that it put onto no node; `said` is our condition as it stands on the pod; `policies` are those that it carries, as
+    its annotation names them, the same tuple on pods that carry the same. `owner` is the controlling one,
+    `completion_index` that of a pod of an Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what
+    people did to it by hand
     (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970; 0: it does not say.
     `expected_runtime`: seconds, as `core.runtimes.stated` reads them; 0: nobody says. `user` is whom admission noted;
     empty: nobody. `generation` 0: the apiserver sets none, so the release patch tests
@@ -87,6 +88,7 @@ class Pod:
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
     admitted_at: float = 0.0
+    preemptions: int = 0
     unscheduled: str = ""
     owner: Owner | None = None
     held: str | None = None

@@ -5,16 +5,20 @@ Mirrors the policies of Kueue's classical preemption. A gang is a candidate as a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from math import inf
 
+from controller.core.amounts import Requests
+from controller.core.candidates import Candidate, CandidatesByFlavor, by_flavor, standing
 from controller.core.owners import Job
 from controller.core.pods import Pod, job_of, queue_priority
 from controller.core.preemption_policy import Reclaim, Within
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import Column
 from controller.core.returns import Returns
+from controller.core.rounds import is_left_in_peace
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload
 
@@ -35,37 +39,19 @@ class Claim:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
-
-    `priority` is the highest among them, `since` and `admitted` the latest. `columns`: the flavors and resources of
-    which they have anything. `was_refused`: an eviction of one was.
-    """
-
-    key: str
-    queue: str
-    pods: tuple[Pod, ...]
-    to_evict: tuple[Pod, ...]
-    priority: int
-    since: float
-    admitted: float
-    columns: frozenset[Column]
-    was_refused: bool = False
-
-    @property
-    def is_going(self) -> bool:
-        """Whether all of them are being evicted or deleted already."""
-        return not self.to_evict
-
-
 class Candidates:
     """The candidates of one world, worked out for the queues that are asked about, once each."""
 
     def __init__(self, snapshot: Snapshot, returns: Returns) -> None:
         self._snapshot = snapshot
+        self._leaving = snapshot.leaving
         self._returns = returns
-        self._of: dict[str, tuple[Candidate, ...]] = {}
+        self._of: dict[str, CandidatesByFlavor] = {}
+        moving = {*self._leaving.evicting, *self._leaving.ever_refused, *self._leaving.stuck}
+        self._moving = {snapshot.pods[uid].cluster_queue for uid in moving if uid in snapshot.pods}
+        """Queues of which more than the pods says what may go."""
+        self.going = self._look_for_going()
+        """By cluster queue the pods that go anyway."""
 
     def claim(self, queue: ClusterQueue, workload: Workload) -> Claim:
         """Return on what account a waiting workload preempts; a gang by its lowest priority and youngest member."""
@@ -75,32 +61,67 @@ class Candidates:
         since = max(_since(pod, self._snapshot.jobs) for pod in pods)
         return Claim(queue, min(map(self._priority, pods)), since, self._key(pods[0]))
 
-    def own(self, claim: Claim) -> list[Candidate]:
-        """Those of the claim's own queue that its `withinClusterQueue` lets it preempt."""
+    def own(self, claim: Claim, flavor: str) -> Iterator[Candidate]:
+        """Yield those of the claim's own queue that its `withinClusterQueue` lets it preempt in a flavor, in order."""
         policy = claim.queue.preemption.within
-        if policy is Within.NEVER:
-            return []
-        others = (one for one in self._in(claim.queue.name) if one.key.removesuffix(_ANEW) != claim.key)
-        return [one for one in others if self._yields(claim, one, policy)]
+        if policy is not Within.NEVER:
+            others = (one for one in self._in(claim.queue.name, flavor) if one.key.removesuffix(_ANEW) != claim.key)
+            yield from (one for one in others if self._yields(claim, one, policy))
 
     def _yields(self, claim: Claim, one: Candidate, policy: Within) -> bool:
         if one.priority != claim.priority:
             return one.priority < claim.priority
         return policy is Within.LOWER_OR_NEWER_EQUAL_PRIORITY and one.since > claim.since
 
-    def of_others(self, claim: Claim) -> Iterator[Candidate]:
-        """Those of the tree's other queues that its `reclaimWithinCohort` lets it preempt, if they borrow."""
-        policy, tree = claim.queue.preemption.reclaim, self._snapshot.tree
-        if policy is Reclaim.NEVER or not claim.queue.parent:
-            return
-        for name in tree.below(tree.path(claim.queue.name)[-1]):
-            if name != claim.queue.name:
-                yield from (one for one in self._in(name) if policy is Reclaim.ANY or one.priority < claim.priority)
+    def of_other(self, claim: Claim, queue: str, flavor: str) -> Iterator[Candidate]:
+        """Yield those of another queue of its tree that its `reclaimWithinCohort` lets it preempt, so too."""
+        policy = claim.queue.preemption.reclaim
+        for one in self._in(queue, flavor) if policy is not Reclaim.NEVER else ():
+            is_yielding = policy is Reclaim.ANY or one.priority < claim.priority
+            if is_yielding and not is_left_in_peace(one.to_evict, borrows=False, now=self._snapshot.now):
+                yield one
 
-    def _in(self, queue: str) -> tuple[Candidate, ...]:
-        if queue not in self._of:
-            self._of[queue] = tuple(self._found(queue))
-        return self._of[queue]
+    def going_for(self, claim: Claim) -> Iterator[Candidate]:
+        """Yield one by one the pods that go anyway, of those queues that the claim's queue may preempt from."""
+        tree, name = self._snapshot.tree, claim.queue.name
+        is_alone = claim.queue.preemption.reclaim is Reclaim.NEVER or not claim.queue.parent
+        roots = {tree.path(name)[-1]}
+        for one in [name] if is_alone else sorted(self.going):
+            if tree.path(one)[-1] in roots:
+                yield from (self._candidate(pod.uid, one, [pod], ()) for pod in self.going_of(one))
+
+    def going_of(self, queue: str) -> Sequence[Pod]:
+        """Return the pods of a queue that go anyway."""
+        return self.going.get(queue, ())
+
+    def _look_for_going(self) -> Mapping[str, Sequence[Pod]]:
+        found: dict[str, list[Pod]] = {}
+        uids = sorted({*self._leaving.evicting, *self._leaving.terminating} - {*self._leaving.stuck})
+        for pod in (self._snapshot.pods[uid] for uid in uids if uid in self._snapshot.pods):
+            queue = pod.cluster_queue or ""
+            if self._is_going(pod) and self._is_known(pod, queue) and pod.uid in self._snapshot.admitted.get(queue, ()):
+                found.setdefault(queue, []).append(pod)
+        return found
+
+    def _in(self, queue: str, flavor: str) -> tuple[Candidate, ...]:
+        """Those of a queue that have anything of a flavor, in order."""
+        found = self._of.get(queue)
+        if found is None:
+            is_lasting = self._is_lasting(queue)
+            found = self._snapshot.candidates.get(queue) if is_lasting else None
+            if found is None:
+                found = by_flavor(sorted(self._found(queue), key=lambda one: standing(one, queue)))
+                if is_lasting:
+                    pods = (self._snapshot.pods[uid] for uid in self._snapshot.admitted.get(queue, ()))
+                    self._snapshot.candidates.put(queue, found, {p.owner.uid for p in pods if p.owner is not None})
+            self._of[queue] = found
+        return found.get(flavor, ())
+
+    def _is_lasting(self, queue: str) -> bool:
+        """Whether who may go is the same until a pod of the queue changes, or whether a Job is there."""
+        found = self._snapshot.cluster_queues.get(queue)
+        is_plain = found is None or not (found.preemption.minimum_runtime or found.allow_job_retries)
+        return is_plain and queue not in self._moving
 
     def _key(self, pod: Pod) -> str:
         """Return the name of what goes together with the pod: its gang, or it alone."""
@@ -116,19 +137,23 @@ class Candidates:
             key = self._key(pod)
             units.setdefault(key, []).append(pod)
             # what is on its way to be admitted cannot be taken back before it is; nor can half a gang
-            if not pod.is_admitted or pod.cluster_queue != queue or pod.flavor not in self._snapshot.flavors:
+            if not self._is_known(pod, queue):
                 incomplete.add(key)
         spared = self._spared(queue)
         for key, pods in self._apart(units):
             staying = tuple(pod for pod in pods if not self._is_going(pod))
             has_run = self._snapshot.now - min(pod.started or pod.admitted_at for pod in pods) >= spared
-            may_go = (has_run or not spared) and all(self._may_go(pod, queue) for pod in staying)
+            # who goes anyway needs to be spared no more: others would go in their place for nothing
+            may_go = not staying or ((has_run or not spared) and all(self._may_go(pod, queue) for pod in staying))
             if (
                 key.removesuffix(_ANEW) not in incomplete
                 and may_go
-                and not any(pod.uid in self._snapshot.stuck for pod in pods)
+                and not any(pod.uid in self._leaving.stuck for pod in pods)
             ):
                 yield self._candidate(key, queue, pods, staying)
+
+    def _is_known(self, pod: Pod, queue: str) -> bool:
+        return pod.is_admitted and pod.cluster_queue == queue and pod.flavor in self._snapshot.flavors
 
     def _apart(self, units: Mapping[str, list[Pod]]) -> Iterator[tuple[str, list[Pod]]]:
         """Tell pods that were admitted in place of members that go from the gang that goes: they go on without it."""
@@ -148,10 +173,9 @@ class Candidates:
             max(map(self._priority, pods)),
             max(_since(pod, self._snapshot.jobs) for pod in pods),
             max(pod.admitted_at for pod in pods),
-            frozenset(
-                (name or "", one) for pod in pods for name in (pod.flavor, *pod.also) for one, _ in pod.shape.requests
-            ),
-            was_refused=any(pod.uid in self._snapshot.ever_refused for pod in pods),
+            _columns(tuple(((pod.flavor or "", *pod.also), pod.shape.requests) for pod in pods)),
+            was_refused=any(pod.uid in self._leaving.ever_refused for pod in pods),
+            is_lasting=is_left_in_peace(staying, borrows=True, now=self._snapshot.now),
         )
 
     def _spared(self, queue: str) -> int:
@@ -159,30 +183,20 @@ class Candidates:
         return found.preemption.minimum_runtime if found is not None else 0
 
     def _is_going(self, pod: Pod) -> bool:
-        return pod.is_terminating or (pod.uid in self._snapshot.evicting and pod.uid not in self._snapshot.refused)
+        return pod.is_terminating or (pod.uid in self._leaving.evicting and pod.uid not in self._leaving.refused)
 
     def _may_go(self, pod: Pod, queue: str) -> bool:
         """Whether the pod may be returned, and was not refused just now."""
-        return pod.uid not in self._snapshot.refused and self._returns.verdict(pod, queue).may_return
+        return pod.uid not in self._leaving.refused and self._returns.verdict(pod, queue).may_return
 
     def _priority(self, pod: Pod) -> int:
         return queue_priority(pod, self._snapshot.priority_classes)
 
 
-def in_order(candidates: Iterable[Candidate], own: str, first: Collection[str] = ()) -> list[Candidate]:
-    """Order of Kueue's `CandidatesOrdering`: those that go anyway, other queues', lower priority, latest admitted.
-
-    Of other queues' those go first whose keys are in `first`.
-    """
-    return sorted(
-        candidates,
-        key=lambda c: (not c.is_going, c.queue == own, c.key not in first, c.priority, -c.admitted, c.key),
-    )
-
-
-def uses(candidate: Candidate, columns: Iterable[Column]) -> bool:
-    """Say whether a candidate has anything of these flavors and resources."""
-    return not candidate.columns.isdisjoint(columns)
+@lru_cache(maxsize=4096)
+def _columns(held: tuple[tuple[tuple[str, ...], Requests], ...]) -> frozenset[Column]:
+    """Return the columns of what pods hold, one set for all that hold the same: there are many of them."""
+    return frozenset((flavor, resource) for flavors, requests in held for flavor in flavors for resource, _ in requests)
 
 
 def _since(pod: Pod, jobs: Mapping[str, Job]) -> float:

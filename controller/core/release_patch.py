@@ -21,6 +21,7 @@ from controller.core.keys import (
     FLAVORS,
     GATE,
     PLANNED_NODE,
+    PREEMPTIONS,
     QUEUE_NAME,
 )
 from controller.core.labels import Requirement, Term
@@ -43,11 +44,15 @@ _DOMAIN_WEIGHT = 50
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Where a pod is charged, when it was admitted (RFC 3339), and by which leader, as the Lease names it."""
+    """Where a pod is charged, when it was admitted (RFC 3339), and by which leader, as the Lease names it.
+
+    `preemptions`: how many in a row led to its place (`core.rounds`).
+    """
 
     cluster_queue: str
     at: str
     by: str
+    preemptions: int = 0
 
 
 def release_patch(
@@ -171,6 +176,8 @@ def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission, planned: str
         labels.append({"op": "add", "path": f"/metadata/labels/{escape(FLAVOR)}", "value": flavors[0]})
     else:
         stamps[FLAVORS] = ",".join(flavors)
+    if admission.preemptions:
+        stamps[PREEMPTIONS] = str(admission.preemptions)
     if planned is not None:
         stamps[PLANNED_NODE] = planned
     if pod.has_annotations:

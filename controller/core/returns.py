@@ -40,7 +40,7 @@ class Returns:
         found = self._snapshot.cluster_queues.get(queue)
         ending = 0
         if found is not None and found.allow_job_retries and pod.owner is not None:
-            is_going = pod.uid in self._snapshot.evicting
+            is_going = pod.uid in self._snapshot.leaving.evicting
             ending = self._going(queue)[pod.owner.uid] + self._taken[pod.owner.uid] - is_going
         return may_return(pod, found, self._snapshot.jobs, ending=ending)
 
@@ -65,7 +65,7 @@ class Returns:
         """Count by owner the queue's pods that are being evicted or deleted."""
         if queue not in self._ending:
             pods = (self._snapshot.pods[uid] for uid in self._snapshot.admitted.get(queue, ()))
-            evicting = self._snapshot.evicting
+            evicting = self._snapshot.leaving.evicting
             owners = (p.owner.uid for p in pods if p.owner is not None and (p.is_terminating or p.uid in evicting))
             self._ending[queue] = Counter(owners)
         return self._ending[queue]

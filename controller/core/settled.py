@@ -15,7 +15,7 @@ from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
 
-_HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY})
+HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY})
 """What nobody who goes would end."""
 _Kinds = dict[WorkloadClass, None]
 """A set that keeps its order, so that equal worlds are looked at in the same order."""
@@ -126,7 +126,7 @@ class _ByShape:
 
 def contested(wait: Wait) -> set[str]:
     """Return the flavors in which others are in the way; empty: where a limit over all is, in all of them."""
-    return {one.flavor for one in wait.blockers if one.reason not in _HOPELESS}
+    return {one.flavor for one in wait.blockers if one.reason not in HOPELESS}
 
 
 def flavors_without_room(wait: Wait) -> set[str]:

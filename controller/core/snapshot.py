@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from controller.core.candidates import KnownCandidates
 from controller.core.decisions import DrySpell
 from controller.core.forecast import Forecast
 from controller.core.groups import GroupKey
+from controller.core.leaving import NOBODY, Leaving
 from controller.core.nodes import NodeIndex
 from controller.core.owners import Job
 from controller.core.past_usage import PastUsage
@@ -33,14 +35,13 @@ class Snapshot:
     every queue of the tree as `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
     node takes, and `room` what that leaves, sorted (None: the decision sorts it). `settled` has the classes that need
     not be looked at, unless a node in `freed`, which has more room now, takes them (None: all are looked at).
-    `preemptors` are workloads for which others were preempted. `pods` and `jobs` are by uid; `admitted` has the uids of
-    the pods that each cluster queue is charged with. `overdue` are those that are on no node for too long; `dry` are
-    flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `evicting` are pods whose
-    eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused` those of any time,
-    `evictions_left` how many more may be sent. `stuck` are pods that are being deleted for long, `rejected` queued ones
-    whose release was refused. `priority_classes` has the values of the WorkloadPriorityClasses. `loose_groups` are the
-    PodGroups each of whose pods stands alone. `past_usage` orders the LocalQueues of a cluster queue, where its tree
-    says so. `forecast` is what is expected to end when, None where no queue backfills.
+    `preemptors` are those of the last plan. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each
+    cluster queue is charged with, `bound` of those on each node. `overdue` are those that are on no node for too long;
+    `dry` are flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `leaving` are those
+    that go, and `candidates` what earlier decisions found of who may go. `rejected` are queued pods whose release was
+    refused. `priority_classes` has the values of the WorkloadPriorityClasses. `loose_groups` are the PodGroups each of
+    whose pods stands alone. `past_usage` orders the LocalQueues of a cluster queue, where its tree says so. `forecast`
+    is what is expected to end when, None where no queue backfills.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -58,21 +59,19 @@ class Snapshot:
     now: float = 0.0
     settled: Settled | None = None
     freed: frozenset[str] = frozenset()
-    preemptors: frozenset[str] = frozenset()
+    preemptors: Mapping[str, int] = field(default_factory=dict)
     budgets: UsedUpBudgets = NOTHING_USED_UP
     user_usage: Mapping[UserKey, int] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)
     jobs: Mapping[str, Job] = field(default_factory=dict)
     admitted: Mapping[str, Collection[str]] = field(default_factory=dict)
+    bound: Mapping[str, Collection[str]] = field(default_factory=dict)
     overdue: Collection[str] = frozenset()
     dry: Mapping[str, DrySpell] = field(default_factory=dict)
     unprovided: Mapping[str, Collection[str]] = field(default_factory=dict)
-    evicting: Collection[str] = frozenset()
-    refused: Collection[str] = frozenset()
-    ever_refused: Collection[str] = frozenset()
-    stuck: Collection[str] = frozenset()
     rejected: Collection[str] = frozenset()
-    evictions_left: int = 0
+    leaving: Leaving = NOBODY
+    candidates: KnownCandidates = field(default_factory=KnownCandidates)
     priority_classes: Mapping[str, int] = field(default_factory=dict)
     loose_groups: Collection[GroupKey] = frozenset()
     past_usage: Mapping[QueueKey, PastUsage] = field(default_factory=dict)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, FLAVORS
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, FLAVORS, PREEMPTIONS
 from controller.kube import wire
 from controller.kube.clock import epoch
 
 _MESSAGE_ROOM = 500
+_DIGITS = 4
 
 
 def stamps(labels: Mapping[str, str], notes: Mapping[str, str]) -> dict[str, Any]:
@@ -21,6 +22,7 @@ def stamps(labels: Mapping[str, str], notes: Mapping[str, str]) -> dict[str, Any
         "flavor": flavor,
         "flavors": _flavors(notes[FLAVORS]) if flavor is None and FLAVORS in notes else (),
         "admitted_at": _admitted_at(notes.get(ADMITTED_AT)),
+        "preemptions": _preemptions(notes.get(PREEMPTIONS, "")),
     }
 
 
@@ -36,6 +38,11 @@ def _admitted_at(text: str | None) -> float:
         return epoch(text)
     except (ValueError, OverflowError):
         return 0.0
+
+
+def _preemptions(text: str) -> int:
+    """Read our stamp; what the break-glass group may have made of it is none."""
+    return int(text) if len(text) < _DIGITS and text.isascii() and text.isdecimal() else 0
 
 
 def unscheduled(status: wire.PodStatus) -> str:

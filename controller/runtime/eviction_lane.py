@@ -99,7 +99,7 @@ class EvictionLane:
             _log.warning("eviction_untold", pod=evict.pod.key, error=one_line(untold))
 
     def _retry(self, uid: str) -> None:
-        self._cache.evictions.retry(uid)
+        self._cache.retry_eviction(uid)
         self._on_retry()
 
     async def _tell(self, pod: Pod, status: str, reason: str, message: str) -> None:

@@ -143,7 +143,8 @@ class Executor:
         if pod is None or pod.phase is not Phase.QUEUED or not flavors or self._is_outdated(pod, admit, flavors):
             self._cache.settle(uid)
             return
-        admission = Admission(admit.cluster_queue, at=clock.rfc3339(clock.now()), by=self._identity)
+        at = clock.rfc3339(clock.now())
+        admission = Admission(admit.cluster_queue, at=at, by=self._identity, preemptions=admit.preemptions)
         patch = release_patch(
             pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
         )

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tests.oracle.gangs import Workload
 from tests.oracle.rules import OR, Place, Turn, demand
-from tests.oracle.tree import Column, Placed, children, everyone
+from tests.oracle.tree import Column, Placed, children, everyone, path
 from tests.oracle.worlds import Queue, World
 
 Heads = Mapping[str, tuple[Workload, Turn]]
@@ -42,12 +42,16 @@ def _key(
 
 
 def share(world: World, placed: tuple[Placed, ...], above: Queue, child: Queue) -> Share:
-    """The dominant one: of each resource what is borrowed of all that the queues of its parent could get."""
+    """The dominant one: of each resource what is borrowed of all that the queues of its parent could get.
+
+    They could get of every flavor of the tree, also of one that none of them names.
+    """
     borrowed: dict[str, int] = {}
     for column in _columns(world, placed, child):
         beyond = max(0, column.used(child) - column.owned(child))
         borrowed[column.resource] = borrowed.get(column.resource, 0) + beyond
-    most = {name: sum(column.left(above) for column in _columns(world, (), above, name)) for name in borrowed}
+    root = path(world, above)[-1]
+    most = {name: sum(column.left(above) for column in _columns(world, (), root, name)) for name in borrowed}
     largest = max((Fraction(borrowed[name], most[name]) for name in borrowed if most[name] > 0), default=Fraction(0))
     return (True, largest) if not child.weight and largest else (False, largest / (child.weight or 1))
 

@@ -40,13 +40,12 @@ class Held:
 
 def turn(world: World, placed: tuple[Placed, ...], held: Held, queue: Queue, one: Workload) -> Turn:
     """What becomes of a workload if it is its turn, beside what is held."""
-    is_mixed, queue = queue.is_mixed, beside(held, queue)
     now = sets.turn(world, placed, queue, one)
     if held.ways == ((),):
         return now
     if not now.flavors:
         return Turn(reasons=_ANY_REASON)
-    if held.ways is None or queue.is_any or is_mixed:
+    if held.ways is None or queue.is_any or queue.is_mixed:
         names = tuple(name for name, _ in queue.quotas)
         return Turn((*names, rules.OR.join(names)), reasons=_ANY_REASON)
     ending = {running.name for running in world.running if running.is_ending}
@@ -57,14 +56,6 @@ def turn(world: World, placed: tuple[Placed, ...], held: Held, queue: Queue, one
     ]
     is_sure = all(sets.turn(world, (*placed, *way), queue, one).flavors for way in held.ways)
     return Turn(tuple(may), reasons=frozenset() if may and is_sure else _ANY_REASON)
-
-
-def beside(held: Held, queue: Queue) -> Queue:
-    """The queue beside what is held: its mix is not judged.
-
-    The core counts in it who waits for victims; the documents only who is admitted.
-    """
-    return queue if held.ways == ((),) else replace(queue, on_demand_base=None, spot_percent=None)
 
 
 def taken_from(world: World, placed: tuple[Placed, ...], held: Held) -> Held | None:

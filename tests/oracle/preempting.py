@@ -32,26 +32,37 @@ class Claim:
         """The lowest of its members."""
         return min(pod.priority for pod in self.one.pods)
 
-    def fits(self, flavor: str, gone: Set[str]) -> bool:
-        """Whether the flavor would take it without these; of unlike pods, whether the flavors together would."""
-        if len(self.one.sets) > 1:
-            return bool(sets.turn(self.world, without(self.placed, gone), self.queue, self.one).flavors)
-        queue = replace(self.queue, quotas=tuple(one for one in self.queue.quotas if one[0] == flavor))
-        return bool(sets.turn(self.world, without(self.placed, gone), queue, self.one).flavors)
+    def fits(self, flavor: str, gone: Set[str], *, surely: bool = False) -> bool:
+        """Whether the flavor would take it without these; of unlike pods, whether the flavors together would.
+
+        `surely`: whichever of these goes first, and to which flavor.
+        """
+        queue = self.queue
+        if len(self.one.sets) == 1:
+            queue = replace(queue, quotas=tuple(one for one in queue.quotas if one[0] == flavor))
+        turn = sets.turn(self.world, without(self.placed, gone), queue, self.one)
+        return bool(turn.flavors) and not (surely and turn.reasons)
 
     def flavors(self, gone: Set[str]) -> list[str]:
         """The flavors that would take it without these."""
         return [name for name, _ in self.queue.quotas if self.fits(name, gone)]
 
     def units(self) -> list[Unit]:
-        """Those who stand and have quota, those of one gang together."""
+        """Those who stand and have quota, those of one gang together; in place of members that go, apart from them."""
         there = {one.name for one in self.placed}
         found: dict[tuple[str, str], Unit] = {}
         for one in self.world.running:
             if one.queue and one.name in there:
                 key = (one.namespace, one.group) if one.group else ("", one.name)
                 found[key] = (*found.get(key, ()), one)
-        return list(found.values())
+        return [part for unit in found.values() for part in _apart(unit) if part]
+
+
+def _apart(unit: Unit) -> tuple[Unit, Unit]:
+    """Part a gang from the pods that were admitted after all of its members that end: they go on without it."""
+    last = min((one.minutes for one in unit if one.is_ending), default=0)
+    anew = tuple(one for one in unit if not one.is_ending and one.minutes < last)
+    return tuple(one for one in unit if one not in anew), anew
 
 
 def without(placed: Iterable[Placed], gone: Set[str]) -> tuple[Placed, ...]:
@@ -65,9 +76,11 @@ def fault(claim: Claim, victims: Set[str]) -> str:
     Who goes anyway counts if it might be preempted. Whether one counts who only might in another state is not said.
     """
     ending = {one.name for one in claim.world.running if one.is_ending}
-    named = {one.name for one in claim.world.running if one.is_ending and one.queue and _is_named(claim, one)}
+    named = [one for one in claim.world.running if one.is_ending and one.queue and _is_named(claim, one)]
+    of_flavors = [{one.name for one in named if one.flavor == flavor} for flavor, _ in claim.queue.quotas]
+    readings = [{one.name for one in named}, *of_flavors, ending, set()]
     together = {name for unit in claim.units() if _names(unit) & victims for name in _names(unit)}
-    without_these = [without(claim.placed, gone - together) for gone in (named, ending, set())]
+    without_these = [without(claim.placed, gone - together) for gone in readings]
     found = [_fault(replace(claim, placed=placed), victims) for placed in without_these]
     return "" if "" in found else found[0]
 
@@ -83,13 +96,20 @@ def _fault(claim: Claim, victims: Set[str]) -> str:
     enough = claim.flavors(victims)
     if not enough:
         return f"does not fit without {sorted(victims)}"
-    needed = [flavor for flavor in enough if all(not claim.fits(flavor, victims - _names(unit)) for unit in taken)]
-    if not needed:
-        return f"some of {sorted(victims)} could have stayed"
-    if not any(_gives_back(claim, flavor, taken) for flavor in needed):
+    lawful = [flavor for flavor in enough if _gives_back(claim, flavor, taken)]
+    if not lawful:
         return f"some of {sorted(victims)} have only what their queues own, or it borrows where it may not"
+    if all(any(_could_stay(claim, flavor, taken, unit) for unit in taken) for flavor in lawful):
+        return f"some of {sorted(victims)} could have stayed"
     chosen = _fixed_choice(claim)
     return "" if chosen in (None, victims) else f"{sorted(victims)} go instead of {sorted(chosen or ())}"
+
+
+def _could_stay(claim: Claim, flavor: str, taken: Sequence[Unit], unit: Unit) -> bool:
+    """Whether the others would do, for a workload that borrows no more then than it may at their cost."""
+    others = [one for one in taken if one is not unit]
+    gone = {name for one in others for name in _names(one)}
+    return claim.fits(flavor, gone) and _gives_back(claim, flavor, others)
 
 
 def _names(unit: Unit) -> frozenset[str]:
@@ -154,9 +174,8 @@ def _is_borrowed(claim: Claim, gone: Set[str], unit: Unit) -> bool:
     """Whether, before they go last, all queues above them that are not the preemptor's too use more than they own."""
     shared = {queue.name for queue in path(claim.world, claim.queue)}
     placed = without(claim.placed, gone)
-    columns = [
-        Column(claim.world, placed, one.flavor, resource) for one in unit for resource in rules.demand(one.requests)
-    ]
+    asked = {resource for make, _ in claim.one.sets for resource in rules.demand(make.requests)}
+    columns = [Column(claim.world, placed, one.flavor, resource) for one in unit for resource in asked]
     return all(
         any(column.used(queue) > column.owned(queue) for column in columns)
         for queue in path(claim.world, _queue(claim.world, unit[0].queue))
@@ -195,10 +214,11 @@ def _is_short(claim: Claim, flavor: str, resource: str, own: Sequence[Placed]) -
 def is_certain(claim: Claim) -> bool:
     """Whether the workload preempts whatever the search chooses: pods of its own queue that may go are enough.
 
-    Not so where those who go for others are: it may wait for these.
+    Not so where those who go for others are: it may wait for these. Nor where who goes closes a mix: the search takes
+    away one after the other, and does not look for fewer.
     """
-    return not claim.flavors(frozenset()) and any(
-        claim.fits(flavor, {name for unit in _own(claim, flavor) for name in _names(unit)})
+    return not (claim.queue.is_mixed or claim.flavors(frozenset())) and any(
+        claim.fits(flavor, {name for unit in _own(claim, flavor) for name in _names(unit)}, surely=True)
         for flavor, _ in claim.queue.quotas
     )
 
@@ -210,7 +230,6 @@ def _own(claim: Claim, flavor: str) -> list[Unit]:
         for unit in claim.units()
         if all((one.queue, one.flavor) == own and _is_named(claim, one, surely=True) for one in unit)
         and _may_go(claim, unit)
-        and all(_is_returned(claim.world, one, one.minutes) for one in unit)
     ]
 
 
@@ -236,11 +255,12 @@ def _fixed_choice(claim: Claim) -> Set[str] | None:
         candidates = sorted(own, key=lambda one: (one.priority, one.minutes))
         gone: list[str] = []
         for one in candidates:
-            if claim.fits(flavor, {*gone}):
+            # on the way to one flavor it may come to fit another
+            if claim.flavors({*gone}):
                 break
             gone.append(one.name)
-        if claim.fits(flavor, {*gone}):
+        if claim.flavors({*gone}):
             for name in reversed(gone):
-                gone = [other for other in gone if other != name] if claim.fits(flavor, {*gone} - {name}) else gone
+                gone = [other for other in gone if other != name] if claim.flavors({*gone} - {name}) else gone
             return {*gone}
     return None

@@ -78,7 +78,9 @@ def _take_turns(world: World, said: Decided, now: Moment) -> Moment:
         head, queue = now.lines[name][0], _queue(world, name)
         turn = holding.turn(world, now.placed, now.held, queue, head)
         is_in = any(pod.name in admitted for pod in head.pods)
-        if turn.flavors and (is_in or not turn.reasons):
+        # those alike wait together, though meanwhile another that went on-demand may have opened the mix
+        may_wait = bool(turn.reasons) or (queue.is_mixed and _is_known(now, head))
+        if turn.flavors and (is_in or not may_wait):
             now = _goes_in(world, said, now, queue, turn)
         elif head.pods[0].name in said.preemptors:
             return _preempts(world, said, now, queue)
@@ -179,9 +181,7 @@ def _goes_in(world: World, said: Decided, now: Moment, queue: Queue, turn: Turn)
     for pod in head.pods:
         if pod.name not in chosen:
             raise Fault(f"{pod.name}: waits with {said.waiting.get(pod.name)}; {should}")
-    fault, placed = sets.judge(
-        world, now.placed, holding.beside(now.held, queue), turn, [(pod, *chosen[pod.name]) for pod in head.pods]
-    )
+    fault, placed = sets.judge(world, now.placed, queue, turn, [(pod, *chosen[pod.name]) for pod in head.pods])
     if fault:
         raise Fault(fault)
     went, held = frozenset(pod.name for pod in head.pods), holding.taken_from(world, placed, now.held)

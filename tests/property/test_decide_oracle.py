@@ -162,6 +162,15 @@ def a_choice(*pods: Pod, **fields: Any) -> World:
     )
 
 
+def a_mixed_world() -> World:
+    """One pod waits for another to leave its only flavor, on-demand; with so few pods spot is closed to the second."""
+    steady = replace(ONE, priority=1, make=replace(ONE.make, selector={"pool": "steady"}))
+    world = a_choice(steady, TWO, on_demand_base=1, spot_percent=50, preemption=Preemption("LowerPriority"))
+    queue = replace(world.queues[0], quotas=(("first", {"cpu": 2000}), ("second", {"cpu": 1000})))
+    low = a_running_pod("low", flavor="second", node="steady")
+    return replace(world, queues=(queue,), running=(low,))
+
+
 def a_fair_tree(*pods: Pod, weight: int = 1) -> World:
     """Two queues that borrow all from their root by shares, `poor` by this weight."""
     world = a_tree(*pods, poor={**POOR, "weight": Fraction(weight)}, rich={"quotas": owning(0)})
@@ -338,6 +347,11 @@ RICH = {"quotas": owning(1000)}
             a_full_world(a_running_pod("low"), quota=1000, node=9000, within="Never"),
             preempting("low"),
             "pod-1: others are preempted for it: low: may not be preempted",
+        ),
+        (
+            a_mixed_world(),
+            replace(preempting("low"), admitted=(("pod-2", "first", "spot"),)),
+            "pod-1: others are preempted for it: pod-2: went onto .*'first', 'spot'.*; by the rules it waits with",
         ),
         (
             a_full_world(a_running_pod("low"), a_running_pod("bare", is_replaced=False)),

@@ -25,6 +25,7 @@ from controller.cache.written import (
 )
 from controller.core.decide import decide
 from controller.core.decisions import Admit, Evict, Plan
+from controller.core.keys import CONDITION
 from controller.core.pods import Phase, Pod
 from controller.core.reasons import Reason
 from controller.core.release_patch import Admission, release_patch
@@ -286,7 +287,8 @@ class Cluster:
             times = self.cache.reject(pod.uid, refusal)
             self._retries[pod.name] = self.now + min(_FIRST_PAUSE * 2 ** (times - 1), _LONGEST_PAUSE)
             return ""
-        admission = Admission(admit.cluster_queue, at=rfc3339(self.now), by="controller")
+        at, preemptions = rfc3339(self.now), admit.preemptions
+        admission = Admission(admit.cluster_queue, at=at, by="controller", preemptions=preemptions)
         flavors = [self.cache.flavors[name] for name in admit.flavors or (admit.flavor,)]
         patch = release_patch(
             pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
@@ -325,9 +327,17 @@ class Cluster:
         sinks.PodGroupSink(mind.cache).replace(
             [decode_pod_group(orjson.dumps(one)) for one in self.pod_groups.values()]
         )
-        for pod in self.pods.values():
-            mind.cache.put_pod(mind.decode(orjson.dumps(pod)))
+        waits = self.waits()
+        for name, pod in self.pods.items():
+            mind.cache.put_pod(mind.decode(orjson.dumps(self._told(pod, waits[name]) if name in waits else pod)))
         return mind
+
+    def _told(self, document: Json, wait: Waiting) -> Json:
+        """Write the condition of a pod that waits, as the controller that was there had."""
+        at = rfc3339(self.now)
+        told = {"type": CONDITION, "status": "False", "reason": wait.reason.value, "message": wait.text}
+        conditions = [{**told, "lastProbeTime": at, "lastTransitionTime": at}]
+        return {**document, "status": {**document.get("status", {}), "conditions": conditions}}
 
     def _read(self, document: Json) -> Pod:
         return self._mind.decode(orjson.dumps(document))

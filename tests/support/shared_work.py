@@ -20,7 +20,7 @@ Judge = Callable[[int], tuple[int, str]]
 
 
 def judge_all(count: int, batches: int, cases: str, opened: Callable[[], AbstractContextManager[Judge]]) -> int:
-    """Share the batches among processes and say how far they are; `opened` is called once in each.
+    """Share the batches among processes and say how far they are; `opened` is sent to each, and called once in it.
 
     Returns the code to end with: 1 at a disagreement.
     """
@@ -53,10 +53,12 @@ def judge_all(count: int, batches: int, cases: str, opened: Callable[[], Abstrac
 @contextmanager
 def _workers(batches: int, opened: Callable[[], AbstractContextManager[Judge]]) -> Iterator[list[Connection]]:
     cores = os.cpu_count() or 1
+    # a fork would hold our ends of the pipes of those before it, and these would never learn that we closed them
+    context = multiprocessing.get_context("spawn")
     pipes, processes = [], []
     for number in range(cores):
-        ours, theirs = multiprocessing.Pipe(duplex=False)
-        process = multiprocessing.Process(target=_work, args=(theirs, range(number, batches, cores), opened))
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_work, args=(theirs, range(number, batches, cores), opened))
         process.start()
         theirs.close()
         pipes.append(ours)

@@ -10,7 +10,22 @@ from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
 from controller.core.mix import Mix
-from tests.support.builders import a_cache, a_cluster_queue, a_flavor, a_node, a_pod, a_quota, decided
+from controller.core.owners import Owner
+from controller.core.preemption_policy import Preemption, Within
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_flavor,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    admitted,
+    constraints,
+    decided,
+    waiting,
+)
 
 ENOUGH = "64"
 
@@ -65,3 +80,26 @@ def test_a_mix_bounds_spot_alone_so_the_first_in_order_may_take_all() -> None:
     for number in range(4):
         cache.put_pod(a_pod(f"pod-{number}"))
     assert {one.flavor for one in decided(cache).admits} == {"steady"}
+
+
+def test_who_waits_for_others_to_leave_on_demand_lets_nobody_onto_spot_before_it_is_in() -> None:
+    queue = a_cluster_queue(
+        "team-a",
+        a_quota("spot", cpu=ENOUGH),
+        a_quota("steady", cpu="1"),
+        mix=Mix(1, 50),
+        preemption=Preemption(Within.LOWER_PRIORITY),
+    )
+    web = Owner("apps/v1", "ReplicaSet", "web", "web")
+    steady = a_shape(constraints(selector={"pool": "steady"}), cpu="1")
+    cache = a_cache(
+        a_released_pod("low", flavor="steady", node="d", owner=web, admitted_at=1.0),
+        a_pod("urgent", steady, priority=5),
+        a_pod("later", a_shape(cpu="500m")),
+        nodes=[a_node("s", cpu=ENOUGH), a_node("d", labels={"pool": "steady"}, cpu=ENOUGH)],
+        flavors=[a_flavor("spot", is_spot=True), a_flavor("steady")],
+        queues=[queue],
+    )
+    plan = decided(cache)
+    assert [one.pod.uid for one in plan.evicts] == ["low"]
+    assert (admitted(plan), sorted(waiting(plan).values())) == ({}, ["Preempting", "QuotaExceeded"])

@@ -178,6 +178,15 @@ def test_nobody_waits_for_a_pod_that_does_not_go() -> None:
     assert evicted(cache) == ["other"]
 
 
+def test_who_goes_anyway_counts_though_the_queue_spares_those_who_just_started() -> None:
+    queue = a_queue("2", preemption=replace(LOWER, minimum_runtime=600))
+    going, old = a_victim("going", admitted_at=650.0, is_terminating=True), a_victim("old")
+    cache = a_cache(going, old, urgent(), queues=[queue])
+    cache.pass_to(700.0)
+    plan = decided(cache)
+    assert (plan.evicts, list(waiting(plan).values())) == ((), ["Preempting"])
+
+
 def test_a_gang_of_which_somebody_is_just_being_admitted_stays() -> None:
     group = Membership(GroupKey("default", "g"), 2)
     waiting_ones = [a_pod(f"m{n}", a_shape(cpu="2"), group=group, owner=WEB) for n in range(2)]
@@ -211,6 +220,21 @@ def test_reclaiming_needs_no_room_beyond_the_queues_own() -> None:
     victims = [a_victim(f"v{n}", "2", cluster_queue="team-b") for n in range(2)]
     cache = a_cache(*victims, urgent(cpu="2", priority=0), queues=[org, mine, theirs])
     assert len(evicted(cache)) == 1
+
+
+@pytest.mark.parametrize("borrows", [True, False])
+def test_who_goes_anyway_in_another_queue_spares_those_who_might_be_preempted(borrows: bool) -> None:
+    policy = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY, borrows=borrows)
+    org = a_cluster_queue("org", a_quota(cpu="0"))
+    mine = a_cluster_queue("team-a", a_quota(cpu="1"), parent="org", preemption=policy)
+    theirs = a_cluster_queue("team-b", a_quota(cpu="3"), parent="org")
+    own, low = a_victim("own"), a_victim("low", "2", cluster_queue="team-b")
+    going = a_victim("going", cluster_queue="team-b", priority=9, is_terminating=True)
+    cache = a_cache(own, low, going, urgent(), queues=[org, mine, theirs])
+    plan = decided(cache)
+    assert (plan.evicts, list(waiting(plan).values())) == ((), ["Preempting"])
+    cache.drop_pod("going")
+    assert list(admitted(decided(cache))) == ["urgent"]
 
 
 LOOSE = GroupKey("default", "train", is_native=True)

@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, PLANNED_NODE, QUEUE_NAME
+from controller.core.keys import (
+    ADMITTED_AT,
+    ADMITTED_BY,
+    CLUSTER_QUEUE,
+    FLAVOR,
+    GATE,
+    PLANNED_NODE,
+    PREEMPTIONS,
+    QUEUE_NAME,
+)
 from controller.core.pod_update import may_change
 from controller.core.queues import Flavor
 from controller.core.release_patch import release_patch
@@ -50,6 +60,16 @@ def test_the_gate_is_gone_and_the_stamps_are_on() -> None:
     stamped = {**document["metadata"]["labels"], CLUSTER_QUEUE: "team-a", FLAVOR: "spot"}
     assert after["metadata"]["labels"] == stamped
     assert after["metadata"]["annotations"] == {ADMITTED_AT: CREATED, ADMITTED_BY: "leader"}
+
+
+def test_how_many_preemptions_led_to_its_place_is_noted_where_any_did() -> None:
+    document = a_pod_document()
+    after = patched(document, release_patch(decoded(document), [NOTHING], replace(ADMISSION, preemptions=2), node=None))
+    assert after["metadata"]["annotations"][PREEMPTIONS] == "2"
+    assert decoded(after).preemptions == 2
+    for text in ("", "-1", "9" * 9, "two"):
+        after["metadata"]["annotations"][PREEMPTIONS] = text
+        assert decoded(after).preemptions == 0
 
 
 def test_without_the_pin_the_planned_node_is_noted_and_nothing_prefers_it() -> None:

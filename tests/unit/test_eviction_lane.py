@@ -71,9 +71,9 @@ async def test_the_pod_says_who_and_why_before_the_eviction_is_sent(time: FakeTi
     assert sent.body["deleteOptions"] == {"preconditions": {"uid": "a"}}
     assert (rig.announced, rig.counted()) == ([evict], {"evicted": 1})
     # until it is seen to go it is not decided on again
-    assert set(rig.cache.evictions.all) == {"a"}
+    assert set(rig.cache.evictions.seen(0.0).evicting) == {"a"}
     rig.cache.put_pod(a_released_pod("a", node="node-1", is_terminating=True, resource_version="3"))
-    assert set(rig.cache.evictions.all) == set()
+    assert set(rig.cache.evictions.seen(0.0).evicting) == set()
 
 
 @pytest.mark.parametrize("answer", [NotFound(404, "NotFound", ""), Conflict(409, "Conflict", "uid")])
@@ -81,7 +81,7 @@ async def test_a_pod_that_is_gone_or_another_is_left_alone(time: FakeTime, answe
     rig = Rig(FakeClient().will("PATCH", answer))
     rig.lane.submit(rig.evict())
     await rig.run()
-    assert (rig.counted(), set(rig.cache.evictions.all), rig.announced) == ({"gone": 1}, set(), [])
+    assert (rig.counted(), set(rig.cache.evictions.seen(0.0).evicting), rig.announced) == ({"gone": 1}, set(), [])
 
 
 @pytest.mark.parametrize("answer", [BUDGET, Forbidden(403, "Forbidden", "no"), Unreachable("reset")])
@@ -102,7 +102,7 @@ async def test_a_refused_eviction_waits_and_the_pod_says_so(
     assert (condition["status"], condition["reason"]) == ("False", "EvictionRefused")
     assert condition["message"].startswith(f"{WHY}; refused for now: ")
     assert (rig.woken, rig.counted()) == (1, {"refused": 1})
-    assert set(rig.cache.evictions.all) == set()
+    assert set(rig.cache.evictions.seen(0.0).evicting) == set()
     rig.lane.submit(rig.evict())
     await rig.run()
     assert pauses == [5.0, 10.0]
@@ -112,7 +112,11 @@ async def test_until_its_pause_is_over_a_refused_eviction_is_not_decided_on(time
     rig = Rig(FakeClient().will("PATCH", b"{}", Unreachable("reset")).will("POST", BUDGET))
     rig.lane.submit(rig.evict())
     await rig.run()
-    assert (set(rig.cache.evictions.all), rig.cache.evictions.left, rig.woken) == ({"a"}, 100, 0)
+    assert (set(rig.cache.evictions.seen(0.0).evicting), rig.cache.evictions.seen(0.0).evictions_left, rig.woken) == (
+        {"a"},
+        100,
+        0,
+    )
 
 
 async def test_a_pod_that_went_by_itself_is_not_asked_about(time: FakeTime) -> None:

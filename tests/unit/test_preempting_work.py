@@ -10,7 +10,7 @@ import pytest
 from controller.core.decide import decide
 from controller.core.decisions import Wait
 from controller.core.ledger import Ledger
-from controller.core.owners import Owner
+from controller.core.owners import Job, Owner
 from controller.core.placement import Placement, place
 from controller.core.pods import Pod
 from controller.core.preempting import Preempting
@@ -27,10 +27,12 @@ from tests.support.builders import (
     a_quota,
     a_released_pod,
     a_shape,
+    decided,
 )
 
 WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
 RUNNING, NODES = 1000, 100
+TEAMS = ("team-a", "team-b")
 
 
 def running(queue: str = "team-a") -> list[Pod]:
@@ -53,6 +55,7 @@ class Search:
         self.queue = self.snapshot.cluster_queues["team-a"]
         self.ledger = Ledger(self.snapshot)
         self.preempting = Preempting(self.snapshot, self.ledger)
+        self.of = self.preempting.search
 
     def go(self) -> list[int]:
         """Preempt for each that waits; return how many go in all after each."""
@@ -70,29 +73,30 @@ def urgent(name: str = "urgent", cpu: str = "1", **fields: Any) -> Pod:
     return a_pod(name, a_shape(cpu=cpu), priority=5, **fields)
 
 
-def test_for_one_pod_each_candidate_is_looked_at_once_and_the_first_that_helps_ends_the_search() -> None:
+def test_for_one_pod_candidates_are_looked_at_up_to_the_first_that_helps() -> None:
     search = Search(urgent())
     assert search.go() == [1]
-    assert (search.preempting.looked_at, search.preempting.tries) == (RUNNING, 2)
+    assert (search.of.looked_at, search.of.tries) == (1, 2)
 
 
-def test_for_a_pod_as_large_as_a_node_tries_follow_those_that_were_taken_away() -> None:
+def test_for_a_pod_as_large_as_a_node_tries_follow_those_that_have_to_go() -> None:
     search = Search(urgent(cpu="10"))
     assert search.go() == [10]
-    # the last admitted go first, one of each node: nine rounds and one until a node is empty, then all but it are given
-    # back, and the room is taken
-    assert (search.preempting.looked_at, search.preempting.tries) == (RUNNING, 901 + 900 + 1)
+    # the last admitted go first, one of each node: nine rounds and one until a node is empty; then those are looked for
+    # whom it does without, more and more at once
+    assert search.of.looked_at == RUNNING
+    assert search.of.tries < RUNNING / 5
 
 
-def test_each_of_several_costs_what_the_first_did() -> None:
+def test_each_of_several_passes_by_those_who_go_already() -> None:
     search = Search(*(urgent(f"u{number}") for number in range(20)))
     assert search.go() == list(range(1, 21))
-    assert search.preempting.looked_at == 20 * RUNNING
-    assert search.preempting.tries <= 3 * 20
+    assert search.of.looked_at == sum(range(1, 21))
+    assert search.of.tries <= 3 * 20
 
 
 @pytest.mark.parametrize("policy", [Reclaim.ANY, Reclaim.LOWER_PRIORITY])
-def test_what_others_borrowed_is_looked_at_once_as_well(policy: Reclaim) -> None:
+def test_of_what_others_borrowed_no_more_is_looked_at(policy: Reclaim) -> None:
     reclaim = Preemption(Within.LOWER_PRIORITY, policy)
     queues = [
         a_cluster_queue("org"),
@@ -101,7 +105,20 @@ def test_what_others_borrowed_is_looked_at_once_as_well(policy: Reclaim) -> None
     ]
     search = Search(urgent(), queues=queues, within="team-b")
     assert search.go() == [1]
-    assert (search.preempting.looked_at, search.preempting.tries) == (RUNNING, 2)
+    # whether team-b has anybody at all, and then whom
+    assert (search.of.looked_at, search.of.tries) == (2, 2)
+
+
+def test_queues_that_do_not_borrow_are_not_looked_at() -> None:
+    reclaim = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
+    queues = [
+        a_cluster_queue("org"),
+        a_cluster_queue("team-a", a_quota(cpu="0"), parent="org", preemption=reclaim),
+        a_cluster_queue("team-b", a_quota(cpu="1000"), parent="org"),
+    ]
+    search = Search(urgent(), queues=queues, within="team-b")
+    assert search.go() == [0]
+    assert (search.of.looked_at, search.of.tries) == (0, 0)
 
 
 def test_of_a_class_that_goes_to_a_later_flavor_one_alone_is_searched_for_in_the_earlier() -> None:
@@ -115,13 +132,13 @@ def test_of_a_class_that_goes_to_a_later_flavor_one_alone_is_searched_for_in_the
     (run,) = search.snapshot.runs.values()
     for workload in run:
         assert search.preempting.rather(search.queue, workload, dear, search.ledger) is dear
-    assert 0 < search.preempting.tries <= 2 * 3
+    assert 0 < search.of.tries <= 2 * 3
 
 
 def test_where_nobody_may_go_nothing_is_tried() -> None:
     search = Search(a_pod("equal"))
     assert search.go() == [0]
-    assert (search.preempting.looked_at, search.preempting.tries) == (0, 0)
+    assert (search.of.looked_at, search.of.tries) == (0, 0)
 
 
 def test_a_class_that_finds_nobody_is_searched_for_once_and_not_again_before_something_moves() -> None:
@@ -134,3 +151,28 @@ def test_a_class_that_finds_nobody_is_searched_for_once_and_not_again_before_som
     settled = cache.snapshot().settled
     assert settled is not None
     assert not settled.pending
+
+
+def test_who_may_go_is_remembered_until_a_pod_of_the_queue_or_its_job_moves() -> None:
+    nodes = [a_node("n0", cpu="10")]
+    queues = [a_cluster_queue(name, a_quota(cpu="5"), preemption=Preemption(Within.LOWER_PRIORITY)) for name in TEAMS]
+    pods = [
+        a_released_pod(f"{name}-runs", a_shape(cpu="4"), owner=Owner("batch/v1", "Job", "job", f"job-{name}"))
+        for name in TEAMS
+    ]
+    pods = [replace(pod, cluster_queue=name, node="n0") for pod, name in zip(pods, TEAMS, strict=True)]
+    cache = a_cache(*pods, nodes=nodes, queues=queues, locals_=[a_local_queue(name, name) for name in TEAMS])
+    for name in TEAMS:
+        job = Job(uid=f"job-{name}", namespace="default", name="job", ignores_disruption=True)
+        cache.set_job(job.uid, job)
+        cache.put_pod(urgent(f"{name}-waits", cpu="5", queue=name))
+    decided(cache)
+
+    def known() -> list[bool]:
+        return [cache.usage.candidates.get(name) is not None for name in TEAMS]
+
+    assert known() == [True, True]
+    cache.put_pod(replace(cache.pods["team-a-runs"], is_terminating=True, resource_version="9"))
+    assert known() == [False, True]
+    cache.set_job("job-team-b", None)
+    assert known() == [False, False]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.keys import EVICTION, PRIORITY_CLASS
+from controller.core.keys import EVICTION, PREEMPTIONS, PRIORITY_CLASS
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, flavor_of, is_gated
 from tests.support.team_owners import IGNORES, a_job, a_replica_set, pods_of, until_running
@@ -40,7 +40,9 @@ async def test_a_pod_of_a_job_is_preempted_and_admitted_a_second_time(team: Team
     await until_running(team, "train", 2)
     before = {pod["metadata"]["uid"] for pod in await pods_of(team, "train")}
     await team.pod("urgent", labels=await high(team))
-    await team.until_bound("urgent")
+    pods = await team.until_bound("urgent")
+    assert pods["urgent"]["metadata"]["annotations"][PREEMPTIONS] == "1"
+    assert not any(PREEMPTIONS in pod["metadata"]["annotations"] for pod in await pods_of(team, "train"))
 
     async def one_waits() -> bool:
         assert await running_and_waiting(team, "train") == (1, 1)

@@ -1,0 +1,103 @@
+"""Which admitted pods others may be preempted for anew, though neither quota nor room moved: they begin to go, or time
+or their Job lets them. The rules are `core.preemption`, `core.rounds` and `core.returns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from controller.cache.timers import Timers
+from controller.core.owners import Job
+from controller.core.pods import Pod
+from controller.core.queues import ClusterQueue
+from controller.core.rounds import quiet_until
+
+
+class Preemptible:
+    """Pods that changed so are noted until they are taken."""
+
+    def __init__(self, queues: Mapping[str, ClusterQueue]) -> None:
+        """The cache's own queues, read as they are at the time."""
+        self._queues = queues
+        self._spares: dict[str, int] = {}
+        self._spared: set[str] = set()
+        self._going: set[str] = set()
+        self._job_of: dict[str, str] = {}
+        self._of_job: dict[str, dict[str, str]] = {}
+        """By the Job's uid: its admitted pods, and where each is charged."""
+        self._changed: set[str] = set()
+        self.timers = Timers()
+
+    def see(self, uid: str, pod: Pod | None) -> None:
+        """Take in a pod as it is now; None: it is gone."""
+        queue = None if pod is None or not pod.is_admitted else self._queues.get(pod.cluster_queue or "")
+        self._belong(uid, None if queue is None else pod, "" if queue is None else queue.name)
+        if pod is None or queue is None:
+            self.timers.set(uid, None)
+            for known in (self._spared, self._going, self._changed):
+                known.discard(uid)
+            return
+        if pod.is_terminating and uid not in self._going:
+            self._going.add(uid)
+            self._changed.add(uid)
+        spares = queue.preemption.minimum_runtime
+        until = max(quiet_until(pod), (pod.started or pod.admitted_at) + spares if spares else 0.0)
+        if until > self.timers.now:
+            self._spared.add(uid)
+            self.timers.set(uid, until)
+        elif uid in self._spared:
+            self._spared.discard(uid)
+            self.timers.set(uid, None)
+            self._changed.add(uid)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether there is anything to take."""
+        return bool(self._changed)
+
+    def job_changed(self, uid: str, former: Job | None, job: Job | None) -> bool:
+        """Take in that a Job is another one by now, or gone; say whether that changed any of its pods so."""
+        is_counted = (
+            former is not None and job is not None and not (former.ignores_disruption or job.ignores_disruption)
+        )
+        if _returns(former) == _returns(job):
+            return False
+        for one, name in self._of_job.get(uid, {}).items():
+            queue = self._queues.get(name)
+            if not is_counted or (queue is not None and queue.allow_job_retries):
+                self._changed.add(one)
+        return self.has_changed
+
+    def may_be_asked_again(self, uid: str) -> None:
+        """Take in that an eviction that was refused may be tried again."""
+        self._changed.add(uid)
+
+    def take_changed(self) -> Iterator[str]:
+        """Yield the pods that changed since this was asked last."""
+        while self._changed:
+            yield self._changed.pop()
+
+    def moved(self, charged: Mapping[str, Iterable[str]]) -> list[str]:
+        """Return, of the pods that each cluster queue is charged with, those whose queue spares them otherwise now."""
+        former = self._spares
+        self._spares = {name: queue.preemption.minimum_runtime for name, queue in self._queues.items()}
+        others = (name for name in charged if former.get(name, 0) != self._spares.get(name, 0))
+        return [uid for name in others for uid in charged[name]]
+
+    def _belong(self, uid: str, pod: Pod | None, queue: str) -> None:
+        job = pod.owner.uid if pod is not None and pod.owner is not None and pod.owner.kind == "Job" else ""
+        former = self._job_of.get(uid, "")
+        if former and former != job:
+            del self._job_of[uid], self._of_job[former][uid]
+            if not self._of_job[former]:
+                del self._of_job[former]
+        if job:
+            self._job_of[uid] = job
+            self._of_job.setdefault(job, {})[uid] = queue
+
+
+def _returns(job: Job | None) -> tuple[object, ...] | None:
+    """What of a Job `core.returns` goes by."""
+    if job is None or job.ignores_disruption:
+        return None if job is None else (True,)
+    return job.is_limited_per_index, job.failed, job.backoff_limit

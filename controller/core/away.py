@@ -1,0 +1,79 @@
+"""Who of the admitted counts as gone while it is tried whom to preempt: taken off a decision's ledger, and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from controller.core.booked import AnyLedger
+from controller.core.candidates import Candidate
+from controller.core.ledger import Ledger
+from controller.core.pods import Pod
+from controller.core.queues import Flavor
+from controller.core.snapshot import Snapshot
+
+
+class Away:
+    """`victims` go for somebody, in this decision or since an earlier one; by their keys."""
+
+    def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
+        self._snapshot = snapshot
+        self._ledger = ledger
+        self.victims: dict[str, Candidate] = {}
+
+    def take(self, victims: Iterable[Candidate]) -> None:
+        """Let these be away from now on."""
+        for one in victims:
+            self.victims[one.key] = one
+            # for good: to take all of them off a ledger at each search costs their number each time
+            self.remove(self._ledger.shadow(), one)
+
+    @contextmanager
+    def ahead(self, left: AnyLedger) -> Iterator[AnyLedger]:
+        """Give what a workload may take of `left` once the victims are gone, to try on; it is to be left as it was."""
+        is_plain = left is self._ledger
+        ahead = self._ledger.shadow() if is_plain and self.victims else left
+        gone = () if is_plain else tuple(self.victims.values())
+        with ahead.trying():
+            for one in gone:
+                self.remove(ahead, one)
+            try:
+                yield ahead
+            finally:
+                for one in gone:
+                    self.put_back(ahead, one)
+
+    def remove(self, ahead: AnyLedger, one: Candidate) -> None:
+        """Give back what a candidate has."""
+        ledger = self._behind(ahead)
+        for pod in self._there(one):
+            flavor, also = self._held(pod)
+            ledger.give_back(one.queue, flavor, pod.shape.requests, self._node(pod), also)
+
+    def put_back(self, ahead: AnyLedger, one: Candidate) -> None:
+        """Take it again."""
+        ledger = self._behind(ahead)
+        for pod in self._there(one):
+            flavor, also = self._held(pod)
+            ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod), also)
+
+    def pods(self) -> set[str]:
+        """Return the uids of all victims."""
+        return {pod.uid for one in self.victims.values() for pod in one.pods}
+
+    def _behind(self, ahead: AnyLedger) -> Ledger:
+        """Return where who goes is missing: now, and not at the times that others have reservations for."""
+        return ahead if isinstance(ahead, Ledger) else self._ledger
+
+    def _there(self, one: Candidate) -> Iterator[Pod]:
+        """Yield the pods of a candidate but those that are victims by themselves, as of a gang some may be."""
+        return (pod for pod in one.pods if self.victims.get(pod.uid, one) is one)
+
+    def _held(self, pod: Pod) -> tuple[Flavor, list[Flavor]]:
+        """The flavor that pays for a pod, and those that hold quota for it too."""
+        flavors = self._snapshot.flavors
+        return flavors[pod.flavor or ""], [flavors[name] for name in pod.also if name in flavors]
+
+    def _node(self, pod: Pod) -> str | None:
+        node = None if pod.uid in self._snapshot.overdue else pod.node or pod.pinned
+        return node if node in self._snapshot.nodes.nodes else None

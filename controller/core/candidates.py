@@ -1,0 +1,99 @@
+"""Who may be preempted: admitted pods that go together, in their order, and what is remembered of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from controller.core.pods import Pod
+from controller.core.quota_tree import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
+
+    `priority` is the highest among them, `since` and `admitted` the latest. `columns`: the flavors and resources of
+    which they have anything. `was_refused`: an eviction of one was. `is_lasting`: queues that
+    would borrow leave it in peace (`core.rounds`).
+    """
+
+    key: str
+    queue: str
+    pods: tuple[Pod, ...]
+    to_evict: tuple[Pod, ...]
+    priority: int
+    since: float
+    admitted: float
+    columns: frozenset[Column]
+    was_refused: bool = False
+    is_lasting: bool = False
+
+    @property
+    def is_going(self) -> bool:
+        """Whether all of them are being evicted or deleted already."""
+        return not self.to_evict
+
+
+Standing = tuple[bool, bool, bool, int, float, str]
+"""Where a candidate stands among all; total, by its key."""
+
+
+def standing(one: Candidate, own: str, first: Collection[str] = ()) -> Standing:
+    """Return the place in the order of Kueue's `CandidatesOrdering`; of a preemptor whose queue is `own`.
+
+    Those that go anyway, other queues', of these those of the queues in `first`, lower priority, latest admitted.
+    """
+    is_own = one.queue == own
+    return not one.is_going, is_own, one.queue not in first, one.priority, -one.admitted, one.key
+
+
+def uses(candidate: Candidate, columns: Iterable[Column]) -> bool:
+    """Say whether a candidate has anything of these flavors and resources."""
+    return not candidate.columns.isdisjoint(columns)
+
+
+CandidatesByFlavor = Mapping[str, tuple[Candidate, ...]]
+"""Those of a queue that have anything of a flavor, in order."""
+
+
+def by_flavor(candidates: Iterable[Candidate]) -> CandidatesByFlavor:
+    """Tell candidates, which are in order, by the flavors that they have anything of."""
+    found: dict[str, list[Candidate]] = {}
+    for one in candidates:
+        for flavor in {flavor for flavor, _ in one.columns}:
+            found.setdefault(flavor, []).append(one)
+    return {flavor: tuple(those) for flavor, those in found.items()}
+
+
+class KnownCandidates:
+    """The candidates of queues in which nothing moved since. Mutable: kept by the cache, filled by `decide`."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, CandidatesByFlavor] = {}
+        self._of_job: dict[str, set[str]] = {}
+        """The queues in which pods of a Job were looked at, by its uid."""
+
+    def get(self, queue: str) -> CandidatesByFlavor | None:
+        """Return those of a queue, if they are known."""
+        return self._of.get(queue)
+
+    def put(self, queue: str, found: CandidatesByFlavor, jobs: Iterable[str]) -> None:
+        """Remember those of a queue whose pods are of these owners, by uid."""
+        self._of[queue] = found
+        for uid in jobs:
+            self._of_job.setdefault(uid, set()).add(queue)
+
+    def forget(self, queue: str) -> None:
+        """A pod of this queue changed, came or went."""
+        self._of.pop(queue, None)
+
+    def forget_job(self, uid: str) -> None:
+        """A Job came, went, or says another thing of its pods."""
+        for queue in self._of_job.pop(uid, ()):
+            self.forget(queue)
+
+    def forget_all(self) -> None:
+        """What all of them rest on changed."""
+        self._of.clear()
+        self._of_job.clear()

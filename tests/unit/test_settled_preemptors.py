@@ -1,0 +1,144 @@
+"""What opens classes that may preempt, beside quota and room: counts of classes that the next decision looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core.owners import Job, Owner
+from controller.core.pods import Pod
+from controller.core.preemption_policy import Preemption, Reclaim, Within
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_flavor,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    decided,
+)
+from tests.unit.test_settled import pending
+
+JOB = Owner("batch/v1", "Job", "train", "train")
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
+LOWER = Preemption(Within.LOWER_PRIORITY, minimum_runtime=600)
+NOW = 10_000.0
+
+
+def a_world(*pods: Pod, **fields: Any) -> ClusterCache:
+    """Per queue a pod `runs` that nobody may be preempted for yet, and ones that wait: for its flavor, for another."""
+    names = ("own", "taker", "within", "never")
+    policies = {
+        "own": LOWER,
+        "taker": Preemption(Within.NEVER, Reclaim.ANY),
+        "within": Preemption(Within.LOWER_PRIORITY),
+        "never": Preemption(),
+    }
+    both = (a_quota("spot", cpu="2"), a_quota("steady", cpu="1"))
+    cache = a_cache(
+        nodes=[a_node("a", cpu="2"), a_node("b", cpu="1", labels={"pool": "steady"})],
+        flavors=[a_flavor("spot"), a_flavor("steady")],
+        queues=[
+            a_cluster_queue("org", a_quota("spot", cpu="0"), a_quota("steady", cpu="0")),
+            *(
+                a_cluster_queue(name, *both, parent="org", preemption=policies[name], allow_job_retries=True)
+                for name in names
+            ),
+            a_cluster_queue("apart", *both, preemption=LOWER),
+        ],
+        locals_=[a_local_queue(name, name) for name in (*names, "apart")],
+    )
+    cache.pass_to(NOW)
+    stamps = {"queue": "own", "cluster_queue": "own", "node": "a", "admitted_at": 5.0, **fields}
+    cache.put_pod(a_released_pod("runs", a_shape(cpu="2"), **stamps))
+    for name in (*names, "apart"):
+        cache.put_pod(a_pod(name, a_shape(cpu="2"), queue=name, priority=5, created=9_000.0))
+    for pod in pods:
+        cache.put_pod(pod)
+    decided(cache)
+    assert pending(cache) == set()
+    return cache
+
+
+def begins_to_go(cache: ClusterCache) -> None:
+    cache.put_pod(replace(cache.pods["runs"], is_terminating=True, resource_version="8"))
+
+
+def runs_for_long(cache: ClusterCache) -> None:
+    cache.pass_to(NOW + 600)
+
+
+def its_job_fails_once_more(cache: ClusterCache) -> None:
+    cache.set_job("train", replace(cache.jobs["train"], failed=2))
+
+
+def its_job_is_known(cache: ClusterCache) -> None:
+    cache.set_job("train", Job(uid="train", namespace="default", name="train", ignores_disruption=True))
+
+
+def may_be_asked_again(cache: ClusterCache) -> None:
+    cache.retry_eviction("runs")
+
+
+def a_job(**fields: Any) -> Job:
+    return Job(uid="train", namespace="default", name="train", **{"failed": 1, "backoff_limit": 1, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "happens"),
+    [
+        ({}, begins_to_go),
+        ({"owner": WEB, "started": int(NOW)}, runs_for_long),
+        ({"owner": JOB}, its_job_is_known),
+        ({}, may_be_asked_again),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_who_may_preempt_a_pod_is_looked_at_again_when_that_changes_and_nobody_else(
+    fields: dict[str, Any], happens: Callable[[ClusterCache], None]
+) -> None:
+    cache = a_world(**fields)
+    happens(cache)
+    assert pending(cache) == {"own", "taker"}
+
+
+def test_a_job_that_fails_opens_those_who_may_preempt_its_pods_where_it_is_charged_for_that() -> None:
+    cache = a_world(owner=JOB)
+    cache.set_job("train", a_job())
+    decided(cache)
+    cache.set_job("train", a_job(succeeded=1))
+    assert pending(cache) == set()
+    its_job_fails_once_more(cache)
+    assert pending(cache) == {"own", "taker"}
+    decided(cache)
+    cache.set_job("train", a_job(ignores_disruption=True))
+    decided(cache)
+    cache.set_job("train", a_job(ignores_disruption=True, failed=7))
+    assert pending(cache) <= {"own"}
+
+
+def test_a_pod_that_goes_opens_none_that_found_nobody_in_the_way_in_its_flavor() -> None:
+    steady = a_released_pod(
+        "other", a_shape(cpu="1"), queue="own", cluster_queue="own", node="b", flavor="steady", admitted_at=5.0
+    )
+    cache = a_world(steady)
+    cache.put_pod(replace(steady, is_terminating=True, resource_version="8"))
+    # none of them fits into steady, whoever goes there
+    assert pending(cache) == set()
+    begins_to_go(cache)
+    assert pending(cache) == {"own", "taker"}
+
+
+def test_only_pods_of_queues_with_a_minimum_runtime_have_a_timer() -> None:
+    cache = a_world(owner=WEB, started=int(NOW))
+    assert cache.clocks.next_change() == NOW + 600
+    cache.set_cluster_queue("own", a_cluster_queue("own", preemption=Preemption(Within.LOWER_PRIORITY)))
+    cache.snapshot()
+    assert cache.clocks.next_change() > NOW + 600
