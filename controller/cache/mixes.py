@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from controller.cache.blocked import Blocked
-from controller.core.mixing import standing
+from controller.core.mixing import rests_on_mix, standing
 from controller.core.queues import ClusterQueue, Flavor
-from controller.core.reasons import Reason
 from controller.core.tree_usage import TreeUsage
 from controller.core.workloads import WorkloadClass
 
@@ -43,4 +42,4 @@ class Mixes:
 
 def _rests_on_mix(blocked: Blocked, kind: WorkloadClass) -> bool:
     wait = blocked.waits.get(kind)
-    return wait is not None and (wait.later is not None or any(one.reason is Reason.MIX_LIMIT for one in wait.blockers))
+    return wait is not None and rests_on_mix(wait)

@@ -21,6 +21,7 @@ from controller.core.evictions import evictions
 from controller.core.fair_turns import FairTurns
 from controller.core.ledger import Ledger
 from controller.core.looked_at import looked_at
+from controller.core.mixing import rests_on_mix
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by, taken_in_stretch
 from controller.core.past_usage_order import PastUsages, Rank
@@ -210,7 +211,9 @@ class _Decision:
         """Return what is known of a class that is looked at only for room that was freed."""
         # who may preempt is told in full what is short: somebody may go for it
         is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or queue.preemption.is_any
-        return None if is_full else self._blocked(kind)
+        known = None if is_full else self._blocked(kind)
+        # a mix may move within the decision, and then it is not freed room alone that lets others in
+        return None if known is not None and queue.mix is not None and rests_on_mix(known) else known
 
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from controller.core.amounts import PODS
 from controller.core.booked import AnyLedger
-from controller.core.decisions import Blocker
+from controller.core.decisions import Blocker, Wait
 from controller.core.queues import ClusterQueue, Flavor
 from controller.core.reasons import Reason
 from controller.core.tree_usage import TreeUsage
@@ -17,6 +17,11 @@ def standing(flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueu
     counts = [(quota.flavor, usage.used(queue.name, quota.flavor, PODS)) for quota in queue.flavors]
     spot = sum(count for name, count in counts if name in flavors and flavors[name].is_spot)
     return spot, sum(count for _, count in counts)
+
+
+def rests_on_mix(wait: Wait) -> bool:
+    """Whether who waits so may go on where the mix moves: it opens, or closes a flavor before one for later."""
+    return wait.later is not None or any(one.reason is Reason.MIX_LIMIT for one in wait.blockers)
 
 
 def mix_blocker(

@@ -78,8 +78,8 @@ def _take_turns(world: World, said: Decided, now: Moment) -> Moment:
         head, queue = now.lines[name][0], _queue(world, name)
         turn = holding.turn(world, now.placed, now.held, queue, head)
         is_in = any(pod.name in admitted for pod in head.pods)
-        # those alike wait together, though meanwhile another that went on-demand may have opened the mix
-        may_wait = bool(turn.reasons) or (queue.is_mixed and _is_known(now, head))
+        # those alike wait together, and who is settled till the next decision, though meanwhile the mix may have opened
+        may_wait = bool(turn.reasons) or (queue.is_mixed and (_is_known(now, head) or _alike(head) in now.before))
         if turn.flavors and (is_in or not may_wait):
             now = _goes_in(world, said, now, queue, turn)
         elif head.pods[0].name in said.preemptors:

@@ -16,6 +16,7 @@ from tests.support.builders import (
     a_cache,
     a_cluster_queue,
     a_flavor,
+    a_foreign_pod,
     a_node,
     a_pod,
     a_quota,
@@ -103,3 +104,18 @@ def test_who_waits_for_others_to_leave_on_demand_lets_nobody_onto_spot_before_it
     plan = decided(cache)
     assert [one.pod.uid for one in plan.evicts] == ["low"]
     assert (admitted(plan), sorted(waiting(plan).values())) == ({}, ["Preempting", "QuotaExceeded"])
+
+
+def test_of_a_settled_class_one_that_goes_on_demand_lets_the_next_onto_spot_at_once() -> None:
+    queue = a_cluster_queue("team-a", a_quota("spot", cpu=ENOUGH), a_quota("steady", cpu=ENOUGH), mix=Mix(0, 50))
+    cache = a_cache(
+        a_foreign_pod("stranger", node="d"),
+        a_pod("a"),
+        a_pod("b"),
+        nodes=[a_node("s", cpu=ENOUGH), a_node("d", labels={"pool": "steady"}, cpu="1")],
+        flavors=[a_flavor("spot", is_spot=True), a_flavor("steady")],
+        queues=[queue],
+    )
+    assert list(waiting(decided(cache)).values()) == ["NoCapacity"]
+    cache.drop_pod("stranger")
+    assert admitted(decided(cache)) == {"a": ("steady", "d"), "b": ("spot", "s")}
