@@ -15,14 +15,16 @@ _STEP = 8
 class Removals:
     """Candidates that are taken away, one after the other; `suffice` says whether it is enough.
 
-    `is_steady`: what is enough stays so when more of them are away. Then not every number of them is tried.
+    `is_steady` says of one whether what is enough stays so when it is away too. As long as it does, not every number of
+    them is tried.
     """
 
     remove: Callable[[Candidate], None]
     put_back: Callable[[Candidate], None]
     suffice: Callable[[], bool]
-    is_steady: bool
+    is_steady: Callable[[Candidate], bool]
     _away: list[Candidate] = field(default_factory=list)
+    _is_steady: bool = True
 
     def find(self, victims: Iterable[Candidate]) -> list[Candidate] | None:
         """Take away as many as are enough, the first ones; return those of them that are needed; None: all are too few.
@@ -38,9 +40,13 @@ class Removals:
         """Take away just as many as are enough; say whether any number is."""
         away, too_few = self._away, 0
         for one in victims:
+            if self._is_steady and not self.is_steady(one):
+                if len(away) > too_few and self.suffice():
+                    break
+                self._is_steady, too_few = False, len(away)
             self.remove(one)
             away.append(one)
-            if self.is_steady and len(away) < _STEP * too_few:
+            if self._is_steady and len(away) < _STEP * too_few:
                 continue
             if self.suffice():
                 break
@@ -77,7 +83,7 @@ class Removals:
                 self.put_back(one)
             if self.suffice():
                 del rest[-step:]
-                step = 2 * step if self.is_steady else 1
+                step = 2 * step if self._is_steady else 1
                 continue
             for one in tried:
                 self.remove(one)

@@ -22,7 +22,7 @@ from controller.core.fair_sharing import FairShares
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
 from controller.core.preemption import Candidates, Claim
-from controller.core.queues import ClusterQueue, FlavorMode
+from controller.core.queues import ClusterQueue, FlavorMode, WhenCanBorrow
 from controller.core.quota_tree import Column
 from controller.core.removals import Removals
 from controller.core.returns import Returns
@@ -235,13 +235,15 @@ class VictimSearch:
         The ledger is as it was afterwards.
         """
         queue = claim.queue
-        # more room never makes it worse for one pod in flavors that are tried in order
+        # more room never makes it worse for one pod in flavors that are tried in order,
         is_steady = kind.is_free and queue.mix is None and queue.flavor_mode is FlavorMode.ORDERED
+        # but room in an earlier flavor may make it borrow there
+        is_strict = not may_borrow and queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH and len(queue.flavors) > 1
         away = Removals(
             partial(self._away.remove, ahead),
             partial(self._away.put_back, ahead),
             lambda: self._fits(ahead, queue, kind, may_borrow=may_borrow) is not None,
-            is_steady=is_steady,
+            lambda one: is_steady and not (is_strict and len({flavor for flavor, _ in one.columns}) > 1),
         )
         return [] if self._away.victims and away.suffice() else away.find(victims)
 

@@ -24,6 +24,7 @@ from tests.support.builders import (
     a_quota,
     a_released_pod,
     a_shape,
+    a_tree_quota,
     admitted,
     constraints,
     decided,
@@ -289,3 +290,27 @@ def test_what_was_held_for_a_preemptor_that_gives_up_is_given_to_others_at_once(
     GIVES_UP[why](cache)
     decided(cache)
     assert list(admitted(decided(cache))) == ["small"]
+
+
+def test_enough_go_though_one_more_would_let_the_workload_borrow_where_it_may_not() -> None:
+    group = Membership(GroupKey("default", "g"), 2)
+    theirs = {"queue": "other", "cluster_queue": "other"}
+    steady = {**theirs, "flavor": "steady", "node": "node-2"}
+    victims = [a_victim(f"v{number}", admitted_at=9.0 - number, **steady) for number in range(3)]
+    gang = [a_victim("g-a", "3", group=group, **theirs), a_victim("g-b", group=group, **steady)]
+    ours = (a_tree_quota("spot", 0), a_tree_quota("steady", 4000))
+    queues = [
+        a_cluster_queue("org"),
+        a_cluster_queue("team-a", *ours, parent="org", preemption=Preemption(reclaim=Reclaim.ANY)),
+        a_cluster_queue("other", a_tree_quota("spot", 3000), a_tree_quota("steady", 0), parent="org"),
+    ]
+    cache = a_cache(
+        *victims,
+        *gang,
+        urgent(cpu="3"),
+        queues=queues,
+        locals_=[a_local_queue(), a_local_queue("other", "other")],
+        flavors=[a_flavor("spot"), a_flavor("steady")],
+        nodes=[a_node("node-1", cpu="3"), a_node("node-2", labels={"pool": "steady"}, cpu="4")],
+    )
+    assert evicted(cache) == ["v0", "v1", "v2"]

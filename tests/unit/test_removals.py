@@ -29,12 +29,15 @@ class Trial:
         self.tries += 1
         return self._is_enough(self.away)
 
-    def find(self, *, is_steady: bool) -> list[int] | None:
+    def find(self, *, is_steady: bool, but: int | None = None) -> list[int] | None:
         def remove(one: Candidate) -> None:
             assert int(one.key) not in self.away
             self.away.add(int(one.key))
 
-        removals = Removals(remove, lambda one: self.away.remove(int(one.key)), self.suffice, is_steady)
+        def put_back(one: Candidate) -> None:
+            self.away.remove(int(one.key))
+
+        removals = Removals(remove, put_back, self.suffice, lambda one: is_steady and int(one.key) != but)
         found = removals.find(self.all)
         assert not self.away
         return None if found is None else [int(one.key) for one in found]
@@ -59,3 +62,13 @@ def test_where_more_room_may_be_worse_each_number_is_tried() -> None:
     # enough with just three away, as where who goes closes a mix
     trial = Trial(9, lambda away: len(away) == 3)
     assert trial.find(is_steady=False) == [0, 1, 2]
+
+
+@given(
+    count=st.integers(0, 40), ways=st.lists(st.sets(st.integers(0, 45), min_size=1), max_size=3), bad=st.integers(0, 45)
+)
+def test_where_one_makes_it_worse_the_same_are_found_too(count: int, ways: list[set[int]], bad: int) -> None:
+    def is_enough(away: Set[int]) -> bool:
+        return bad not in away and any(way <= away for way in ways)
+
+    assert Trial(count, is_enough).find(is_steady=True, but=bad) == Trial(count, is_enough).find(is_steady=False)
