@@ -200,6 +200,9 @@ class ClusterCache:
         """End the assumption: what the pod itself says counts again."""
         admit = self._assumed.pop(uid, None)
         self._refresh(uid)
+        pod = self.pods.get(uid)
+        if admit is not None and admit.preemptions and pod is not None and pod.phase is Phase.QUEUED:
+            self._waiting.go_on(admit.workload, admit.preemptions)
         if admit is not None:
             self._openings.usage_grew(admit.cluster_queue, (admit.flavor, *admit.flavors))
         self._on_change()

@@ -122,6 +122,10 @@ class Waiting:
             return self._preemptors
         return dict.fromkeys(sorted(self._told_before, key=self._told_before.__getitem__), 1)
 
+    def go_on(self, workload: Workload, preemptions: int) -> None:
+        """Let a workload for whom others went be the first again: it was to come in, and has not."""
+        self._preemptors = {workload.uid: preemptions, **self.preemptors}
+
     def _note_told(self, workload: Workload) -> None:
         found = (self._pods[uid].said for uid in workload.pods if uid in self._pods)
         times = [one.at for one in found if one is not None and one.reason == Reason.PREEMPTING]

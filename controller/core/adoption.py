@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, KUEUE_QUEUE, QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, KUEUE_QUEUE, PREEMPTIONS, QUEUE_NAME
 from controller.core.queues import ClusterQueue, Flavor
 
 KUEUE_ADMITTED_TO: Final = "kueue.x-k8s.io/local-queue-name"
@@ -48,9 +48,13 @@ class Adoption:
     flavor: str
 
     def patch(self) -> dict[str, object]:
-        """Return the merge patch that says so on the pod; its uid makes it a Conflict on one made anew meanwhile."""
+        """Return the merge patch that says so on the pod; its uid makes it a Conflict on one made anew meanwhile.
+
+        A stamp that somebody wrote before anything held it off would be believed from now on, so it goes.
+        """
         labels = {QUEUE_NAME: self.queue, CLUSTER_QUEUE: self.cluster_queue, FLAVOR: self.flavor}
-        return {"metadata": {"uid": self.pod.uid, "labels": labels, "annotations": {ADMITTED_AT: self.pod.admitted_at}}}
+        notes = {ADMITTED_AT: self.pod.admitted_at, PREEMPTIONS: None}
+        return {"metadata": {"uid": self.pod.uid, "labels": labels, "annotations": notes}}
 
 
 @dataclass(frozen=True, slots=True)

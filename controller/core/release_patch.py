@@ -176,7 +176,7 @@ def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission, planned: str
         labels.append({"op": "add", "path": f"/metadata/labels/{escape(FLAVOR)}", "value": flavors[0]})
     else:
         stamps[FLAVORS] = ",".join(flavors)
-    if admission.preemptions:
+    if admission.preemptions or pod.preemptions:  # a queued pod's own is nobody's but its owner's
         stamps[PREEMPTIONS] = str(admission.preemptions)
     if planned is not None:
         stamps[PLANNED_NODE] = planned

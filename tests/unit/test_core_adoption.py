@@ -111,5 +111,6 @@ def test_the_patch_is_for_this_very_pod_and_stamps_it_as_one_admitted_here() -> 
     assert metadata == {
         "uid": "1",
         "labels": {QUEUE_NAME: "main", "penstock.dev/cluster-queue": "team", "penstock.dev/flavor": "dear"},
-        "annotations": {"penstock.dev/admitted-at": "2026-03-01T08:00:00Z"},
+        # what its owner wrote there before Penstock came is nobody's stamp
+        "annotations": {"penstock.dev/admitted-at": "2026-03-01T08:00:00Z", "penstock.dev/preemptions": None},
     }

@@ -72,6 +72,13 @@ def test_how_many_preemptions_led_to_its_place_is_noted_where_any_did() -> None:
         assert decoded(after).preemptions == 0
 
 
+def test_a_number_of_preemptions_that_stood_there_before_is_not_believed() -> None:
+    document = a_pod_document()
+    document["metadata"].setdefault("annotations", {})[PREEMPTIONS] = "6"
+    after = patched(document, release_patch(decoded(document), [NOTHING], ADMISSION, node=None))
+    assert decoded(after).preemptions == 0
+
+
 def test_without_the_pin_the_planned_node_is_noted_and_nothing_prefers_it() -> None:
     document = a_pod_document()
     after = patched(document, release_patch(decoded(document), [NOTHING], ADMISSION, node="node-1", is_pinned=False))

@@ -229,3 +229,20 @@ def test_a_member_that_goes_by_itself_leaves_its_room_once_though_its_gang_is_pr
     plan = decided(cache)
     assert [evict.pod.uid for evict in plan.evicts] == ["gb"]
     assert list(plan.preemptors) == ["first", "second"]
+
+
+def test_who_does_not_come_in_after_all_keeps_its_number_and_goes_first_again() -> None:
+    victim = a_released_pod("low", owner=WEB, node="node-1", admitted_at=5.0, preemptions=1)
+    cache = a_cache(
+        victim,
+        a_pod("high", priority=5, created=50.0),
+        nodes=[a_node(cpu="1")],
+        queues=[a_cluster_queue("team-a", a_quota(cpu="1"), preemption=LOWER)],
+    )
+    cache.pass_to(60.0)
+    assert decided(cache).preemptors == {"high": 2}
+    cache.drop_pod("low")
+    assert [one.preemptions for one in decided(cache).admits] == [2]
+    cache.put_pod(a_pod("higher", priority=9, created=60.0))
+    cache.settle("high")  # as after a Conflict
+    assert [(one.uid, one.preemptions) for one in decided(cache).admits] == [("high", 2)]
