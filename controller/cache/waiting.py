@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping
 
 from controller.cache.blocked import Blocked
@@ -13,7 +14,7 @@ from controller.cache.places import Places
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.core.backlog import Backlog
-from controller.core.decisions import Plan
+from controller.core.decisions import Place, Plan
 from controller.core.effective import Variation, tells_users
 from controller.core.gangs import Assembly, Candidate, Group, assemble, single
 from controller.core.groups import GroupKey
@@ -46,6 +47,8 @@ class Waiting:
         self.gangs = Gangs()
         self._used_up = NOTHING_USED_UP
         self._preemptors: Mapping[str, int] | None = None
+        self._held: Mapping[str, Counter[Place]] = {}
+        """Where room was kept for them."""
         self._told_before: dict[str, float] = {}
         """Until the first plan: since when pods that wait say that others go for them, by their workloads."""
         self.places = Places(jobs, queues, local_queues)
@@ -137,12 +140,15 @@ class Waiting:
     def learn(self, plan: Plan) -> bool:
         """Remember who preempts, what a plan found blocked, and why all that was looked at waits.
 
-        Say whether what a preemptor held is free now, since it preempts no more: then all are looked at again.
+        Say whether what a preemptor held is free now: since it preempts no more, then all are looked at again, or since
+        it went in elsewhere, or is to.
         """
         admitted = {admit.workload.uid for admit in plan.admits}
         former = self.preemptors
         self._told_before.clear()
-        has_given_up = plan.is_complete and not former.keys() <= plan.preemptors.keys() | admitted
+        left, nodes = self._left_by_preemptors(plan)
+        self.blocked.freed.update(nodes)
+        has_given_up = left or (plan.is_complete and not former.keys() <= plan.preemptors.keys() | admitted)
         self._preemptors = plan.preemptors if plan.is_complete else {**former, **plan.preemptors}
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
@@ -157,7 +163,18 @@ class Waiting:
                 self.mark_due(first)
         if has_given_up:
             self.open_all()
-        return has_given_up
+        return has_given_up or bool(nodes)
+
+    def _left_by_preemptors(self, plan: Plan) -> tuple[bool, set[str]]:
+        """Say whether what was held for one in a flavor is free since it has a place elsewhere, and on which nodes."""
+        now = {uid: Counter(places) for uid, places in plan.held.items()}
+        for admit in plan.admits:
+            if admit.workload.uid in self._held:
+                now.setdefault(admit.workload.uid, Counter()).update(admit.places)
+        both = [(places, now[uid]) for uid, places in self._held.items() if uid in now]
+        self._held = plan.held if plan.is_complete else {**self._held, **now}
+        has_flavor = any(_by_flavor(former) - _by_flavor(kept) for former, kept in both)
+        return has_flavor, {node for former, kept in both for _, node in former - kept if node is not None}
 
     def open_all(self) -> None:
         """Let every class be looked at anew, and forget what was said of those that are gone."""
@@ -205,3 +222,7 @@ class Waiting:
         if kind not in self.backlog.runs:
             self.blocked.forget(kind)
             self.reasons.forget([kind])
+
+
+def _by_flavor(places: Counter[Place]) -> Counter[str]:
+    return Counter(flavor for flavor, _ in places.elements())

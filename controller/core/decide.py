@@ -151,8 +151,8 @@ class _Decision:
         return done >= self._limit or (done > 0 and done + kind.size > self._limit)
 
     def _plan(self, *, is_complete: bool) -> Plan:
-        evicts = evictions(self._snapshot, self._preempting.evicts)
-        return Plan(tuple(self._admits), self._waits, is_complete, evicts, self._preempting.preemptors)
+        evicts, going = evictions(self._snapshot, self._preempting.evicts), self._preempting
+        return Plan(tuple(self._admits), self._waits, is_complete, evicts, going.preemptors, going.held)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
@@ -284,8 +284,8 @@ class _Decision:
             self._ledger.occupy(node, shape.requests)
             uid = workload.pods[0]  # a gang of one has a uid of its own
             preemptions = self._snapshot.preemptors.get(workload.uid, 0)
-            admit = Admit(uid, workload, queue.name, flavor.name, node, is_pinned=queue.pins, preemptions=preemptions)
-            self._admits.append(admit)
+            place = (queue.name, flavor.name, node)
+            self._admits.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
             if self._backfill is not None:
                 self._backfill.took(queue, workload, (Placement(flavor, node),))
         self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
@@ -384,8 +384,7 @@ class _Decision:
             among = tuple(flavor.name for flavor in one.among)
             place = (queue.name, one.flavor.name, one.node, among, one.domains)
             preemptions = self._snapshot.preemptors.get(workload.uid, 0)
-            admit = Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions)
-            self._admits.append(admit)
+            self._admits.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +11,9 @@ from controller.core.pods import Pod
 from controller.core.reasons import Reason
 from controller.core.topology import Domain
 from controller.core.workloads import Workload, WorkloadClass
+
+Place = tuple[str, str | None]
+"""A flavor, and a node of it; None: its sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,11 @@ class Admit:
         return tuple(one for one in self.flavors if one != self.flavor)
 
     @property
+    def places(self) -> list[Place]:
+        """Where it takes quota and room."""
+        return [(flavor, self.node) for flavor in (self.flavor, *self.also)]
+
+    @property
     def onto(self) -> str:
         """What people read: `flavor spot`, `one of the flavors spot, on-demand`."""
         return onto(self.flavor, self.flavors)
@@ -139,7 +148,8 @@ class Plan:
 
     `is_complete` is False when the limit on admissions ended the decision early: decide again. `preemptors` are the
     workloads that wait for pods to go, those first that began first; each with how many preemptions in a row have led
-    to its place (`core.rounds`). 0: nobody goes for it, it waits for what those leave who go for others.
+    to its place (`core.rounds`). 0: nobody goes for it, it waits for what those leave who go for others. `held` has
+    where room is kept for the pods of each: how many in a flavor on a node, or in its sums.
     """
 
     admits: tuple[Admit, ...]
@@ -147,3 +157,4 @@ class Plan:
     is_complete: bool
     evicts: tuple[Evict, ...] = ()
     preemptors: Mapping[str, int] = field(default_factory=dict)
+    held: Mapping[str, Counter[Place]] = field(default_factory=dict)

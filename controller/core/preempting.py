@@ -5,11 +5,12 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
-from controller.core.decisions import Evict, EvictionCause, Wait
+from controller.core.decisions import Evict, EvictionCause, Place, Wait
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements, place
 from controller.core.preemption import Claim
@@ -40,7 +41,8 @@ class Preempting:
         self._goes_on: set[tuple[WorkloadClass, int]] = set()
         """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
         self.preemptors: dict[str, int] = {}
-        """As `Plan` has them."""
+        self.held: dict[str, Counter[Place]] = {}
+        """Both as `Plan` has them."""
         self.evicts: list[Evict] = []
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
@@ -129,7 +131,7 @@ class Preempting:
         pods = [pod for one in victims for pod in one.pods]
         begun = self._snapshot.preemptors.get(workload.uid, 0)
         self.preemptors[workload.uid] = max(begun, led_to(pods, self._snapshot.now)) if pods else begun
-        self.search.take(claim, workload.kind, victims, left)
+        self.held[workload.uid] = self.search.take(claim, workload.kind, victims, left)
         for one in victims:
             for pod in one.to_evict:
                 self._returns.take(pod)

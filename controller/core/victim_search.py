@@ -6,6 +6,7 @@ What is found is no minimum, but none of them could have stayed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,7 +17,7 @@ from controller.core.away import Away
 from controller.core.booked import AnyLedger
 from controller.core.borrowers import Borrowers
 from controller.core.candidates import Candidate, Standing, standing, uses
-from controller.core.decisions import Wait
+from controller.core.decisions import Place, Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
 from controller.core.ledger import Ledger
@@ -105,8 +106,8 @@ class VictimSearch:
                 return victims
         return None
 
-    def take(self, claim: Claim, kind: WorkloadClass, victims: Iterable[Candidate], left: AnyLedger) -> None:
-        """Let these be away from now on, and hold what the workload needs that they go for."""
+    def take(self, claim: Claim, kind: WorkloadClass, victims: Iterable[Candidate], left: AnyLedger) -> Counter[Place]:
+        """Let these be away from now on, and hold what the workload needs that they go for; say where."""
         self._away.take(victims)
         with self._away.ahead(left) as ahead:
             found = self._fits(ahead, claim.queue, kind, may_borrow=True) or ()
@@ -115,6 +116,7 @@ class VictimSearch:
             left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
             if not placed.flavor.is_spot:
                 self._ledger.await_on_demand(claim.queue.name)
+        return Counter((flavor.name, one.node) for one in found for flavor in (one.flavor, *one.also))
 
     def among_going(
         self, claim: Claim, kind: WorkloadClass, left: AnyLedger, *, may_borrow: bool

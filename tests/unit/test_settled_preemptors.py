@@ -16,12 +16,14 @@ from tests.support.builders import (
     a_cache,
     a_cluster_queue,
     a_flavor,
+    a_foreign_pod,
     a_local_queue,
     a_node,
     a_pod,
     a_quota,
     a_released_pod,
     a_shape,
+    admitted,
     decided,
 )
 from tests.unit.test_settled import pending
@@ -142,3 +144,29 @@ def test_only_pods_of_queues_with_a_minimum_runtime_have_a_timer() -> None:
     cache.set_cluster_queue("own", a_cluster_queue("own", preemption=Preemption(Within.LOWER_PRIORITY)))
     cache.snapshot()
     assert cache.clocks.next_change() > NOW + 600
+
+
+def test_what_a_preemptor_held_lets_others_in_once_it_has_a_place_elsewhere() -> None:
+    low = {"node": "a", "owner": WEB, "admitted_at": 5.0, "queue": "mine", "cluster_queue": "mine"}
+    cache = a_cache(
+        a_released_pod("low-1", a_shape(cpu="2"), **low),
+        a_released_pod("low-2", a_shape(cpu="2"), **low),
+        a_foreign_pod("stranger", a_shape(cpu="4"), node="b"),
+        a_pod("high", a_shape(cpu="4"), queue="mine", priority=5, created=50.0),
+        nodes=[a_node("a"), a_node("b", labels={"pool": "steady"})],
+        flavors=[a_flavor("spot"), a_flavor("steady")],
+        queues=[
+            a_cluster_queue("mine", a_quota("spot", cpu="4"), a_quota("steady", cpu="4"), preemption=LOWER),
+            a_cluster_queue("other", a_quota("spot", cpu="4")),
+        ],
+        locals_=[a_local_queue("mine", "mine"), a_local_queue("other", "other")],
+    )
+    cache.pass_to(NOW)
+    for evict in decided(cache).evicts:
+        cache.put_pod(replace(evict.pod, is_terminating=True, resource_version="3"))
+    cache.put_pod(a_pod("small", queue="other", created=60.0))
+    cache.drop_pod("low-1")
+    assert not admitted(decided(cache))
+    cache.drop_pod("stranger")
+    assert admitted(decided(cache)) == {"high": ("steady", "b")}
+    assert admitted(decided(cache)) == {"small": ("spot", "a")}
