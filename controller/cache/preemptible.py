@@ -41,7 +41,7 @@ class Preemptible:
             self._going.add(uid)
             self._changed.add(uid)
         spares = queue.preemption.minimum_runtime
-        until = max(quiet_until(pod), (pod.started or pod.admitted_at) + spares if spares else 0.0)
+        until = max(quiet_until(pod, borrows=True), (pod.started or pod.admitted_at) + spares if spares else 0.0)
         if until > self.timers.now:
             self._spared.add(uid)
             self.timers.set(uid, until)

@@ -14,8 +14,7 @@ class Candidate:
     """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
 
     `priority` is the highest among them, `since` and `admitted` the latest. `columns`: the flavors and resources of
-    which they have anything. `was_refused`: an eviction of one was. `is_lasting`: queues that
-    would borrow leave it in peace (`core.rounds`).
+    which they have anything. `was_refused`: an eviction of one was.
     """
 
     key: str
@@ -27,7 +26,6 @@ class Candidate:
     admitted: float
     columns: frozenset[Column]
     was_refused: bool = False
-    is_lasting: bool = False
 
     @property
     def is_going(self) -> bool:

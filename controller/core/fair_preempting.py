@@ -13,6 +13,7 @@ from controller.core.candidates import Candidate
 from controller.core.fair_sharing import NOTHING, FairShares
 from controller.core.fair_sharing_policy import Share, Strategy
 from controller.core.quota_tree import Column, QuotaTree
+from controller.core.rounds import is_left_in_peace
 from controller.core.tree_usage import TreeUsage
 
 
@@ -27,11 +28,12 @@ class Demand:
 class FairVictims:
     """Candidates one after the other, each to be gone from the usage before the next is asked for."""
 
-    def __init__(self, tree: QuotaTree, usage: TreeUsage, shares: FairShares, demand: Demand) -> None:
+    def __init__(self, tree: QuotaTree, usage: TreeUsage, shares: FairShares, demand: Demand, now: float) -> None:
         self._tree = tree
         self._usage = usage
         self._shares = shares
         self._demand = demand
+        self._now = now
         self._path = tree.path(demand.queue)
 
     def take(self, candidates: Iterable[Candidate], strategies: tuple[Strategy, ...]) -> Iterator[Candidate]:
@@ -51,7 +53,7 @@ class FairVictims:
             preemptor, before = self._share(mine), self._share(theirs)
             while targets.of.get(name):
                 one = targets.pop(name)
-                if one.is_lasting:
+                if is_left_in_peace(one.to_evict, borrows=True, now=self._now):
                     continue
                 if strategy.allows(preemptor, before, self._share(theirs, without=one)):
                     yield one

@@ -54,6 +54,8 @@ class FairShares:
         lendable = self._lendable_at(path[1])
         parts = (Fraction(1000 * amount, lendable[one]) for one, amount in borrowed.items() if lendable[one])
         ratio, weight = max(parts, default=Fraction(0)), self._tree.weight(queue)
+        if not ratio:
+            return NOTHING  # of what nobody could lend
         return (False, ratio if weight == 1 else ratio / weight) if weight else (True, ratio)
 
     def _lendable_at(self, parent: str) -> Mapping[str, int]:

@@ -175,7 +175,6 @@ class Candidates:
             max(pod.admitted_at for pod in pods),
             _columns(tuple(((pod.flavor or "", *pod.also), pod.shape.requests) for pod in pods)),
             was_refused=any(pod.uid in self._leaving.ever_refused for pod in pods),
-            is_lasting=is_left_in_peace(staying, borrows=True, now=self._snapshot.now),
         )
 
     def _spared(self, queue: str) -> int:

@@ -2,7 +2,8 @@
 
 Policies may contradict each other: the share of one queue, the quota of a second and the priority of a third may each
 take back what the one before took. So who is admitted in place of preempted pods carries how many preemptions in a row
-led there, and from some number on it is left in peace. No state of the controller is needed, and no order of queues.
+led there, and from some number on it is left in peace for a while. No state of the controller is needed, and no order
+of queues.
 
 Why this ends: a preemption among queues puts a pod with a higher number in the place of pods with lower ones, and
 nothing else takes these away; so of the pods, counted by their number from the highest down, the counts only go up.
@@ -18,12 +19,12 @@ from typing import Final
 from controller.core.pods import Pod
 
 BORROWERS: Final = 3
-"""After so many a pod is not preempted any more by queues that would borrow."""
+"""After so many a pod is not preempted by queues that would borrow, for as long as it has not run for `LONG`."""
 OWNERS: Final = 6
-"""After so many not by queues that take back their own quota either, for as long as it has not run for `LONG`."""
+"""After so many not by queues that take back their own quota either, for as long."""
 LONG: Final = 3600.0
-"""Seconds. Who has been admitted for so long does not pass on its number: in weeks a place changes hands for good
-reasons, and services, which never end, would be left in peace for ever."""
+"""Seconds. Who has been admitted for so long may be preempted again, and does not pass on its number: in weeks a place
+changes hands for good reasons, and services, which never end, would be left in peace for ever."""
 
 
 def led_to(victims: Iterable[Pod], now: float) -> int:
@@ -32,12 +33,10 @@ def led_to(victims: Iterable[Pod], now: float) -> int:
 
 
 def is_left_in_peace(pods: Iterable[Pod], *, borrows: bool, now: float) -> bool:
-    """Say whether no other queue may preempt these together any more; `borrows`: none that would borrow."""
-    if borrows:
-        return any(pod.preemptions >= BORROWERS for pod in pods)
-    return any(now < quiet_until(pod) for pod in pods)
+    """Say whether no other queue may preempt these together at the moment; `borrows`: none that would borrow."""
+    return any(now < quiet_until(pod, borrows=borrows) for pod in pods)
 
 
-def quiet_until(pod: Pod) -> float:
-    """Return until when, epoch seconds, no other queue may preempt a pod, whatever it owns; 0: any may."""
-    return pod.admitted_at + LONG if pod.preemptions >= OWNERS else 0.0
+def quiet_until(pod: Pod, *, borrows: bool) -> float:
+    """Return until when, epoch seconds, no other queue may preempt a pod, or none that would borrow; 0: any may."""
+    return pod.admitted_at + LONG if pod.preemptions >= (BORROWERS if borrows else OWNERS) else 0.0

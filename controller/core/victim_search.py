@@ -27,6 +27,7 @@ from controller.core.queues import ClusterQueue, FlavorMode, WhenCanBorrow
 from controller.core.quota_tree import Column
 from controller.core.removals import Removals
 from controller.core.returns import Returns
+from controller.core.rounds import is_left_in_peace
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import WorkloadClass
 
@@ -254,7 +255,8 @@ class VictimSearch:
         strategies = self._tree.strategies(need.queue.name)
         if strategies:
             amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
-            victims = FairVictims(self._tree, ahead.usage, self._shares(ahead), Demand(need.queue.name, amounts))
+            demand, now = Demand(need.queue.name, amounts), self._snapshot.now
+            victims = FairVictims(self._tree, ahead.usage, self._shares(ahead), demand, now)
             yield from victims.take(self._in_fair_order(need, attempt), strategies)
             return
         own, columns = need.queue.name, need.columns
@@ -280,7 +282,7 @@ class VictimSearch:
                 return
             if not self._is_free(one, columns) or (attempt.spares_refused and one.was_refused):
                 continue
-            if is_first or one.is_going or _gives_way(claim, one, attempt.yields):
+            if is_first or one.is_going or _gives_way(claim, one, attempt.yields, self._snapshot.now):
                 yield one
 
     def _in_fair_order(self, need: _Need, attempt: _Attempt) -> list[Candidate]:
@@ -342,10 +344,10 @@ def _line_up(
         heappush(heads, (standing(one, own, first), one, line))
 
 
-def _gives_way(claim: Claim, one: Candidate, yields: _Yield) -> bool:
+def _gives_way(claim: Claim, one: Candidate, yields: _Yield, now: float) -> bool:
     """Whether one of another queue goes for a claim in an attempt where so many give way."""
     if yields is not _Yield.MILD:
         return yields is _Yield.ALL
     policy = claim.queue.preemption
     is_lower = one.priority < claim.priority and (policy.threshold is None or one.priority <= policy.threshold)
-    return policy.borrows and is_lower and not one.is_lasting
+    return policy.borrows and is_lower and not is_left_in_peace(one.to_evict, borrows=True, now=now)

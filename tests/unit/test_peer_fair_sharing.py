@@ -96,6 +96,12 @@ def test_a_queue_of_weight_zero_has_an_infinite_share_once_it_borrows() -> None:
     assert shown(beyond.of("a")) == 2**63 - 1
 
 
+def test_what_nobody_could_lend_makes_no_share_even_with_weight_zero() -> None:
+    # a had more of its own when it was used; b keeps all that it has
+    queues = a_team("a", a_tree_quota(cpu=0), weight="0"), a_team("b", a_tree_quota(cpu=6, lend=0)), an_org()
+    assert shares(*queues, used={A: 1}).of("a") == NOTHING
+
+
 def test_the_status_rounds_up() -> None:
     # 1000 * 1 / 3 = 333 1/3
     found = shares(a_team("a", a_tree_quota(cpu=0)), an_org(a_tree_quota(cpu=3)), used={A: 1})
