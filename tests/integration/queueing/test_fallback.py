@@ -32,7 +32,7 @@ async def test_a_pod_without_room_on_spot_goes_to_on_demand_when_its_time_comes(
     await team.until_bound("third", seconds=10)
     await team.end("third")
 
-    pods = await team.until_bound("second", seconds=30)
+    pods = await team.until_bound("second", seconds=60)
     assert {name: flavor_of(pod) for name, pod in pods.items()} == {
         "first": team.full("spot"),
         "second": team.full("steady"),
