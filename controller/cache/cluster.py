@@ -204,7 +204,7 @@ class ClusterCache:
         if admit is not None and admit.preemptions and pod is not None and pod.phase is Phase.QUEUED:
             self._waiting.go_on(admit.workload, admit.preemptions)
         if admit is not None:
-            self._openings.usage_grew(admit.cluster_queue, (admit.flavor, *admit.flavors))
+            self._openings.usage_grew(admit.cluster_queue, (admit.flavor, *admit.also))
         self._on_change()
 
     def reject(self, uid: str, text: str) -> int:
@@ -368,7 +368,7 @@ class ClusterCache:
         """Take in a Job, or forget it."""
         former = self.jobs.get(uid)
         put_or_drop(self.jobs, uid, job)
-        self.usage.candidates.forget_job(uid)
+        self.usage.candidates.forget(*self.clocks.preemptible.queues_of(uid))
         if self.clocks.preemptible.job_changed(uid, former, job):
             self._on_change()
         if bearing(former) != bearing(job):

@@ -74,18 +74,18 @@ class Openings:
             return  # most clusters preempt nobody
         root = self._planted.tree.path(cluster_queue)[-1]
         middle = [one for one in self._planted.tree.below(root) if one != root and self._planted.tree.children(one)]
+        bent = {flavor for one in middle for flavor in self._usage.in_tree.borrowed(one)}
         for flavor in flavors:
-            is_bent = any(self._borrows(one, flavor) for one in middle)
-            self._open_for_preemption(root, flavor, short_of_room=is_bent)
+            self._open_for_preemption(root, flavor, short_of_room=flavor in bent)
 
     def usage_grew(self, cluster_queue: str, flavors: Collection[str]) -> None:
         """Open those of its tree that may preempt in these flavors, if somebody more may go for them now."""
         if not self._preempting:
             return  # every release asks
         path = self._planted.tree.path(cluster_queue)
+        borrowed = {flavor for one in path[:-1] for flavor in self._usage.in_tree.borrowed(one)}
         for flavor in flavors:
-            borrows = any(self._borrows(one, flavor) for one in path[:-1])
-            self._open_for_preemption(path[-1] if borrows else cluster_queue, flavor, short_of_room=True)
+            self._open_for_preemption(path[-1] if flavor in borrowed else cluster_queue, flavor, short_of_room=True)
 
     def _open_for_preemption(self, queue: str, flavor: str, *, short_of_room: bool) -> None:
         """Open those of a queue, and of those below it, that may preempt in a flavor; once until more is known."""
@@ -98,11 +98,6 @@ class Openings:
             for name in self._planted.tree.below(queue):
                 if name in self._preempting:
                     self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
-
-    def _borrows(self, queue: str, flavor: str) -> bool:
-        """Whether a queue uses more of a flavor than is its own."""
-        cells, used = self._planted.tree.cells(queue).items(), self._usage.in_tree.used
-        return any(column[0] == flavor and used(queue, *column) > cell.subtree for column, cell in cells)
 
     def may_be_preempted(self, uids: Iterable[str]) -> None:
         """Open those who may preempt these pods, and found others in the way in their flavors."""

@@ -30,8 +30,10 @@ class Preemptible:
 
     def see(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
-        queue = None if pod is None or not pod.is_admitted else self._queues.get(pod.cluster_queue or "")
-        self._belong(uid, None if queue is None else pod, "" if queue is None else queue.name)
+        admitted = pod if pod is not None and pod.is_admitted and pod.cluster_queue else None
+        # its queue may be known only later
+        self._belong(uid, admitted)
+        queue = None if admitted is None else self._queues.get(admitted.cluster_queue or "")
         if pod is None or queue is None:
             self.timers.set(uid, None)
             for known in (self._spared, self._going, self._changed):
@@ -68,6 +70,10 @@ class Preemptible:
                 self._changed.add(one)
         return self.has_changed
 
+    def queues_of(self, job: str) -> set[str]:
+        """Return the cluster queues that admitted pods of a Job are charged to."""
+        return set(self._of_job.get(job, {}).values())
+
     def may_be_asked_again(self, uid: str) -> None:
         """Take in that an eviction that was refused may be tried again."""
         self._changed.add(uid)
@@ -84,16 +90,16 @@ class Preemptible:
         others = (name for name in charged if former.get(name, 0) != self._spares.get(name, 0))
         return [uid for name in others for uid in charged[name]]
 
-    def _belong(self, uid: str, pod: Pod | None, queue: str) -> None:
+    def _belong(self, uid: str, pod: Pod | None) -> None:
         job = pod.owner.uid if pod is not None and pod.owner is not None and pod.owner.kind == "Job" else ""
         former = self._job_of.get(uid, "")
         if former and former != job:
             del self._job_of[uid], self._of_job[former][uid]
             if not self._of_job[former]:
                 del self._of_job[former]
-        if job:
+        if job and pod is not None:
             self._job_of[uid] = job
-            self._of_job.setdefault(job, {})[uid] = queue
+            self._of_job.setdefault(job, {})[uid] = pod.cluster_queue or ""
 
 
 def _returns(job: Job | None) -> tuple[object, ...] | None:

@@ -103,8 +103,7 @@ class Usage:
         former = self._charges.pop(uid, None)
         if charge is not None:
             self._charges[uid] = charge
-        for one in (former, charge):
-            self.candidates.forget(one.cluster_queue if one is not None else "")
+        self.candidates.forget(*(one.cluster_queue for one in (former, charge) if one is not None))
         if former == charge:
             return NOTHING
         if former is not None:

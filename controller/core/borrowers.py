@@ -26,22 +26,6 @@ class Borrowers:
         """
         root = self._tree.path(queue)[-1]
         if root not in self._at_first:
-            self._at_first[root] = self._look(root)
-        known, charged = self._at_first[root].get(flavor, ()), self._ledger.charged
-        return (name for name in self._tree.below(root) if name in known or name in charged or name in beside)
-
-    def has(self, queue: str, flavor: str) -> bool:
-        """Say whether a queue may borrow something of a flavor now; if it does, it is so."""
-        return queue in self._ledger.charged or self._borrowed(queue, flavor)
-
-    def _look(self, root: str) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for name in self._tree.below(root):
-            for column, cell in self._tree.cells(name).items():
-                if self._usage.used(name, *column) > cell.subtree:
-                    found.setdefault(column[0], set()).add(name)
-        return found
-
-    def _borrowed(self, queue: str, flavor: str) -> bool:
-        cells = self._tree.cells(queue).items()
-        return any(column[0] == flavor and self._usage.used(queue, *column) > cell.subtree for column, cell in cells)
+            self._at_first[root] = {name: self._usage.borrowed(name) for name in self._tree.below(root)}
+        charged = self._ledger.charged
+        return (n for n, known in self._at_first[root].items() if flavor in known or n in charged or n in beside)

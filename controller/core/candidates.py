@@ -69,29 +69,20 @@ class KnownCandidates:
 
     def __init__(self) -> None:
         self._of: dict[str, CandidatesByFlavor] = {}
-        self._of_job: dict[str, set[str]] = {}
-        """The queues in which pods of a Job were looked at, by its uid."""
 
     def get(self, queue: str) -> CandidatesByFlavor | None:
         """Return those of a queue, if they are known."""
         return self._of.get(queue)
 
-    def put(self, queue: str, found: CandidatesByFlavor, jobs: Iterable[str]) -> None:
-        """Remember those of a queue whose pods are of these owners, by uid."""
+    def put(self, queue: str, found: CandidatesByFlavor) -> None:
+        """Remember those of a queue."""
         self._of[queue] = found
-        for uid in jobs:
-            self._of_job.setdefault(uid, set()).add(queue)
 
-    def forget(self, queue: str) -> None:
-        """A pod of this queue changed, came or went."""
-        self._of.pop(queue, None)
-
-    def forget_job(self, uid: str) -> None:
-        """A Job came, went, or says another thing of its pods."""
-        for queue in self._of_job.pop(uid, ()):
-            self.forget(queue)
+    def forget(self, *queues: str) -> None:
+        """A pod of these queues changed, came or went, or its Job did."""
+        for queue in queues:
+            self._of.pop(queue, None)
 
     def forget_all(self) -> None:
         """What all of them rest on changed."""
         self._of.clear()
-        self._of_job.clear()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from copy import copy
+from typing import Final
 
 from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
@@ -20,7 +21,8 @@ from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage
 
-_FREED_COMPARED = 16
+FREED_COMPARED: Final = 16
+"""Of more nodes that came free than this it is taken for granted that one helps."""
 _MORE_THAN_ALL = "more than the whole quota"
 
 
@@ -236,7 +238,7 @@ class Ledger:
         A node that frees little opens nothing for most shapes, and there are far fewer of them than of classes.
         """
         freed, allowed = self._snapshot.freed, self._snapshot.nodes.allowed(flavor, shape.constraints)
-        if len(freed) > _FREED_COMPARED:
+        if len(freed) > FREED_COMPARED:
             return True
         return any(node in allowed and self._room.fits(node, shape.requests) for node in freed)
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from controller.core.amounts import Requests
-from controller.core.borrowers import Borrowers
-from controller.core.ledger import Ledger
+from controller.core.ledger import FREED_COMPARED, Ledger
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import WorkloadClass
-
-_FREED_COMPARED = 16
-"""Of more nodes that came free than this it is taken for granted that one helps."""
 
 
 def looked_at(snapshot: Snapshot, ledger: Ledger) -> Mapping[WorkloadClass, object]:
@@ -40,38 +36,34 @@ class _Emptied:
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self._snapshot = snapshot
         self._ledger = ledger
-        self._borrowers = Borrowers(snapshot.tree, snapshot.usage, ledger)
-        self._held: dict[str, dict[str, list[Requests]]] = {}
+        self._held: dict[str, list[tuple[str, str, Mapping[str, int]]]] = {}
+        """By node: of each pod there its queue, the root of the tree that it gives way to, and what it takes."""
 
     def may_hold(self, nodes: Collection[str], kind: WorkloadClass, requests: Requests) -> bool:
         """Say whether one of these nodes may have room for a pod of a class, others being gone."""
         local = self._snapshot.local_queues.get(kind.queue)
-        if local is None or len(nodes) > _FREED_COMPARED:
+        if local is None or len(nodes) > FREED_COMPARED:
             return True
         return any(self._has(node, local.cluster_queue, requests) for node in nodes)
 
     def _has(self, node: str, queue: str, requests: Requests) -> bool:
         if node not in self._held:
-            self._held[node] = self._look(node)
-        held, root = self._held[node], self._snapshot.tree.path(queue)[-1]
-        gone = [*held.get(f"of {queue}", ()), *held.get(f"below {root}", ())] if held else []
-        for resource, need in requests:
-            free = self._ledger.left("node", node, resource)
-            if free < need and free + sum(dict(one).get(resource, 0) for one in gone) < need:
-                return False
-        return True
+            self._held[node] = list(self._look(node))
+        root = self._snapshot.tree.path(queue)[-1]
+        gone = [amounts for own, gives_to, amounts in self._held[node] if own == queue or gives_to == root]
+        return all(
+            self._ledger.left("node", node, resource) + sum(one.get(resource, 0) for one in gone) >= need
+            for resource, need in requests
+        )
 
-    def _look(self, node: str) -> dict[str, list[Requests]]:
-        """Return what is held there by queue, and by root what those of its tree hold that borrow or go."""
-        found: dict[str, list[Requests]] = {}
+    def _look(self, node: str) -> Iterator[tuple[str, str, Mapping[str, int]]]:
+        """Yield the pods of queues; to others of the tree only those give way whose queue borrows, or who go."""
         for uid in self._snapshot.bound.get(node, ()):
             pod = self._snapshot.pods.get(uid)
             if pod is None or not pod.cluster_queue:
                 continue
-            found.setdefault(f"of {pod.cluster_queue}", []).append(pod.shape.requests)
             is_going = pod.is_terminating or uid in self._snapshot.leaving.evicting
-            flavors = (pod.flavor or "", *pod.also)
-            if is_going or any(self._borrowers.has(pod.cluster_queue, flavor) for flavor in flavors):
-                root = self._snapshot.tree.path(pod.cluster_queue)[-1]
-                found.setdefault(f"below {root}", []).append(pod.shape.requests)
-        return found
+            borrowed = self._snapshot.usage.borrowed(pod.cluster_queue)
+            gives = is_going or not borrowed.isdisjoint((pod.flavor or "", *pod.also))
+            root = self._snapshot.tree.path(pod.cluster_queue)[-1] if gives else ""
+            yield pod.cluster_queue, root, dict(pod.shape.requests)

@@ -55,10 +55,9 @@ class Pod:
     that it put onto no node; `said` is our condition as it stands on the pod; `policies` are those that it carries, as
     its annotation names them, the same tuple on pods that carry the same. `owner` is the controlling one,
     `completion_index` that of a pod of an Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what
-    people did to it by hand
-    (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970; 0: it does not say.
-    `expected_runtime`: seconds, as `core.runtimes.stated` reads them; 0: nobody says. `user` is whom admission noted;
-    empty: nobody. `generation` 0: the apiserver sets none, so the release patch tests
+    people did to it by hand (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970;
+    0: it does not say. `expected_runtime`: seconds, as `core.runtimes.stated` reads them; 0: nobody says. `user` is
+    whom admission noted; empty: nobody. `generation` 0: the apiserver sets none, so the release patch tests
     `resource_version`.
     """
 

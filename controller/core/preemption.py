@@ -85,9 +85,9 @@ class Candidates:
         """Yield one by one the pods that go anyway, of those queues that the claim's queue may preempt from."""
         tree, name = self._snapshot.tree, claim.queue.name
         is_alone = claim.queue.preemption.reclaim is Reclaim.NEVER or not claim.queue.parent
-        roots = {tree.path(name)[-1]}
+        root = tree.path(name)[-1]
         for one in [name] if is_alone else sorted(self.going):
-            if tree.path(one)[-1] in roots:
+            if tree.path(one)[-1] == root:
                 yield from (self._candidate(pod.uid, one, [pod], ()) for pod in self.going_of(one))
 
     def going_of(self, queue: str) -> Sequence[Pod]:
@@ -112,8 +112,7 @@ class Candidates:
             if found is None:
                 found = by_flavor(sorted(self._found(queue), key=lambda one: standing(one, queue)))
                 if is_lasting:
-                    pods = (self._snapshot.pods[uid] for uid in self._snapshot.admitted.get(queue, ()))
-                    self._snapshot.candidates.put(queue, found, {p.owner.uid for p in pods if p.owner is not None})
+                    self._snapshot.candidates.put(queue, found)
             self._of[queue] = found
         return found.get(flavor, ())
 

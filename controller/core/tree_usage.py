@@ -6,7 +6,7 @@ Adding and taking away are inverses of each other, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from controller.core.amounts import PODS
@@ -69,6 +69,19 @@ class TreeUsage:
         if known is not None:
             return known
         return 0 if self._base is None else self._base.used(*key)
+
+    def borrows(self, queue: str, columns: Iterable[Column]) -> bool:
+        """Say whether a queue uses more of any of these columns than is its own."""
+        cells = self._tree.cells(queue)
+        for column in columns:
+            cell = cells.get(column)
+            if cell is not None and self.used(queue, *column) > cell.subtree:
+                return True
+        return False
+
+    def borrowed(self, queue: str) -> set[str]:
+        """Return the flavors of which a queue uses more than is its own."""
+        return {column[0] for column in self._tree.cells(queue) if self.borrows(queue, [column])}
 
     def add(self, queue: str, flavor: str, resource: str, amount: int, *, is_only_held: bool = False) -> None:
         """Charge an amount to a queue and those above it, or, where it is negative, take it back.

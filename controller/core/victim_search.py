@@ -162,7 +162,7 @@ class VictimSearch:
         if self._tree.strategies(name):
             short = self._short(need)
             borrowing = self._borrowers.of(name, need.flavor)
-            return [one for one in borrowing if one != name and self._borrows(self._ledger, one, short)]
+            return [one for one in borrowing if one != name and self._ledger.usage.borrows(one, short)]
         found = self._borrowers.of(name, need.flavor, beside=self.candidates.going)
         return [
             one
@@ -290,7 +290,7 @@ class VictimSearch:
         short = self._short(need)
         found = list(self._line(need, attempt, short, need.queue.name))
         for name in attempt.others:
-            borrowed = [column for column in short if self._borrows(self._ledger, name, [column])]
+            borrowed = [column for column in short if self._ledger.usage.borrows(name, [column])]
             found += self._line(need, attempt, borrowed, name)
         return sorted(found, key=lambda one: standing(one, need.queue.name))
 
@@ -306,16 +306,8 @@ class VictimSearch:
         for one in self._tree.path(name):
             if one in above_both:
                 return True
-            if not self._borrows(ahead, one, columns):
+            if not ahead.usage.borrows(one, columns):
                 return False
-        return False
-
-    def _borrows(self, ahead: AnyLedger, name: str, columns: Iterable[Column]) -> bool:
-        used, cells = ahead.usage.used, self._tree.cells(name)
-        for column in columns:
-            cell = cells.get(column)
-            if cell is not None and used(name, *column) > cell.subtree:
-                return True
         return False
 
     def _fits(
