@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from controller.cache.usage import Charge
 from controller.core.decisions import Admit
-from controller.core.nodes import NodeIndex
+from controller.core.node_index import NodeIndex
 from controller.core.pods import Phase, Pod
 from controller.core.queues import ClusterQueue
 

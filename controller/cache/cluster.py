@@ -26,7 +26,8 @@ from controller.cache.waiting import Waiting
 from controller.core.decisions import Admit, Plan
 from controller.core.effective import FIXED, Variation, live_capacity
 from controller.core.groups import GroupKey, PodGroup
-from controller.core.nodes import Node, NodeIndex
+from controller.core.node_index import NodeIndex
+from controller.core.nodes import Node
 from controller.core.owners import Job
 from controller.core.pods import Phase, Pod, is_older
 from controller.core.queues import ClusterQueue, Flavor, LocalQueue
@@ -84,7 +85,9 @@ class ClusterCache:
     def cluster_queues(self) -> Mapping[str, ClusterQueue]:
         """Cluster queues as they are in effect now, worked out anew after what they rest on changed."""
         if self.queues.is_stale:
-            for name in self.queues.work_out(lambda one, at: live_capacity(self.flavors.get(one), self.index, at)):
+            for name in self.queues.work_out(
+                lambda one, at: live_capacity(self.flavors.get(one), self.index.nodes_of(one), at)
+            ):
                 self._tree = None
                 self._openings.tree_changed(name)
         return self.queues.current

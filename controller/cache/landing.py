@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from controller.core.flavor_sets import payer
-from controller.core.nodes import NodeIndex
+from controller.core.node_index import NodeIndex
 from controller.core.pods import Pod
 from controller.core.queues import Flavor
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from controller.core.nodes import NodeIndex
+from controller.core.nodes import Node
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, StopPolicy
 from controller.core.shares import Amount, Share, amounts_of
 from controller.core.windows import FOR_EVER, Window
@@ -104,7 +104,7 @@ class Capacity:
     until: int = FOR_EVER
 
 
-def live_capacity(flavor: Flavor | None, nodes: NodeIndex, now: int) -> Capacity:
+def live_capacity(flavor: Flavor | None, members: Iterable[Node], now: int) -> Capacity:
     """Return what shares of a flavor are taken of: its nodes, cordoned or not, or its sums; None has nothing."""
     if flavor is None:
         return Capacity()
@@ -112,7 +112,7 @@ def live_capacity(flavor: Flavor | None, nodes: NodeIndex, now: int) -> Capacity
         return Capacity(flavor.sums)
     total: dict[str, int] = {}
     until = FOR_EVER
-    for node in map(nodes.nodes.__getitem__, nodes.members(flavor.name)):
+    for node in members:
         if not node.is_ready:
             end = node.not_ready_since + NOT_READY_SECONDS
             if end <= now:

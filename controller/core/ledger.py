@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Final
 
+import numpy as np
+
 from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
@@ -184,7 +186,7 @@ class Ledger:
 
     def emptiest_node(self, flavor: Flavor, shape: Shape) -> str | None:
         """Return a node of the flavor with room for this shape that is likely to be the last that fills up."""
-        return self._room.emptiest(flavor.name, shape.requests, self._snapshot.nodes.allowed(flavor, shape.constraints))
+        return self._room.emptiest(flavor.name, shape.requests, self._snapshot.nodes.places(flavor, shape.constraints))
 
     def _sum_left(self, flavor: Flavor, resource: str) -> int:
         key = (flavor.name, resource)
@@ -212,12 +214,13 @@ class Ledger:
         self, flavor: Flavor, shape: Shape, *, only_freed: bool = False, without: AbstractSet[str] = frozenset()
     ) -> Search:
         """Prepare to find nodes of a flavor for this shape while room only shrinks; those `without` are left out."""
-        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
+        nodes, at = self._snapshot.nodes, self._snapshot.nodes.places(flavor, shape.constraints)
         if only_freed:
-            allowed &= self._snapshot.freed
+            allowed = nodes.allowed(flavor, shape.constraints)
+            at = nodes.places_of(flavor.name, self._snapshot.freed & allowed)
         if without:
-            allowed -= without
-        return self._room.search(flavor.name, shape.requests, allowed, spreads=flavor.spreads)
+            at = np.setdiff1d(at, nodes.places_of(flavor.name, without), assume_unique=True)
+        return Search(flavor.name, shape.requests, at, spreads=flavor.spreads)
 
     def pack(self, search: Search, count: int) -> list[str]:
         """Return nodes with room for so many that a search is for, a node for each; fewer when room ends."""
@@ -230,7 +233,7 @@ class Ledger:
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
-        return self._room.most(flavor.name, resource, self._snapshot.nodes.allowed(flavor, shape.constraints))
+        return self._room.most(flavor.name, resource, self._snapshot.nodes.places(flavor, shape.constraints))
 
     def has_freed_room(self, flavor: Flavor, shape: Shape) -> bool:
         """Say whether a freed node of a flavor may have room for a pod of this shape; of many it is taken for granted.
@@ -252,8 +255,13 @@ class Ledger:
 
     @property
     def nodes_looked_at(self) -> int:
-        """How many nodes were compared with a shape: what finding room cost."""
+        """How many nodes were compared with a shape one by one."""
         return self._room.looked_at
+
+    @property
+    def nodes_compared(self) -> int:
+        """How many nodes were compared with a shape many at once."""
+        return self._room.compared
 
     def spend(
         self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Iterable[Flavor] = ()

@@ -1,4 +1,4 @@
-"""What nodes have free, sorted, so that a node for a pod is found without looking at all of them.
+"""What nodes have free, in arrays, so that a node for a pod is found without asking one after the other.
 
 `Room` is what is free now; the cache keeps it up as pods come and go. `RoomLeft` is what one decision leaves of it.
 """
@@ -6,21 +6,28 @@
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from controller.core.amounts import Requests
-from controller.core.nodes import NodeIndex
+from controller.core.node_index import NodeIndex, Places
 
 Amounts = Mapping[str, int]
 
-_EMPTIEST = 16
-"""How many of the emptiest nodes are looked at for one that may be used."""
+_Row = NDArray[np.int64]
+"""What the usable nodes of a flavor have free of a resource, each at its place, within `_LEAST` and `_MOST`."""
 
-_Shelf = list[tuple[int, str]]
-"""Usable nodes of a flavor that have a resource, by how much of it is free: (amount, node), ascending."""
+_MOST: Final = 2**62
+"""Whatever is more is written as this, so that nothing overflows: four exbibytes are room for everybody."""
+_LEAST: Final = -_MOST
+_NONE: Final = _LEAST - 1
+"""Of a node that does not have the resource."""
+_FEW: Final = 8
+"""So many nodes are found one by one before all that may do are sorted."""
 
 
 class Room:
@@ -29,7 +36,7 @@ class Room:
     def __init__(self, nodes: NodeIndex, used: Mapping[str, Amounts]) -> None:
         self.nodes = nodes
         self._free = {name: _left(node.allocatable, used.get(name, {})) for name, node in nodes.nodes.items()}
-        self._shelves: dict[str, dict[str, _Shelf]] = {}
+        self._rows: dict[str, dict[str, _Row]] = {}
 
     def free(self, node: str) -> Amounts:
         """Amounts that are free on a node; below zero where more is taken than there is."""
@@ -40,59 +47,56 @@ class Room:
         known = self.nodes.nodes.get(node)
         if known is None:
             return
-        former, now = self._free[node], _left(known.allocatable, used)
-        self._free[node] = now
-        if known.is_usable:
-            for resource, shelf in self._shelves.get(self.nodes.flavor_of.get(node, ""), {}).items():
-                _move(shelf, node, former.get(resource), now.get(resource))
+        self._free[node] = now = _left(known.allocatable, used)
+        _write(self._rows, self.nodes, node, now)
 
-    def shelf(self, flavor: str, resource: str) -> _Shelf:
-        """Return the flavor's usable nodes by what they have free of the resource; not to be changed."""
-        shelves = self._shelves.setdefault(flavor, {})
-        if resource not in shelves:
-            members = self.nodes.usable(flavor)
-            shelves[resource] = sorted((self._free[n][resource], n) for n in members if resource in self._free[n])
-        return shelves[resource]
+    def row(self, flavor: str, resource: str) -> _Row:
+        """Return what the flavor's usable nodes have free of a resource; not to be changed."""
+        rows = self._rows.setdefault(flavor, {})
+        if resource not in rows:
+            amounts = (self._free[name].get(resource) for name in self.nodes.in_order(flavor))
+            rows[resource] = np.array([_written(one) for one in amounts], dtype=np.int64)
+        return rows[resource]
 
 
+@dataclass(slots=True)
 class Search:
-    """For one make of pod on one flavor: where it may run, and where enough is left of each resource it asks for.
+    """For one make of pod on one flavor: what it asks for, and at which places it may still run.
 
-    Kept through a decision: what it needs is looked up once, not for every pod, and since room only shrinks, a node
-    that once was too full is not looked at again.
+    Kept through a decision: since room only shrinks, a node that once was too full is not looked at again. `spreads`:
+    each pod gets the node with most left, not the fullest.
     """
 
-    __slots__ = ("allowed", "asked", "full", "requests", "spreads")
-
-    def __init__(
-        self, requests: Requests, allowed: AbstractSet[str], shelves: Iterable[_Shelf], *, spreads: bool
-    ) -> None:
-        """`shelves` are those of the requests' resources; `allowed` are usable nodes of their flavor.
-
-        `spreads`: each pod gets the node with most left, not the fullest.
-        """
-        self.spreads = spreads
-        self.requests = requests
-        self.allowed = allowed
-        self.full: set[str] = set()
-        self.asked = [(shelf, resource, (need,)) for (resource, need), shelf in zip(requests, shelves, strict=True)]
+    flavor: str
+    requests: Requests
+    at: Places
+    spreads: bool = False
 
 
 class RoomLeft:
-    """What a decision leaves of the room. `looked_at` counts the nodes whose free amounts were compared with a need."""
+    """What a decision leaves of the room.
+
+    `compared` counts the nodes that were compared with what a pod asks for, many at once in arrays; `looked_at` those
+    that were by themselves, which takes a hundred times as long.
+    """
 
     def __init__(self, room: Room) -> None:
         """`room` stays as it is, and must not change meanwhile."""
         self._room = room
         self._free: dict[str, dict[str, int]] = {}
-        self._shelves: dict[str, dict[str, _Shelf]] = {}
-        self._moving: dict[str, Amounts] = {}
+        self._rows: dict[str, dict[str, _Row]] = {}
+        self._moving: set[str] = set()
+        self._scarcest: dict[tuple[str, Requests], tuple[str, int]] = {}
+        self.compared = 0
         self.looked_at = 0
 
     def fork(self) -> RoomLeft:
         """Return one that goes on from here by itself."""
         other = RoomLeft(self._room)
         other._free = {node: dict(free) for node, free in self._free.items()}
+        other._rows = {flavor: {name: row.copy() for name, row in rows.items()} for flavor, rows in self._rows.items()}
+        other._moving = set(self._moving)
+        other._scarcest = self._scarcest
         return other
 
     def free(self, node: str) -> Amounts:
@@ -103,19 +107,11 @@ class RoomLeft:
         """Take one of these from a node; of what the node no longer has there is nothing to take, nor to give back."""
         free = self._free.get(node)
         if free is None:
-            before = self._room.free(node)
-            free = self._free[node] = dict(before)
-            self._moving[node] = before
-        elif node not in self._moving:
-            self._moving[node] = dict(free)
+            free = self._free[node] = dict(self._room.free(node))
+        self._moving.add(node)
         for resource, need in requests:
             if resource in free:
                 free[resource] -= need
-
-    def search(self, flavor: str, requests: Requests, allowed: AbstractSet[str], *, spreads: bool = False) -> Search:
-        """Prepare to find nodes of a flavor for these requests among `allowed`, usable nodes of the flavor."""
-        shelves = [self._shelf(flavor, resource) for resource, _ in requests]
-        return Search(requests, allowed, shelves, spreads=spreads)
 
     def find(self, search: Search) -> str | None:
         """Return the fullest of the allowed nodes with room; None without one."""
@@ -127,38 +123,36 @@ class RoomLeft:
         Fullest: with the least left of the resource of which the fewest nodes have enough, so that large holes are
         kept for large pods. Best fit: what several leave is left where most is left.
         """
+        search.at = self._fitting(search.flavor, search.requests, search.at)
+        if not search.at.size:
+            return []
+        scarce, need = self._scarce(search.flavor, search.requests)
+        amounts, names = self._row(search.flavor, scarce)[search.at], self._room.nodes.in_order(search.flavor)
         if search.spreads:
-            return self._spread(search, count)
+            return self._spread(search, amounts, need, count)
         nodes: list[str] = []
-        allowed, full = search.allowed, search.full
-        for _, node in self._in_order(search):
-            if node not in allowed or node in full:
-                continue
-            room = self.count(node, search.requests)
-            if not room:
-                full.add(node)
-                continue
-            nodes += [node] * min(count - len(nodes), room)
+        for place in _ascending(amounts):
+            node = names[search.at[place]]
+            nodes += [node] * min(count - len(nodes), self.count(node, search.requests))
             if len(nodes) == count:
                 break
         return nodes
 
-    def _spread(self, search: Search, count: int) -> list[str]:
+    def _spread(self, search: Search, amounts: _Row, need: int, count: int) -> list[str]:
         """Return a node for each of `count` pods, each that of which most is left then; fewer where room ends."""
-        scarce = self._scarcest(search)[2]
-        need = dict(search.requests).get(scarce, 0)
-        ahead = [one for one in self._in_order(search) if one[1] in search.allowed and one[1] not in search.full]
-        nodes: list[str] = []
+        names, nodes = self._room.nodes.in_order(search.flavor), list[str]()
         taken: dict[str, int] = {}
-        while ahead and len(nodes) < count:
-            amount, node = ahead.pop()
+        while len(nodes) < count:
+            last = len(amounts) - 1 - int(amounts[::-1].argmax())
+            if amounts[last] < need:
+                break
+            node = names[search.at[last]]
             if self.count(node, search.requests) <= taken.get(node, 0):
-                if node not in taken:
-                    search.full.add(node)
+                amounts[last] = _NONE
                 continue
             nodes.append(node)
             taken[node] = taken.get(node, 0) + 1
-            insort(ahead, (amount - need, node))
+            amounts[last] -= need
         return nodes
 
     def fits(self, node: str, requests: Requests) -> bool:
@@ -179,72 +173,76 @@ class RoomLeft:
                 room = count
         return room
 
-    def _in_order(self, search: Search) -> _Shelf:
-        """Nodes with enough of the scarcest resource, fullest first; where many are allowed, others among them."""
-        self._put_in_place()
-        start, shelf, scarce, need = self._scarcest(search)
-        count = len(shelf) - start
-        allowed = search.allowed
-        # a walk passes count / allowed nodes before the first allowed one: with very few, looking at all is less
-        if len(allowed) ** 2 <= count:
-            amounts = ((self.free(node).get(scarce, -1), node) for node in allowed - search.full)
-            return sorted(one for one in amounts if one[0] >= need)
-        return shelf[start:]
-
-    def _scarcest(self, search: Search) -> tuple[int, _Shelf, str, int]:
-        """Of the resource of which fewest nodes have enough: where those begin, on which shelf, its name, the need."""
-        fewest: tuple[int, int, _Shelf, str, int] = (0, 0, [], "", 0)
-        for index, (shelf, resource, need) in enumerate(search.asked):
-            start = bisect_left(shelf, need)
-            if index == 0 or len(shelf) - start < fewest[0]:
-                fewest = (len(shelf) - start, start, shelf, resource, need[0])
-        return fewest[1:]
-
-    def most(self, flavor: str, resource: str, allowed: AbstractSet[str]) -> int:
+    def most(self, flavor: str, resource: str, at: Places) -> int:
         """Say how much of a resource the one of these usable nodes of a flavor has that has the most left."""
-        self._put_in_place()
-        shelf = self._shelf(flavor, resource)
-        if len(allowed) ** 2 <= len(shelf):
-            return max((self.free(node).get(resource, 0) for node in allowed), default=0)
-        return next((amount for amount, node in reversed(shelf) if node in allowed), 0)
+        self.compared += len(at)
+        most = int(self._row(flavor, resource)[at].max(initial=_NONE))
+        return 0 if most == _NONE else most
 
-    def emptiest(self, flavor: str, requests: Requests, allowed: AbstractSet[str]) -> str | None:
-        """Return one of the emptiest of these usable nodes with room for one of these; or None."""
-        self._put_in_place()
-        last = islice(reversed(self._shelf(flavor, requests[0][0])), _EMPTIEST) if requests else ()
-        return next((node for _, node in last if node in allowed and self.fits(node, requests)), None)
+    def emptiest(self, flavor: str, requests: Requests, at: Places) -> str | None:
+        """Return the one with room for one of these that has most left of the first resource; None: none has room."""
+        at = self._fitting(flavor, requests, at)
+        if not at.size:
+            return None
+        most = int(self._row(flavor, requests[0][0])[at].argmax())
+        return self._room.nodes.in_order(flavor)[int(at[most])]
 
-    def _put_in_place(self) -> None:
-        """Move the nodes that something was taken from since, once for all that was taken."""
-        for node, former in self._moving.items():
-            now = self._free[node]
-            for resource, shelf in self._shelves.get(self._shelved_in(node), {}).items():
-                _move(shelf, node, former.get(resource), now.get(resource))
-        self._moving.clear()
+    def _fitting(self, flavor: str, requests: Requests, at: Places) -> Places:
+        """Return those of these places where there is enough of everything; none for a pod that asks for nothing."""
+        self.compared += len(at)
+        for resource, need in requests:
+            at = at[self._row(flavor, resource)[at] >= need]
+        return at if requests else at[:0]
 
-    def _shelved_in(self, node: str) -> str:
-        """Return the flavor on whose shelves a node stands; one that is not usable is on none, though pods leave it."""
-        index = self._room.nodes
-        return index.flavor_of.get(node, "") if index.nodes[node].is_usable else ""
+    def _scarce(self, flavor: str, requests: Requests) -> tuple[str, int]:
+        """Return the resource of which the fewest nodes had enough when the decision began, and the need of it."""
+        known = self._scarcest.get((flavor, requests))
+        if known is None:
+            enough = [np.count_nonzero(self._room.row(flavor, resource) >= need) for resource, need in requests]
+            known = self._scarcest[flavor, requests] = requests[enough.index(min(enough))]
+        return known
 
-    def _shelf(self, flavor: str, resource: str) -> _Shelf:
-        shelves = self._shelves.setdefault(flavor, {})
-        if resource not in shelves:
-            self._put_in_place()
-            shelf = shelves[resource] = self._room.shelf(flavor, resource).copy()
-            for node, now in self._free.items():
-                if self._shelved_in(node) == flavor:
-                    _move(shelf, node, self._room.free(node).get(resource), now.get(resource))
-        return shelves[resource]
+    def _row(self, flavor: str, resource: str) -> _Row:
+        if self._moving:
+            # once for all that a run of pods took
+            for node in self._moving:
+                _write(self._rows, self._room.nodes, node, self._free[node])
+            self._moving.clear()
+        rows = self._rows.get(flavor)
+        if rows is None:
+            rows = self._rows[flavor] = {}
+        row = rows.get(resource)
+        if row is None:
+            row = rows[resource] = self._room.row(flavor, resource).copy()
+            for node, free in self._free.items():
+                place = self._room.nodes.place(node)
+                if place is not None and place[0] == flavor:
+                    row[place[1]] = _written(free.get(resource))
+        return row
 
 
 def _left(allocatable: Amounts, used: Amounts) -> Amounts:
     return {resource: amount - used.get(resource, 0) for resource, amount in allocatable.items()}
 
 
-def _move(shelf: _Shelf, node: str, former: int | None, now: int | None) -> None:
-    """Put a node in its new place; one that does not have the resource is not there."""
-    if former is None or now is None or former == now:
-        return
-    del shelf[bisect_left(shelf, (former, node))]
-    insort(shelf, (now, node))
+def _write(rows: Mapping[str, Mapping[str, _Row]], nodes: NodeIndex, node: str, free: Amounts) -> None:
+    """Note what a node has free now; one that is not usable stands nowhere, though pods leave it."""
+    place = nodes.place(node)
+    if place is not None:
+        for resource, row in rows.get(place[0], {}).items():
+            row[place[1]] = _written(free.get(resource))
+
+
+def _written(amount: int | None) -> int:
+    if amount is None:
+        return _NONE
+    return amount if _LEAST < amount < _MOST else _MOST if amount > 0 else _LEAST
+
+
+def _ascending(amounts: _Row) -> Iterator[int]:
+    """Yield where the least is, then the next, the first of equal ones first. Changes the amounts."""
+    for _ in range(min(_FEW, len(amounts))):
+        least = int(amounts.argmin())
+        amounts[least] = _MOST + 1
+        yield least
+    yield from map(int, amounts.argsort(kind="stable")[: max(0, len(amounts) - _FEW)])

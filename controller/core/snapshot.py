@@ -13,7 +13,7 @@ from controller.core.decisions import DrySpell
 from controller.core.forecast import Forecast
 from controller.core.groups import GroupKey
 from controller.core.leaving import NOBODY, Leaving
-from controller.core.nodes import NodeIndex
+from controller.core.node_index import NodeIndex
 from controller.core.owners import Job
 from controller.core.past_usage import PastUsage
 from controller.core.pods import Pod

@@ -17,7 +17,7 @@ from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local
 from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
 from controller.core.adoption import Adoption, Households, KueuePod, Orphan, adopt
 from controller.core.keys import ACCEPTED, GROUP, KUEUE_LABELS, KUEUE_QUEUE, VERSION
-from controller.core.nodes import NodeIndex
+from controller.core.node_index import NodeIndex
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.decode import decode_metadata, decode_node
 from controller.kube.decode_kueue import decode_kueue_pod

@@ -321,7 +321,7 @@ class ClusterMachine(RuleBasedStateMachine):
         room, fresh = self.cache.room, Room(self.cache.index, self.cache.usage.by_node)
         for flavor in BY_NAME:
             for resource in ("cpu", "memory", "pods"):
-                assert room.shelf(flavor, resource) == fresh.shelf(flavor, resource)
+                assert list(room.row(flavor, resource)) == list(fresh.row(flavor, resource))
 
     @invariant()
     def quotas_are_what_a_direct_computation_finds(self) -> None:

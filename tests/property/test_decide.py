@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from controller.core.amounts import PODS
 from controller.core.decide import decide
 from controller.core.decisions import Plan
-from controller.core.nodes import NodeIndex
+from controller.core.node_index import NodeIndex
 from controller.core.pods import Pod
 from controller.core.queues import CapacityMode, ClusterQueue, QueueingStrategy
 from controller.core.snapshot import Snapshot

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from controller.core.amounts import Requests, as_requests
 from controller.core.labels import Operator, Requirement, Term
-from controller.core.nodes import Node, NodeIndex
-from controller.core.room import Amounts, Room, RoomLeft
+from controller.core.node_index import NodeIndex
+from controller.core.nodes import Node
+from controller.core.room import Amounts, Room, RoomLeft, Search
 from controller.core.shapes import Constraints
 from controller.core.taints import Toleration, are_tolerated
 from tests.support.builders import a_flavor, a_node, a_taint, constraints
@@ -45,8 +46,9 @@ def has_room(free: Amounts, asked: Requests) -> bool:
 def test_a_node_is_found_exactly_where_one_has_room(
     cluster: dict[str, Node], used: list[tuple[str, dict[str, int]]], asked: list[tuple[Requests, set[str]]]
 ) -> None:
-    room = Room(NodeIndex(cluster, {"spot": SPOT}), {})
-    room.shelf("spot", "cpu")
+    index = NodeIndex(cluster, {"spot": SPOT})
+    room = Room(index, {})
+    room.row("spot", "cpu")
     for name, taken in used:
         room.update(name, taken)
     left = RoomLeft(room)
@@ -57,7 +59,7 @@ def test_a_node_is_found_exactly_where_one_has_room(
     for needs, wanted in asked:
         allowed = {name for name in wanted if name in cluster and cluster[name].is_usable}
         fitting = {name for name in allowed if needs and has_room(free[name], needs)}
-        node = left.find(left.search("spot", needs, allowed))
+        node = left.find(Search("spot", needs, index.places_of("spot", wanted)))
         assert (node in fitting) if fitting else node is None
         if node is not None:
             assert any(all((free[node][r], node) <= (free[other][r], other) for other in fitting) for r, _ in needs), (
@@ -77,15 +79,14 @@ def test_room_that_was_kept_up_is_room_made_anew(
     index = NodeIndex(cluster, {"spot": SPOT})
     kept = Room(index, {})
     for resource in RESOURCES[:2]:
-        kept.shelf("spot", resource)
+        kept.row("spot", resource)
     for name, taken in used:
         kept.update(name, taken)
     fresh = Room(index, dict(used))
     for resource in RESOURCES:
-        assert kept.shelf("spot", resource) == fresh.shelf("spot", resource)
-    every = index.usable("spot")
-    first, second = RoomLeft(kept), RoomLeft(fresh)
-    assert first.find(first.search("spot", asked, every)) == second.find(second.search("spot", asked, every))
+        assert list(kept.row("spot", resource)) == list(fresh.row("spot", resource))
+    first, second = (Search("spot", asked, index.places_of("spot", NAMES)) for _ in range(2))
+    assert RoomLeft(kept).find(first) == RoomLeft(fresh).find(second)
 
 
 @st.composite
@@ -147,7 +148,8 @@ def test_the_allowed_nodes_are_those_that_allow_the_pod_one_by_one(
 def test_pods_that_are_spread_go_one_by_one_to_the_node_with_most_left(
     cluster: dict[str, Node], need: int, count: int
 ) -> None:
-    left = RoomLeft(Room(NodeIndex(cluster, {"spot": SPOT}), {}))
+    index = NodeIndex(cluster, {"spot": SPOT})
+    left = RoomLeft(Room(index, {}))
     allowed = {name for name, node in cluster.items() if node.is_usable}
     free = {name: cluster[name].allocatable["cpu"] for name in allowed if "cpu" in cluster[name].allocatable}
     expected = []
@@ -157,4 +159,5 @@ def test_pods_that_are_spread_go_one_by_one_to_the_node_with_most_left(
             break
         expected.append(name)
         free[name] -= need
-    assert left.pack(left.search("spot", (("cpu", need),), allowed, spreads=True), count) == expected
+    search = Search("spot", (("cpu", need),), index.places_of("spot", NAMES), spreads=True)
+    assert left.pack(search, count) == expected

@@ -12,7 +12,8 @@ from controller.core.decide import decide
 from controller.core.decisions import Plan
 from controller.core.keys import GATE
 from controller.core.labels import LabelSelector, Operator, Requirement, Term
-from controller.core.nodes import Node, NodeIndex
+from controller.core.node_index import NodeIndex
+from controller.core.nodes import Node
 from controller.core.pods import Outline, Pod, Said
 from controller.core.queues import (
     CapacityMode,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.core.effective import Capacity, Override, Variation, WrittenLimits, WrittenQuota, live_capacity
-from controller.core.nodes import NodeIndex
+from controller.core.nodes import Node
 from controller.core.queues import ClusterQueue, Flavor
 from controller.core.shares import Share
 from controller.core.windows import FOR_EVER
@@ -173,7 +174,7 @@ def test_a_window_that_holds_stops_admission_while_it_is_open() -> None:
 def test_a_relist_of_nodes_is_summed_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(flavor: Flavor, nodes: NodeIndex, now: int) -> Capacity:
+    def counted(flavor: Flavor, nodes: Iterable[Node], now: int) -> Capacity:
         asked.append(flavor.name)
         return live_capacity(flavor, nodes, now)
 

@@ -17,7 +17,7 @@ from controller.core.effective import (
     live_capacity,
     stopped_by,
 )
-from controller.core.nodes import Node, NodeIndex
+from controller.core.nodes import Node
 from controller.core.queues import ClusterQueue, FlavorQuota, StopPolicy
 from controller.core.shares import Amount, Share, ShareError, parse_share
 from controller.core.windows import FOR_EVER
@@ -176,17 +176,14 @@ def test_a_window_changes_the_flavors_that_it_names_and_no_other() -> None:
 
 def test_capacity_counts_nodes_that_are_cordoned_and_those_not_ready_for_five_minutes() -> None:
     nodes = [a_node("ready"), a_node("cordoned", is_usable=False), not_ready("fresh", 1000), not_ready("old", 900)]
-    other = a_node("other", labels={"pool": "steady"})
-    index = NodeIndex({node.name: node for node in (*nodes, other)}, {"spot": a_flavor()})
-    found = [live_capacity(a_flavor(), index, now) for now in (1000, 1199, 1200, 1299, 1300)]
+    found = [live_capacity(a_flavor(), nodes, now) for now in (1000, 1199, 1200, 1299, 1300)]
     assert [capacity.amounts["cpu"] for capacity in found] == [16_000, 16_000, 12_000, 12_000, 8_000]
     assert [capacity.until for capacity in found] == [1200, 1200, 1300, 1300, FOR_EVER]
 
 
 def test_the_capacity_of_a_static_flavor_is_its_sums_and_of_a_missing_one_nothing() -> None:
-    index = NodeIndex({}, {})
-    assert live_capacity(a_static_flavor(cpu=3), index, 0) == Capacity({"cpu": 3000})
-    assert live_capacity(None, index, 0) == Capacity({})
+    assert live_capacity(a_static_flavor(cpu=3), [], 0) == Capacity({"cpu": 3000})
+    assert live_capacity(None, [a_node("left")], 0) == Capacity({})
 
 
 def test_only_flavors_with_a_share_are_asked_for_their_capacity() -> None:

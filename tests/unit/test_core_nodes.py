@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from controller.core.nodes import NodeIndex
+from controller.core.node_index import NodeIndex
 from controller.core.pods import Phase
 from controller.core.queues import Flavor
 from controller.core.taints import Toleration

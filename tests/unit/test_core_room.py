@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from controller.core.ledger import Ledger
-from controller.core.nodes import Node, NodeIndex
-from controller.core.room import Room, RoomLeft
+from controller.core.node_index import NodeIndex
+from controller.core.nodes import Node
+from controller.core.room import Room, RoomLeft, Search
 from controller.core.shapes import Constraints, Shape
 from tests.support.builders import GPU, a_flavor, a_node, a_shape, a_snapshot, a_term, constraints
 
@@ -59,12 +60,19 @@ def test_where_a_pod_may_use_no_node_none_is_looked_at() -> None:
     assert found(a_ledger(many_nodes()), a_shape(constraints(selector={HOST: "elsewhere"}))) == (None, 0)
 
 
+def compared(ledger: Ledger, shape: Shape) -> tuple[str | None, int]:
+    """The node, and how many were compared at once to find it."""
+    before = ledger.nodes_compared
+    node = ledger.find_node(SPOT, shape, only_freed=False)
+    return node, ledger.nodes_compared - before
+
+
 def test_a_shape_that_found_no_room_is_not_looked_for_again() -> None:
     half = {f"node-{n:04}": {"cpu": 4000} if n % 2 else {"memory": 2**30} for n in range(MANY)}
     ledger = a_ledger(many_nodes(memory="1Gi"), half)
     shape = a_shape(cpu="1", memory="1Gi")
-    assert found(ledger, shape) == (None, MANY // 2)
-    assert found(ledger, shape) == (None, 0)
+    assert compared(ledger, shape) == (None, MANY)
+    assert compared(ledger, shape) == (None, 0)
 
 
 def test_a_node_that_was_too_full_for_a_shape_is_not_looked_at_again_for_it() -> None:
@@ -72,8 +80,8 @@ def test_a_node_that_was_too_full_for_a_shape_is_not_looked_at_again_for_it() ->
     without_cpu = {f"node-{number:04}": {"cpu": 4000} for number in range(10, 30)}
     ledger = a_ledger(many_nodes(memory="1Gi"), {**without_memory, **without_cpu})
     shape = a_shape(cpu="2", memory="1Mi")
-    assert found(ledger, shape) == ("node-0030", 11)
-    assert found(ledger, shape) == ("node-0030", 1)
+    assert compared(ledger, shape) == ("node-0030", MANY)
+    assert compared(ledger, shape) == ("node-0030", MANY - 30)
 
 
 def test_of_few_nodes_too_those_that_were_too_full_are_not_looked_at_again() -> None:
@@ -81,8 +89,25 @@ def test_of_few_nodes_too_those_that_were_too_full_are_not_looked_at_again() -> 
     others = {f"node-{number:04}": {"cpu": 4000} for number in range(3, 6)}
     ledger = a_ledger(many_nodes(memory="1Gi"), {"node-0001": {"memory": 2**30}, **others})
     shape = a_shape(two, cpu="1", memory="1Mi")
-    assert found(ledger, shape) == ("node-0002", 2)
-    assert found(ledger, shape) == ("node-0002", 1)
+    assert compared(ledger, shape) == ("node-0002", 2)
+    assert compared(ledger, shape) == ("node-0002", 1)
+
+
+def test_more_than_the_arrays_hold_is_as_much_as_they_hold() -> None:
+    nodes = [a_node("huge", cpu="9223372036854775807", memory="8E"), a_node("over", cpu="4")]
+    ledger = a_ledger(nodes, {"over": {"cpu": 2**70}, "huge": {"cpu": 2**72}})
+    assert found(ledger, a_shape(cpu="1", memory="1Gi")) == ("huge", 1)
+    assert found(ledger, a_shape(cpu="9223372036854775807")) == (None, 0)
+    assert ledger.most_free(SPOT, a_shape(), "cpu") == 2**62
+
+
+def test_many_nodes_are_found_in_the_same_order_as_few() -> None:
+    used = {f"node-{number:04}": {"cpu": number * 7 % 3_000} for number in range(40)}
+    ledger, shape = a_ledger(many_nodes()[:40], used), a_shape(cpu="1")
+    order = sorted(used, key=lambda node: (-used[node]["cpu"], node))
+    nodes = ledger.find_nodes(SPOT, shape, 200)
+    assert list(dict.fromkeys(nodes)) == order
+    assert nodes == [node for node in order for _ in range((4_000 - used[node]["cpu"]) // 1_000)]
 
 
 def test_among_freed_nodes_alone_no_other_is_looked_at() -> None:
@@ -148,23 +173,32 @@ def test_a_node_that_has_less_than_nothing_is_no_room() -> None:
 
 
 def test_what_a_decision_takes_leaves_the_room_as_it_was() -> None:
-    room = Room(NodeIndex({"a": a_node("a")}, {"spot": SPOT}), {})
-    left = RoomLeft(room)
-    shape = a_shape(cpu="4")
-    assert left.find(left.search("spot", shape.requests, {"a"})) == "a"
+    index = NodeIndex({"a": a_node("a")}, {"spot": SPOT})
+    room = Room(index, {})
+    left, shape = RoomLeft(room), a_shape(cpu="4")
+    assert left.find(Search("spot", shape.requests, index.places_of("spot", ["a"]))) == "a"
     left.take("a", shape.requests)
-    assert left.find(left.search("spot", shape.requests, {"a"})) is None
+    assert left.find(Search("spot", shape.requests, index.places_of("spot", ["a"]))) is None
     assert (room.free("a")["cpu"], left.free("a")["cpu"]) == (4000, 0)
-    again = RoomLeft(room)
-    assert again.find(again.search("spot", shape.requests, {"a"})) == "a"
+    assert RoomLeft(room).find(Search("spot", shape.requests, index.places_of("spot", ["a"]))) == "a"
+
+
+def test_what_a_fork_takes_is_there_where_it_came_from() -> None:
+    index = NodeIndex({"a": a_node("a")}, {"spot": SPOT})
+    left, shape = RoomLeft(Room(index, {})), a_shape(cpu="4")
+    assert left.find(Search("spot", shape.requests, index.places_of("spot", ["a"]))) == "a"
+    fork = left.fork()
+    fork.take("a", shape.requests)
+    assert fork.find(Search("spot", shape.requests, index.places_of("spot", ["a"]))) is None
+    assert left.find(Search("spot", shape.requests, index.places_of("spot", ["a"]))) == "a"
 
 
 def test_what_was_taken_before_a_resource_was_first_asked_for_is_taken() -> None:
-    nodes = {name: a_node(name) for name in ("a", "b")}
-    left = RoomLeft(Room(NodeIndex(nodes, {"spot": SPOT}), {}))
+    index = NodeIndex({name: a_node(name) for name in ("a", "b")}, {"spot": SPOT})
+    left = RoomLeft(Room(index, {}))
     left.take("b", a_shape(cpu="1").requests)
-    assert left.find(left.search("spot", a_shape(cpu="1").requests, set(nodes))) == "b"
-    assert left.find(left.search("spot", a_shape(cpu="4").requests, set(nodes))) == "a"
+    assert left.find(Search("spot", a_shape(cpu="1").requests, index.places_of("spot", ["a", "b"]))) == "b"
+    assert left.find(Search("spot", a_shape(cpu="4").requests, index.places_of("spot", ["a", "b"]))) == "a"
 
 
 def test_what_pods_on_an_unknown_node_take_is_nothing_to_the_room() -> None:
