@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from controller.core.amounts import Requests
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
 from controller.core.ledger import Ledger
@@ -20,13 +21,19 @@ class Away:
         self._snapshot = snapshot
         self._ledger = ledger
         self.victims: dict[str, Candidate] = {}
+        self._queues_in: dict[str, list[str]] = {}
 
     def take(self, victims: Iterable[Candidate]) -> None:
         """Let these be away from now on."""
         for one in victims:
             self.victims[one.key] = one
+            self.queues_in(self._snapshot.tree.path(one.queue)[-1]).append(one.queue)
             # for good: to take all of them off a ledger at each search costs their number each time
             self.remove(self._ledger.shadow(), one)
+
+    def queues_in(self, root: str) -> list[str]:
+        """Return the queues of a tree that victims were taken of, one after the other; it goes on."""
+        return self._queues_in.setdefault(root, [])
 
     @contextmanager
     def ahead(self, left: AnyLedger) -> Iterator[AnyLedger]:
@@ -45,23 +52,51 @@ class Away:
 
     def remove(self, ahead: AnyLedger, one: Candidate) -> None:
         """Give back what a candidate has."""
-        ledger = self._behind(ahead)
+        ledger = self.behind(ahead)
         for pod in self._there(one):
             flavor, also = self._held(pod)
             ledger.give_back(one.queue, flavor, pod.shape.requests, self._node(pod), also)
 
     def put_back(self, ahead: AnyLedger, one: Candidate) -> None:
         """Take it again."""
-        ledger = self._behind(ahead)
+        ledger = self.behind(ahead)
         for pod in self._there(one):
             flavor, also = self._held(pod)
             ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod), also)
+
+    def uncharge(self, ahead: AnyLedger, one: Candidate, times: int = -1) -> None:
+        """Give back, or take again for 1, what a candidate has of quota, but not its room."""
+        ledger = self.behind(ahead)
+        for pod in self._there(one):
+            flavor, also = self._held(pod)
+            requests = tuple((resource, times * amount) for resource, amount in pod.shape.requests)
+            for held in (flavor, *also):
+                ledger.charge(one.queue, held, requests, is_only_held=held is not flavor)
+
+    def on_nodes(self, one: Candidate) -> Iterator[tuple[str, Requests]]:
+        """Yield what each of its pods that are on a node holds there."""
+        for pod in self._there(one):
+            node = self._node(pod)
+            if node is not None:
+                yield node, pod.shape.requests
+
+    def would_own(
+        self, ahead: AnyLedger, queue: str, flavor: str, requests: Requests, candidates: Iterable[Candidate]
+    ) -> bool:
+        """Say whether a queue, its own candidates being gone, might use no more than is its own with these requests."""
+        tree = self._snapshot.tree
+        held = [dict(pod.shape.requests) for one in candidates for pod in self._there(one)]
+        return bool(tree.children(queue)) or all(
+            tree.cell(queue, (flavor, resource)) is None
+            or ahead.usage.beyond(queue, (flavor, resource)) + need <= sum(one.get(resource, 0) for one in held)
+            for resource, need in requests
+        )
 
     def pods(self) -> set[str]:
         """Return the uids of all victims."""
         return {pod.uid for one in self.victims.values() for pod in one.pods}
 
-    def _behind(self, ahead: AnyLedger) -> Ledger:
+    def behind(self, ahead: AnyLedger) -> Ledger:
         """Return where who goes is missing: now, and not at the times that others have reservations for."""
         return ahead if isinstance(ahead, Ledger) else self._ledger
 

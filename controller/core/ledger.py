@@ -41,7 +41,8 @@ class Ledger:
         self._is_trying = False
         self._shadow: Ledger | None = None
         self.charged: set[str] = set()
-        """Queues that anything was charged to."""
+        """Queues that anything was charged to for good."""
+        self._charged_in: dict[str, list[str]] = {}
         self._awaited_on_demand: dict[str, int] = {}
 
     def fork(self) -> Ledger:
@@ -49,7 +50,7 @@ class Ledger:
         other = copy(self)
         other.usage, other._room = self.usage.fork(), self._room.fork()
         other._spent_of_flavor, other._searches = dict(self._spent_of_flavor), {}
-        other._shadow, other.charged = None, set(self.charged)
+        other._shadow, other.charged, other._charged_in = None, set(self.charged), {}
         other._awaited_on_demand = dict(self._awaited_on_demand)
         return other
 
@@ -279,11 +280,17 @@ class Ledger:
             if self._shadow is not None and not self._is_trying:
                 self._shadow.occupy(node, requests)
 
+    def charged_in(self, root: str) -> list[str]:
+        """Return the queues of a tree to which anything was charged for good, one after the other; it goes on."""
+        return self._charged_in.setdefault(root, [])
+
     def charge(self, queue: str, flavor: Flavor, requests: Requests, *, is_only_held: bool = False) -> None:
         """Take these from the quota of a queue and the sums of a flavor."""
         for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need, is_only_held=is_only_held)
-        self.charged.add(queue)
+        if not self._is_trying:
+            self.charged.add(queue)
+            self.charged_in(self._snapshot.tree.path(queue)[-1]).append(queue)
         if flavor.is_summed:
             self._draw(flavor, requests)
         if self._shadow is not None and not self._is_trying:

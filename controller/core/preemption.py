@@ -38,6 +38,11 @@ class Claim:
     since: float
     key: str = ""
 
+    def reclaims(self, one: Candidate) -> bool:
+        """Say whether `reclaimWithinCohort` lets it preempt this one of another queue, if that borrows."""
+        policy = self.queue.preemption.reclaim
+        return policy is Reclaim.ANY or (policy is Reclaim.LOWER_PRIORITY and one.priority < self.priority)
+
 
 class Candidates:
     """The candidates of one world, worked out for the queues that are asked about, once each."""
@@ -64,9 +69,11 @@ class Candidates:
     def own(self, claim: Claim, flavor: str) -> Iterator[Candidate]:
         """Yield those of the claim's own queue that its `withinClusterQueue` lets it preempt in a flavor, in order."""
         policy = claim.queue.preemption.within
-        if policy is not Within.NEVER:
-            others = (one for one in self._in(claim.queue.name, flavor) if one.key.removesuffix(_ANEW) != claim.key)
-            yield from (one for one in others if self._yields(claim, one, policy))
+        for one in self._in(claim.queue.name, flavor) if policy is not Within.NEVER else ():
+            if not one.is_going and one.priority > claim.priority:
+                return  # so are all that come after
+            if one.key.removesuffix(_ANEW) != claim.key and self._yields(claim, one, policy):
+                yield one
 
     def _yields(self, claim: Claim, one: Candidate, policy: Within) -> bool:
         if one.priority != claim.priority:
@@ -75,11 +82,12 @@ class Candidates:
 
     def of_other(self, claim: Claim, queue: str, flavor: str) -> Iterator[Candidate]:
         """Yield those of another queue of its tree that its `reclaimWithinCohort` lets it preempt, so too."""
-        policy = claim.queue.preemption.reclaim
-        for one in self._in(queue, flavor) if policy is not Reclaim.NEVER else ():
-            is_yielding = policy is Reclaim.ANY or one.priority < claim.priority
-            if is_yielding and not is_left_in_peace(one.to_evict, borrows=False, now=self._snapshot.now):
-                yield one
+        return (one for one in self.in_no_peace(queue, flavor) if claim.reclaims(one))
+
+    def in_no_peace(self, queue: str, flavor: str) -> Iterator[Candidate]:
+        """Yield those of a queue that have anything of a flavor and that some other queue may preempt, in order."""
+        now = self._snapshot.now
+        return (one for one in self._in(queue, flavor) if not is_left_in_peace(one.to_evict, borrows=False, now=now))
 
     def going_for(self, claim: Claim) -> Iterator[Candidate]:
         """Yield one by one the pods that go anyway, of those queues that the claim's queue may preempt from."""

@@ -29,8 +29,9 @@ class Removals:
     def find(self, victims: Iterable[Candidate]) -> list[Candidate] | None:
         """Take away as many as are enough, the first ones; return those of them that are needed; None: all are too few.
 
-        All are back afterwards.
+        All are back afterwards, and others may be looked for.
         """
+        self._away, self._is_steady = [], True
         found = self._spare() if self._take(victims) else None
         for one in reversed(self._away if found is None else found):
             self.put_back(one)

@@ -70,6 +70,11 @@ class TreeUsage:
             return known
         return 0 if self._base is None else self._base.used(*key)
 
+    def beyond(self, queue: str, column: Column) -> int:
+        """Return how much more of a column a queue uses than is its own; below zero: what of it is left."""
+        cell = self._tree.cell(queue, column)
+        return 0 if cell is None else self.used(queue, *column) - cell.subtree
+
     def borrows(self, queue: str, columns: Iterable[Column]) -> bool:
         """Say whether a queue uses more of any of these columns than is its own."""
         cells = self._tree.cells(queue)

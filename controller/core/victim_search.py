@@ -7,20 +7,21 @@ What is found is no minimum, but none of them could have stayed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from heapq import heappop, heappush
+from heapq import merge
 
+from controller.core.attempts import Attempt, Attempts, Need, Yield
 from controller.core.away import Away
 from controller.core.booked import AnyLedger
-from controller.core.borrowers import Borrowers
-from controller.core.candidates import Candidate, Standing, standing, uses
+from controller.core.candidates import Candidate, standing, uses
 from controller.core.decisions import Place, Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
 from controller.core.ledger import Ledger
+from controller.core.offers import Offer, Offers
+from controller.core.one_node import OneNode
 from controller.core.placement import Placements, place
 from controller.core.preemption import Candidates, Claim
 from controller.core.queues import ClusterQueue, FlavorMode, WhenCanBorrow
@@ -30,50 +31,6 @@ from controller.core.returns import Returns
 from controller.core.rounds import is_left_in_peace
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import WorkloadClass
-
-
-class _Yield(Enum):
-    """Who of other queues gives way in an attempt: all, whom priority lets go for a borrower, or who goes anyway."""
-
-    ALL = "all"
-    MILD = "mild"
-    GOING = "going"
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """One of Kueue's: which other queues give somebody up, and whether the workload may borrow then.
-
-    `first` are those that give up anyone before the others do. `takes_going`: of all queues only who goes anyway.
-    `spares_refused`: nobody goes whose eviction was refused before.
-    """
-
-    others: Sequence[str]
-    may_borrow: bool
-    first: Collection[str] = ()
-    yields: _Yield = _Yield.ALL
-    takes_going: bool = False
-    spares_refused: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """What is searched for: room in a flavor for a workload of this class, at whose cost, in what is left."""
-
-    claim: Claim
-    kind: WorkloadClass
-    flavor: str
-    left: AnyLedger
-
-    @property
-    def queue(self) -> ClusterQueue:
-        """The preemptor's."""
-        return self.claim.queue
-
-    @property
-    def columns(self) -> list[Column]:
-        """What the workload asks for of the flavor."""
-        return [(self.flavor, resource) for resource, _ in self.kind.requests]
 
 
 class VictimSearch:
@@ -89,9 +46,10 @@ class VictimSearch:
         self._ledger = ledger
         self._returns = returns
         self.candidates = Candidates(snapshot, returns)
-        self._borrowers = Borrowers(snapshot.tree, snapshot.usage, ledger)
         self._shares_of: dict[int, FairShares] = {}
         self._away = Away(snapshot, ledger)
+        self.offers = Offers(snapshot, ledger, self.candidates, self._away)
+        self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
         self.looked_at = 0
         self.tries = 0
 
@@ -99,8 +57,11 @@ class VictimSearch:
         self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger, *, may_borrow: bool
     ) -> list[Candidate] | None:
         """Say who has to go so that a workload fits this flavor; None: that would not help."""
-        need = _Need(claim, kind, flavor, left)
-        for attempt in self._attempts(need):
+        name, columns = claim.queue.name, tuple((flavor, resource) for resource, _ in kind.requests)
+        is_fair = bool(self._tree.strategies(name))
+        offer = None if is_fair or not columns else self.offers.of(name, columns)
+        need = Need(claim, kind, flavor, left, columns, offer)
+        for attempt in self._attempts.of(need):
             tried = replace(attempt, may_borrow=attempt.may_borrow and may_borrow)
             victims = self._search_gently(need, tried)
             if victims is not None:
@@ -129,7 +90,8 @@ class VictimSearch:
             key=lambda one: standing(one, claim.queue.name),
         )
         with self._away.ahead(left) as ahead:
-            victims = self._try(ahead, claim, kind, going, may_borrow=may_borrow)
+            removals = self._removals(ahead, claim, kind, may_borrow=may_borrow)
+            victims = [] if self._away.victims and removals.suffice() else removals.find(going)
             for one in victims or ():
                 self._away.remove(ahead, one)
             found = self._fits(ahead, claim.queue, kind, may_borrow=may_borrow) if victims is not None else None
@@ -137,82 +99,9 @@ class VictimSearch:
                 self._away.put_back(ahead, one)
         return None if victims is None or found is None else (victims, found[0].flavor.name)
 
-    # -- attempts --------------------------------------------------------------------------------------------------
-
-    def _attempts(self, need: _Need) -> list[_Attempt]:
-        """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each."""
-        policy, others = need.queue.preemption, self._others(need)
-        if self._tree.strategies(need.queue.name) or not others:
-            return [_Attempt(others, may_borrow=True)]
-        attempts: list[_Attempt] = []
-        going = [one for one in others if self.candidates.going_of(one)]
-        if going:
-            attempts.append(_Attempt(going, may_borrow=True, takes_going=True))
-        first = self._advantage(need, others)
-        if first or policy.borrows:
-            attempts.append(_Attempt(others, may_borrow=True, first=first, yields=_Yield.MILD))
-        if self._is_under_nominal(need):
-            attempts.append(_Attempt(others, may_borrow=False))
-        attempts.append(_Attempt(going, may_borrow=True, yields=_Yield.GOING))
-        return attempts
-
-    def _others(self, need: _Need) -> list[str]:
-        """Return the other queues that borrow and have somebody whom the claim may drive out, or who goes anyway."""
-        name, columns = need.queue.name, need.columns
-        if self._tree.strategies(name):
-            short = self._short(need)
-            borrowing = self._borrowers.of(name, need.flavor)
-            return [one for one in borrowing if one != name and self._ledger.usage.borrows(one, short)]
-        found = self._borrowers.of(name, need.flavor, beside=self.candidates.going)
-        return [
-            one
-            for one in found
-            if one != name
-            and (self.candidates.going_of(one) or self._is_over(self._ledger, one, need.queue, columns))
-            and any(self._is_free(it, columns) for it in self.candidates.of_other(need.claim, one, need.flavor))
-        ]
-
-    def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
-        self.looked_at += 1
-        return one.key not in self._away.victims and uses(one, columns)
-
-    def _short(self, need: _Need) -> Sequence[Column]:
-        """Return those columns of which there is too little quota; all of them where it is something else.
-
-        Kueue's `frsNeedPreemption`: who uses or borrows only what is not short is in nobody's way.
-        """
-        usage, needs = self._ledger.usage, dict(need.kind.requests)
-        found = [
-            column
-            for column in need.columns
-            if self._tree.cell(need.queue.name, column) is not None
-            and usage.available(need.queue.name, column).amount < needs[column[1]]
-        ]
-        return found or need.columns
-
-    def _advantage(self, need: _Need, others: Iterable[str]) -> set[str]:
-        """Return those queues that are outside a subtree that holds the workload within what it owns.
-
-        The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
-        own again, whatever `borrowWithinCohort` says.
-        """
-        level = self._ledger.borrowing_level(need.queue, need.flavor, need.kind.requests)
-        if not level:
-            return set()  # then it is within its own quota, and all others are outside
-        tree, above = self._tree, set(self._tree.path(need.queue.name))
-        meets = {name: next(one for one in tree.path(name) if one in above) for name in others}
-        return {name for name in others if tree.height(meets[name]) > level}
-
-    def _is_under_nominal(self, need: _Need) -> bool:
-        for column in need.columns:
-            cell = self._tree.cell(need.queue.name, column)
-            if cell is not None and self._ledger.usage.used(need.queue.name, *column) >= cell.subtree:
-                return False
-        return True
-
     # -- one attempt -----------------------------------------------------------------------------------------------
 
-    def _search_gently(self, need: _Need, attempt: _Attempt) -> list[Candidate] | None:
+    def _search_gently(self, need: Need, attempt: Attempt) -> list[Candidate] | None:
         """Search; where several have to go, without those whose eviction was refused before.
 
         Else some would go for nothing each time that the others are refused.
@@ -225,32 +114,50 @@ class VictimSearch:
         pods = [(pod, one.queue) for one in found for pod in one.to_evict]
         return found if self._returns.may_all_go(pods) else None
 
-    def _search(self, need: _Need, attempt: _Attempt) -> list[Candidate] | None:
+    def _search(self, need: Need, attempt: Attempt) -> list[Candidate] | None:
         with self._away.ahead(need.left) as ahead:
-            victims = self._victims_of(ahead, need, attempt)
-            return self._try(ahead, need.claim, need.kind, victims, may_borrow=attempt.may_borrow)
+            removals = self._removals(ahead, need.claim, need.kind, may_borrow=attempt.may_borrow)
+            if self._away.victims and removals.suffice():
+                return []
+            if self._is_plain(need):
+                found = self._on_one_node(ahead, need, attempt)
+                victims = removals.find(found) if found else None
+                if victims is not None or found is None:
+                    return victims
+            return removals.find(self._victims_of(ahead, need, attempt))
 
-    def _try(
-        self, ahead: AnyLedger, claim: Claim, kind: WorkloadClass, victims: Iterable[Candidate], *, may_borrow: bool
-    ) -> list[Candidate] | None:
-        """Take these away until the workload fits, and give back whom it does not need; None: it never fits.
+    def _is_plain(self, need: Need) -> bool:
+        """Whether it is one pod, and those of one flavor that go change nothing for it in others."""
+        queue = need.queue
+        is_one = need.offer is not None and need.kind.is_free and queue.mix is None
+        is_limited = any(map(self._tree.limits, self._tree.path(queue.name)))
+        return is_one and not is_limited and not self._snapshot.flavors[need.flavor].is_summed
 
-        The ledger is as it was afterwards.
-        """
+    def _on_one_node(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> list[Candidate] | None:
+        """Return those on the first node that may come to have room; empty: not told; None: all are too few."""
+        if not attempt.may_borrow:
+            own = self._line(need, attempt, need.columns, need.queue.name)
+            if not self._away.would_own(ahead, need.queue.name, need.flavor, need.kind.requests, own):
+                return None
+        flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
+        nodes = OneNode(self._snapshot, self._away, ahead, flavor, shape)
+        return nodes.find(self._victims_of(ahead, need, attempt))
+
+    def _removals(self, ahead: AnyLedger, claim: Claim, kind: WorkloadClass, *, may_borrow: bool) -> Removals:
+        """Return how candidates are taken away until a workload fits; the ledger is as it was afterwards."""
         queue = claim.queue
         # more room never makes it worse for one pod in flavors that are tried in order,
         is_steady = kind.is_free and queue.mix is None and queue.flavor_mode is FlavorMode.ORDERED
         # but room in an earlier flavor may make it borrow there
         is_strict = not may_borrow and queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH and len(queue.flavors) > 1
-        away = Removals(
+        return Removals(
             partial(self._away.remove, ahead),
             partial(self._away.put_back, ahead),
             lambda: self._fits(ahead, queue, kind, may_borrow=may_borrow) is not None,
             lambda one: is_steady and not (is_strict and len({flavor for flavor, _ in one.columns}) > 1),
         )
-        return [] if self._away.victims and away.suffice() else away.find(victims)
 
-    def _victims_of(self, ahead: AnyLedger, need: _Need, attempt: _Attempt) -> Iterator[Candidate]:
+    def _victims_of(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away next, each looked for once the one before is away."""
         strategies = self._tree.strategies(need.queue.name)
         if strategies:
@@ -259,35 +166,54 @@ class VictimSearch:
             victims = FairVictims(self._tree, ahead.usage, self._shares(ahead), demand, now)
             yield from victims.take(self._in_fair_order(need, attempt), strategies)
             return
-        own, columns = need.queue.name, need.columns
-        lines = [self._line(need, attempt, columns, name) for name in (own, *attempt.others)]
-        heads: list[tuple[Standing, Candidate, Iterator[Candidate]]] = []
-        for line in lines:
-            _line_up(heads, line, own, attempt.first)
-        while heads:
-            _, one, line = heappop(heads)
+        own, closed = need.queue.name, set[str]()
+        lines = (self._line(need, attempt, need.columns, own), self._offered(need, attempt))
+        for one in merge(*lines, key=lambda one: standing(one, own, attempt.first)):
+            if one.queue in closed:
+                continue
             # who goes anyway loses nothing by it, whatever its queue owns, and those come first; what a queue uses only
             # falls while others are taken away, so one that does not borrow now will not again
-            if one.queue == own or one.is_going or self._is_over(ahead, one.queue, need.queue, columns):
+            if one.queue == own or one.is_going or self._is_over(ahead, one.queue, need.queue, need.columns):
                 yield one
-                _line_up(heads, line, own, attempt.first)
+            else:
+                closed.add(one.queue)
 
-    def _line(self, need: _Need, attempt: _Attempt, columns: Sequence[Column], name: str) -> Iterator[Candidate]:
+    def _offered(self, need: Need, attempt: Attempt) -> Iterator[Candidate]:
+        """Yield those of other queues that may go, in order, as far as they are asked for."""
+        offer, own = need.offer or Offer(), need.queue.name
+        is_going_alone = attempt.takes_going or attempt.yields is Yield.GOING
+        for is_going in (True,) if is_going_alone else (True, False):
+            for is_first in (True, False) if attempt.first else (False,):
+                for one in (one for _, one in offer.going) if is_going else self.offers.staying(offer):
+                    if one.queue != own and (one.queue in attempt.first) is is_first:
+                        self.looked_at += 1
+                        if need.claim.reclaims(one) and self._is_asked_for(need, attempt, one):
+                            yield one
+
+    def _line(self, need: Need, attempt: Attempt, columns: Sequence[Column], name: str) -> Iterator[Candidate]:
         """Yield those of one queue that may go, in order, as far as they are asked for."""
         claim, is_own = need.claim, name == need.queue.name
         of = self.candidates.own(claim, need.flavor) if is_own else self.candidates.of_other(claim, name, need.flavor)
-        is_first = is_own or name in attempt.first
         for one in of:
             if attempt.takes_going and not one.is_going:
                 return
-            if not self._is_free(one, columns) or (attempt.spares_refused and one.was_refused):
-                continue
-            if is_first or one.is_going or _gives_way(claim, one, attempt.yields, self._snapshot.now):
+            if self._is_free(one, columns) and self._is_asked_for(need, attempt, one):
                 yield one
 
-    def _in_fair_order(self, need: _Need, attempt: _Attempt) -> list[Candidate]:
+    def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
+        self.looked_at += 1
+        return one.key not in self._away.victims and uses(one, columns)
+
+    def _is_asked_for(self, need: Need, attempt: Attempt, one: Candidate) -> bool:
+        if attempt.spares_refused and one.was_refused:
+            return False
+        if one.is_going or one.queue == need.queue.name or one.queue in attempt.first:
+            return True
+        return _gives_way(need.claim, one, attempt.yields, self._snapshot.now)
+
+    def _in_fair_order(self, need: Need, attempt: Attempt) -> list[Candidate]:
         """Return all that may go where queues share by their shares: of others those that borrow what is short."""
-        short = self._short(need)
+        short = self._attempts.short(need)
         found = list(self._line(need, attempt, short, need.queue.name))
         for name in attempt.others:
             borrowed = [column for column in short if self._ledger.usage.borrows(name, [column])]
@@ -324,22 +250,10 @@ class VictimSearch:
         return found
 
 
-def _line_up(
-    heads: list[tuple[Standing, Candidate, Iterator[Candidate]]],
-    line: Iterator[Candidate],
-    own: str,
-    first: Collection[str],
-) -> None:
-    """Let the next of a line stand among the heads of all."""
-    one = next(line, None)
-    if one is not None:
-        heappush(heads, (standing(one, own, first), one, line))
-
-
-def _gives_way(claim: Claim, one: Candidate, yields: _Yield, now: float) -> bool:
+def _gives_way(claim: Claim, one: Candidate, yields: Yield, now: float) -> bool:
     """Whether one of another queue goes for a claim in an attempt where so many give way."""
-    if yields is not _Yield.MILD:
-        return yields is _Yield.ALL
+    if yields is not Yield.MILD:
+        return yields is Yield.ALL
     policy = claim.queue.preemption
     is_lower = one.priority < claim.priority and (policy.threshold is None or one.priority <= policy.threshold)
     return policy.borrows and is_lower and not is_left_in_peace(one.to_evict, borrows=True, now=now)

@@ -82,10 +82,10 @@ def test_for_one_pod_candidates_are_looked_at_up_to_the_first_that_helps() -> No
 def test_for_a_pod_as_large_as_a_node_tries_follow_those_that_have_to_go() -> None:
     search = Search(urgent(cpu="10"))
     assert search.go() == [10]
-    # the last admitted go first, one of each node: nine rounds and one until a node is empty; then those are looked for
-    # whom it does without, more and more at once
-    assert search.of.looked_at == RUNNING
-    assert search.of.tries < RUNNING / 5
+    # the last admitted go first, one of each node: nine rounds and one more until a node is empty; only those on it are
+    # tried, and then whom of them it does without
+    assert search.of.looked_at == RUNNING - NODES + 1
+    assert search.of.tries <= 2 * 10
 
 
 def test_each_of_several_passes_by_those_who_go_already() -> None:
@@ -105,8 +105,22 @@ def test_of_what_others_borrowed_no_more_is_looked_at(policy: Reclaim) -> None:
     ]
     search = Search(urgent(), queues=queues, within="team-b")
     assert search.go() == [1]
-    # whether team-b has anybody at all, and then whom
-    assert (search.of.looked_at, search.of.tries) == (2, 2)
+    # whom team-b gives up, eight at a time; and then the first of them
+    assert (search.of.offers.looked_at, search.of.looked_at, search.of.tries) == (8, 1, 2)
+
+
+def test_what_others_give_up_is_looked_at_again_only_where_something_was_charged() -> None:
+    reclaim = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
+    queues = [
+        a_cluster_queue("org"),
+        a_cluster_queue("team-a", a_quota(cpu="500"), parent="org", preemption=reclaim),
+        a_cluster_queue("team-b", a_quota(cpu="990"), parent="org"),
+        *(a_cluster_queue(f"idle-{number}", a_quota(cpu="1"), parent="org") for number in range(50)),
+    ]
+    search = Search(*(urgent(f"u{number}", cpu="10") for number in range(20)), queues=queues, within="team-b")
+    assert search.go() == [0] * 20
+    assert search.of.offers.looked_at == 10
+    assert search.of.looked_at == 20 * 10
 
 
 def test_queues_that_do_not_borrow_are_not_looked_at() -> None:
@@ -132,7 +146,7 @@ def test_of_a_class_that_goes_to_a_later_flavor_one_alone_is_searched_for_in_the
     (run,) = search.snapshot.runs.values()
     for workload in run:
         assert search.preempting.rather(search.queue, workload, dear, search.ledger) is dear
-    assert 0 < search.of.tries <= 2 * 3
+    assert 0 < search.of.looked_at <= 2 * 3
 
 
 def test_where_nobody_may_go_nothing_is_tried() -> None:

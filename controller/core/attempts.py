@@ -1,0 +1,140 @@
+"""In which attempts it is tried to find room for a workload by preemption, and who gives way in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from controller.core.booked import AnyLedger
+from controller.core.ledger import Ledger
+from controller.core.offers import Offer, Offers
+from controller.core.preemption import Candidates, Claim
+from controller.core.queues import ClusterQueue
+from controller.core.quota_tree import Column, QuotaTree
+from controller.core.workloads import WorkloadClass
+
+
+class Yield(Enum):
+    """Who of other queues gives way in an attempt: all, whom priority lets go for a borrower, or who goes anyway."""
+
+    ALL = "all"
+    MILD = "mild"
+    GOING = "going"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One of Kueue's: whether the workload may borrow then, and who gives way.
+
+    `first` are queues that give up anyone before the others do. `takes_going`: of all queues only who goes anyway.
+    `spares_refused`: nobody goes whose eviction was refused before. `others`: who gives up, where shares decide.
+    """
+
+    may_borrow: bool
+    first: Collection[str] = ()
+    yields: Yield = Yield.ALL
+    takes_going: bool = False
+    spares_refused: bool = False
+    others: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What is searched for: room in a flavor for a workload of this class, at whose cost, in what is left.
+
+    `offer` is what other queues give up of it where shares do not decide that.
+    """
+
+    claim: Claim
+    kind: WorkloadClass
+    flavor: str
+    left: AnyLedger
+    columns: tuple[Column, ...]
+    offer: Offer | None
+
+    @property
+    def queue(self) -> ClusterQueue:
+        """The preemptor's."""
+        return self.claim.queue
+
+
+class Attempts:
+    """The attempts of one decision's searches."""
+
+    def __init__(self, tree: QuotaTree, ledger: Ledger, candidates: Candidates, offers: Offers) -> None:
+        self._tree = tree
+        self._ledger = ledger
+        self._candidates = candidates
+        self._offers = offers
+        self._borrowers = offers.borrowers
+
+    def of(self, need: Need) -> list[Attempt]:
+        """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each."""
+        policy = need.queue.preemption
+        if self._tree.strategies(need.queue.name):
+            return [Attempt(may_borrow=True, others=self._sharing(need))]
+        if next(self._others(need), None) is None:
+            return [Attempt(may_borrow=True, yields=Yield.GOING)]
+        attempts: list[Attempt] = []
+        if any(self._is_other(need, one) for one in self._candidates.going):
+            attempts.append(Attempt(may_borrow=True, takes_going=True))
+        first = self._advantage(need)
+        if first or policy.borrows:
+            attempts.append(Attempt(may_borrow=True, first=first, yields=Yield.MILD))
+        if self._is_under_nominal(need):
+            attempts.append(Attempt(may_borrow=False))
+        attempts.append(Attempt(may_borrow=True, yields=Yield.GOING))
+        return attempts
+
+    def _sharing(self, need: Need) -> list[str]:
+        """Return the other queues that borrow what is short, where shares decide who gives somebody up."""
+        short = self.short(need)
+        borrowing = self._borrowers.of(need.queue.name, need.flavor)
+        return [one for one in borrowing if one != need.queue.name and self._ledger.usage.borrows(one, short)]
+
+    def _others(self, need: Need) -> Iterator[str]:
+        """Yield the other queues that borrow and have somebody whom the claim may drive out, or who goes anyway."""
+        return (one for one in (need.offer.by_queue if need.offer else ()) if self._is_other(need, one))
+
+    def _is_other(self, need: Need, name: str) -> bool:
+        offer = need.offer
+        if offer is None or name == need.queue.name or name not in offer.by_queue:
+            return False
+        is_over = self._offers.is_over(offer, name, self._tree.path(need.queue.name))
+        known = offer.by_queue[name].known
+        return (is_over or bool(self._candidates.going_of(name))) and any(need.claim.reclaims(one) for _, one in known)
+
+    def short(self, need: Need) -> Sequence[Column]:
+        """Return those columns of which there is too little quota; all of them where it is something else.
+
+        Kueue's `frsNeedPreemption`: who uses or borrows only what is not short is in nobody's way.
+        """
+        usage, needs = self._ledger.usage, dict(need.kind.requests)
+        found = [
+            column
+            for column in need.columns
+            if self._tree.cell(need.queue.name, column) is not None
+            and usage.available(need.queue.name, column).amount < needs[column[1]]
+        ]
+        return found or need.columns
+
+    def _advantage(self, need: Need) -> set[str]:
+        """Return those other queues that are outside a subtree that holds the workload within what it owns.
+
+        The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
+        own again, whatever `borrowWithinCohort` says.
+        """
+        level = self._ledger.borrowing_level(need.queue, need.flavor, need.kind.requests)
+        if not level:
+            return set()  # then it is within its own quota, and all others are outside
+        tree, above = self._tree, set(self._tree.path(need.queue.name))
+        meets = {name: next(one for one in tree.path(name) if one in above) for name in self._others(need)}
+        return {name for name, meeting in meets.items() if tree.height(meeting) > level}
+
+    def _is_under_nominal(self, need: Need) -> bool:
+        for column in need.columns:
+            cell = self._tree.cell(need.queue.name, column)
+            if cell is not None and self._ledger.usage.used(need.queue.name, *column) >= cell.subtree:
+                return False
+        return True

@@ -1,0 +1,73 @@
+"""On which node one pod has room first when candidates go one after the other, and who of them has to go there.
+
+Most preemptors are one pod, and lack room on a node: then those on other nodes go for nothing, and taking each of them
+off the ledger to see that, and putting it back, costs more than all else of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from controller.core.amounts import Requests
+from controller.core.away import Away
+from controller.core.booked import AnyLedger
+from controller.core.candidates import Candidate
+from controller.core.queues import Flavor
+from controller.core.shapes import Shape
+from controller.core.snapshot import Snapshot
+
+
+class OneNode:
+    """The nodes of a flavor as candidates go, for one pod of a shape."""
+
+    def __init__(self, snapshot: Snapshot, away: Away, ahead: AnyLedger, flavor: Flavor, shape: Shape) -> None:
+        self._away = away
+        self._ahead = ahead
+        self._flavor = flavor
+        self._shape = shape
+        self._ledger = away.behind(ahead)
+        self._allowed = snapshot.nodes.allowed(flavor, shape.constraints)
+        self._free: dict[str, dict[str, int]] = {}
+        self._there: dict[str, list[Candidate]] = {}
+
+    def find(self, candidates: Iterable[Candidate]) -> list[Candidate] | None:
+        """Return those of the candidates on the first node that has room once they are gone; None: no node ever has.
+
+        Empty where that says nothing: a node has room already, or one of them has something of another flavor as well.
+        Each is asked for once those before it are off the usage. The ledger is as it was afterwards.
+        """
+        if self._ledger.find_node(self._flavor, self._shape, only_freed=False) is not None:
+            return []
+        gone: list[Candidate] = []
+        found: list[Candidate] | None = None
+        for one in candidates:
+            self._away.uncharge(self._ahead, one)
+            gone.append(one)
+            found = self._let_go(one)
+            if found is not None:
+                break
+        for one in reversed(gone):
+            self._away.uncharge(self._ahead, one, times=1)
+        return found
+
+    def _let_go(self, one: Candidate) -> list[Candidate] | None:
+        """Return who had to go for it where a node has room now that this one is gone too, or what `find` does."""
+        if any(flavor != self._flavor.name for flavor, _ in one.columns):
+            return []
+        for node, requests in self._away.on_nodes(one):
+            if node in self._allowed:
+                self._there.setdefault(node, []).append(one)
+                if self._has_room(node, requests):
+                    return list(dict.fromkeys(self._there[node]))
+        return None
+
+    def _has_room(self, node: str, more: Requests) -> bool:
+        """Whether a node has room with these given back too."""
+        free = self._free.get(node)
+        if free is None:
+            asked = (resource for resource, _ in self._shape.requests)
+            free = self._free[node] = {resource: self._ledger.left("node", node, resource) for resource in asked}
+        for resource, amount in more:
+            if resource in free:
+                free[resource] += amount
+        return all(free[resource] >= need for resource, need in self._shape.requests)
