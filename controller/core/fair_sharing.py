@@ -16,7 +16,7 @@ from controller.core.tree_usage import TreeUsage
 _INFINITE: Final = 2**63 - 1
 """How Kueue writes an infinite share."""
 
-NOTHING: Final[Share] = (False, Fraction(0))
+NOTHING: Final[Share] = (False, 0.0, Fraction(0))
 """The share of who borrows nothing."""
 
 _NO_MORE: Final[Mapping[Column, int]] = {}
@@ -24,7 +24,7 @@ _NO_MORE: Final[Mapping[Column, int]] = {}
 
 def shown(share: Share) -> int:
     """Return a share as a status says it: rounded up."""
-    is_infinite, ratio = share
+    is_infinite, _, ratio = share
     return _INFINITE if is_infinite else -(-ratio.numerator // ratio.denominator)
 
 
@@ -45,18 +45,24 @@ class FairShares:
         if len(path) == 1:
             return NOTHING
         borrowed: dict[str, int] = {}
+        used = self._usage.used
         for column, cell in self._tree.cells(queue).items():
-            over = self._usage.used(queue, *column) + more.get(column, 0) - cell.subtree
+            over = used(queue, *column) + more.get(column, 0) - cell.subtree
             if over > 0:
                 borrowed[column[1]] = borrowed.get(column[1], 0) + over
         if not borrowed:
             return NOTHING
         lendable = self._lendable_at(path[1])
-        parts = (Fraction(1000 * amount, lendable[one]) for one, amount in borrowed.items() if lendable[one])
-        ratio, weight = max(parts, default=Fraction(0)), self._tree.weight(queue)
-        if not ratio:
+        most, of = 0, 1
+        for resource, amount in borrowed.items():
+            whole = lendable[resource]
+            if whole and amount * of > most * whole:
+                most, of = amount, whole
+        if not most:
             return NOTHING  # of what nobody could lend
-        return (False, ratio if weight == 1 else ratio / weight) if weight else (True, ratio)
+        weight = self._tree.weight(queue)
+        part, whole = 1000 * most * weight.denominator, of * (weight.numerator or weight.denominator)
+        return not weight, part / whole, Fraction(part, whole)
 
     def _lendable_at(self, parent: str) -> Mapping[str, int]:
         """Return by resource what queues below could get at most, over the flavors of the whole tree.

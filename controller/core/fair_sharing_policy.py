@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from controller.core.past_usage import PastUsageRule
 
-Share = tuple[bool, Fraction]
+Share = tuple[bool, float, Fraction]
 """Whether it is infinite, and the share in thousandths; of infinite ones what it would be by a weight of 1."""
 
 

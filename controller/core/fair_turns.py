@@ -9,6 +9,7 @@ what comes of that would depend on when it is found out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
 
 from controller.core.fair_sharing import FairShares
 from controller.core.fair_sharing_policy import Share
@@ -34,6 +35,8 @@ class FairTurns:
         self._champions: dict[str, str] = {}
         """By queue the line that competes for it."""
         self._standings: dict[str, _Standing] = {}
+        self._below: dict[str, list[tuple[_Standing, str]]] = {}
+        """By queue a heap of the standings of those directly below it, and of some that are over."""
         self._turns: dict[str, Turn] = {}
 
     def has(self, line: str) -> bool:
@@ -60,7 +63,7 @@ class FairTurns:
         `head`: which class is at the head of the line now, and its turn.
         """
         root = self._tree.path(line)[-1]
-        again = self._nominees.outdated(root, taken)
+        again = self._nominees.outdated(line, taken)
         if root not in self._tree.fair_roots:
             return self._look_at(again)
         nominee = None if line in again else self._nominees.of.get(line)
@@ -84,21 +87,29 @@ class FairTurns:
 
     def _settle(self, name: str) -> None:
         """See which line competes for a queue, those below being settled, and how the queue stands by that."""
-        if name in self._nominees.of:
-            champion = name
-        else:
-            below = [self._standings[one] for one in self._tree.children(name) if one in self._standings]
-            champion = min(below)[-1] if below else ""
+        champion = name if name in self._nominees.of else self._best_below(name)
         if not champion:
             for known in (self._champions, self._standings, self._turns):
                 known.pop(name, None)
             return
         self._champions[name] = champion
-        turn = self._nominees.of[champion].turn
-        if len(self._tree.path(name)) == 1:
+        turn, path = self._nominees.of[champion].turn, self._tree.path(name)
+        if len(path) == 1:
             self._turns[name] = (*turn[:3], name)
         else:
-            self._standings[name] = (turn[0], turn[1], *self._competes(name, champion), turn[2], champion)
+            standing = (turn[0], turn[1], *self._competes(name, champion), turn[2], champion)
+            self._standings[name] = standing
+            heappush(self._below.setdefault(path[1], []), (standing, name))
+
+    def _best_below(self, name: str) -> str:
+        """Return the line that wins among those directly below a queue; empty: none competes."""
+        heap = self._below.get(name, [])
+        while heap:
+            standing, below = heap[0]
+            if self._standings.get(below) is standing:
+                return standing[-1]
+            heappop(heap)
+        return ""
 
     def _competes(self, name: str, line: str) -> tuple[bool, Share]:
         """Return whether a queue would borrow of what the line's head asks for, and the share that it would have."""

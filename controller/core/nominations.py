@@ -6,7 +6,6 @@ touches, however many lines there are.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -25,7 +24,7 @@ Place = tuple[str, str]
 """("node", its name), or ("sum", the name of a flavor whose room is known by sums)."""
 
 _Shelf = tuple[str, str, str, str]
-"""("quota", a root, a flavor and a resource of it), or a place and a resource of it with nothing in between."""
+"""("quota", a queue, a flavor and a resource of it), or a place and a resource of it with nothing in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Nominations:
         self._ledger = ledger
         self.of: dict[str, Nominee] = {}
         self._touchy: dict[str, set[str]] = {}
-        self._taken: Counter[_Shelf] = Counter()
+        self._taken: dict[_Shelf, int] = {}
         self._bounds: dict[_Shelf, list[tuple[int, int, str, Nominee]]] = {}
         """Heaps of what may be taken there until a nominee is looked at again; the number makes their order total."""
         self._count = 0
@@ -85,42 +84,57 @@ class Nominations:
             return
         if nominee.is_touchy:
             self._touchy.setdefault(root, set()).add(line)
-        for column in nominee.takes.amounts:
+        for column, amount in nominee.takes.amounts.items():
             if self._tree.cell(line, column) is not None:
-                self._holds(("quota", root, *column), line, nominee)
+                for left in self._ledger.usage.bounds(line, column):
+                    self._hold(("quota", left.at, *column), line, nominee, left.amount - amount)
         for place, resource in nominee.takes.room:
-            self._holds((*place, "", resource), line, nominee)
+            shelf = (*place, "", resource)
+            self._hold(shelf, line, nominee, self._spare(shelf, line, nominee))
 
-    def _holds(self, shelf: _Shelf, line: str, nominee: Nominee) -> bool:
-        """Say whether there is still enough for the nominee, and note how much else may be taken until it is asked."""
-        kind, name, flavor, resource = shelf
-        if kind == "quota":
-            left = self._ledger.usage.available(line, (flavor, resource)).amount
-            spare = left - nominee.takes.amounts[flavor, resource]
-        else:
-            spare = self._ledger.left(kind, name, resource) - nominee.takes.room[(kind, name), resource]
+    def _hold(self, shelf: _Shelf, line: str, nominee: Nominee, spare: int) -> None:
+        """Note how much else may be taken there until the nominee is looked at again."""
         self._count += 1
-        heappush(self._bounds.setdefault(shelf, []), (self._taken[shelf] + spare, self._count, line, nominee))
-        return spare >= 0
+        bound = self._taken.get(shelf, 0) + spare
+        heappush(self._bounds.setdefault(shelf, []), (bound, self._count, line, nominee))
 
-    def outdated(self, root: str, taken: Takes) -> set[str]:
-        """Note what was taken in the tree of this root; return the lines whose nominee may not fit any more."""
+    def _spare(self, shelf: _Shelf, line: str, nominee: Nominee) -> int:
+        """Return how much more there is than the nominee needs; below zero: it has too little."""
+        kind, name, flavor, resource = shelf
+        if kind != "quota":
+            return self._ledger.left(kind, name, resource) - nominee.takes.room[(kind, name), resource]
+        bounds = self._ledger.usage.bounds(line, (flavor, resource))
+        return next(one.amount for one in bounds if one.at == name) - nominee.takes.amounts[flavor, resource]
+
+    def outdated(self, taker: str, taken: Takes) -> set[str]:
+        """Note what a line took; return the lines whose nominee may not fit any more."""
         if taken.is_more:
             return {line for line, one in self.of.items() if one.placed is not None}
-        found = set(self._touchy.get(root, ()))
-        for column, amount in taken.amounts.items():
-            found.update(self._take(("quota", root, *column), amount))
-        for (place, resource), amount in taken.room.items():
-            found.update(self._take((*place, "", resource), amount))
+        path = self._tree.path(taker)
+        found = set(self._touchy.get(path[-1], ()))
+        shelves: list[tuple[_Shelf, int]] = [
+            (("quota", name, *column), amount) for column, amount in taken.amounts.items() for name in path
+        ]
+        shelves += [((*place, "", resource), amount) for (place, resource), amount in taken.room.items()]
+        for shelf, amount in shelves:
+            heap = self._bounds.get(shelf)
+            # where nobody is, what is taken is counted by those who come
+            if heap:
+                now = self._taken[shelf] = self._taken.get(shelf, 0) + amount
+                if heap[0][0] < now:
+                    found.update(self._due(shelf, heap))
         return found
 
-    def _take(self, shelf: _Shelf, amount: int) -> Iterator[str]:
-        self._taken[shelf] += amount
-        heap = self._bounds.get(shelf, [])
+    def _due(self, shelf: _Shelf, heap: list[tuple[int, int, str, Nominee]]) -> Iterator[str]:
+        """Yield the lines whose nominee has too little there by now, of those that are to be looked at."""
         due = []
         while heap and heap[0][0] < self._taken[shelf]:
             due.append(heappop(heap)[2:])
         for line, nominee in due:
-            # what others take of a tree is often their own
-            if self.of.get(line) is nominee and not self._holds(shelf, line, nominee):
+            if self.of.get(line) is not nominee:
+                continue
+            spare = self._spare(shelf, line, nominee)
+            if spare < 0:
                 yield line
+            else:  # what others take of a tree is often their own
+                self._hold(shelf, line, nominee, spare)

@@ -6,7 +6,7 @@ Adding and taking away are inverses of each other, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from controller.core.amounts import PODS
@@ -133,6 +133,20 @@ class TreeUsage:
             if used < local:
                 amount += local - used
         return Available(amount, at)
+
+    def bounds(self, queue: str, column: Column) -> Iterator[Available]:
+        """Yield what each of those on its path that set a bound leaves a queue; `available` is the least of them.
+
+        Each falls by no more than is charged to queues below that one.
+        """
+        path = self._path(queue, column)
+        own = 0
+        for row in path[:-1]:
+            own += max(0, row.local - row.used)
+            if row.most_borrowed is not None:
+                yield Available(row.most_borrowed - max(0, row.used - row.local) + own, row.name)
+        root = path[-1]
+        yield Available((root.subtree - root.used if root.is_quota else 0) + own, root.name)
 
     def borrowing_level(self, queue: str, column: Column, amount: int) -> int:
         """Return 0 where the queue's own quota holds the amount too, else the height of the lowest above whose does.

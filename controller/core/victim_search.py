@@ -121,9 +121,13 @@ class VictimSearch:
                 return []
             if self._is_plain(need):
                 found = self._on_one_node(ahead, need, attempt)
-                victims = removals.find(found) if found else None
-                if victims is not None or found is None:
-                    return victims
+                if found is None:
+                    return None
+                # where quota is short too, it may be others that can stay, who come first when some are put back
+                if found and self._has_quota(ahead, need, attempt, without=found[-1]):
+                    victims = removals.find(found)
+                    if victims is not None:
+                        return victims
             return removals.find(self._victims_of(ahead, need, attempt))
 
     def _is_plain(self, need: Need) -> bool:
@@ -142,6 +146,16 @@ class VictimSearch:
         flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
         nodes = OneNode(self._snapshot, self._away, ahead, flavor, shape)
         return nodes.find(self._victims_of(ahead, need, attempt))
+
+    def _has_quota(self, ahead: AnyLedger, need: Need, attempt: Attempt, *, without: Candidate) -> bool:
+        """Whether quota is enough once this one alone is gone."""
+        queue, requests = need.queue, need.kind.requests
+        quota = next(one for one in queue.flavors if one.flavor == need.flavor)
+        self._away.uncharge(ahead, without)
+        is_short = ahead.quota_blocker(queue, quota, requests) is not None
+        borrows = not attempt.may_borrow and ahead.borrowing_level(queue, need.flavor, requests) > 0
+        self._away.uncharge(ahead, without, times=1)
+        return not is_short and not borrows
 
     def _removals(self, ahead: AnyLedger, claim: Claim, kind: WorkloadClass, *, may_borrow: bool) -> Removals:
         """Return how candidates are taken away until a workload fits; the ledger is as it was afterwards."""

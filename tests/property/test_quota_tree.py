@@ -123,3 +123,22 @@ def test_taking_what_there_is_room_for_passes_no_quota_anywhere(
             assert cell is not None
             limit = cell.borrowing_limit if queue.parent else 0
             assert limit is None or usage.used(one, *CPU) <= cell.subtree + limit
+
+
+@THOROUGH
+@given(charged_trees(), st.data())
+def test_each_bound_falls_by_no_more_than_is_charged_below_it_and_the_least_is_what_is_available(
+    made: tuple[dict[str, ClusterQueue], Charges], data: st.DataObject
+) -> None:
+    queues, charges = made
+    tree = QuotaTree(queues)
+    usage = TreeUsage(tree)
+    for name, amount in charges:
+        usage.add(name, *CPU, amount)
+    queue, other = (data.draw(st.sampled_from(leaves(queues))) for _ in range(2))
+    before = {bound.at: bound.amount for bound in usage.bounds(queue, CPU)}
+    assert min(before.values()) == usage.available(queue, CPU).amount
+    more = data.draw(st.integers(0, 9))
+    usage.add(other, *CPU, more)
+    for bound in usage.bounds(queue, CPU):
+        assert before[bound.at] - bound.amount <= (more if bound.at in tree.path(other) else 0)

@@ -79,13 +79,21 @@ def test_for_one_pod_candidates_are_looked_at_up_to_the_first_that_helps() -> No
     assert (search.of.looked_at, search.of.tries) == (1, 2)
 
 
-def test_for_a_pod_as_large_as_a_node_tries_follow_those_that_have_to_go() -> None:
-    search = Search(urgent(cpu="10"))
+def test_for_a_pod_as_large_as_a_node_only_those_on_one_node_are_tried() -> None:
+    ample = a_cluster_queue("team-a", a_quota(cpu="1010"), preemption=Preemption(Within.LOWER_PRIORITY))
+    search = Search(urgent(cpu="10"), queues=[ample])
     assert search.go() == [10]
-    # the last admitted go first, one of each node: nine rounds and one more until a node is empty; only those on it are
-    # tried, and then whom of them it does without
+    # the last admitted go first, one of each node: nine rounds and one more until a node is empty
     assert search.of.looked_at == RUNNING - NODES + 1
     assert search.of.tries <= 2 * 10
+
+
+def test_where_quota_is_short_too_tries_follow_those_that_have_to_go() -> None:
+    search = Search(urgent(cpu="10"))
+    assert search.go() == [10]
+    # once to find the node, once to take them away; then those are looked for whom it does without, more at once
+    assert search.of.looked_at == (RUNNING - NODES + 1) + RUNNING
+    assert search.of.tries < RUNNING / 5
 
 
 def test_each_of_several_passes_by_those_who_go_already() -> None:

@@ -1,0 +1,55 @@
+"""Whom one pod preempts that lacks room on a node: those there, unless quota is short too."""
+
+from __future__ import annotations
+
+from controller.core.decide import decide
+from controller.core.owners import Owner
+from controller.core.pods import Pod
+from controller.core.preemption_policy import Preemption, Within
+from tests.support.builders import (
+    UNLIMITED,
+    a_cache,
+    a_cluster_queue,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+)
+
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
+
+
+def running(name: str, cpu: str, node: str, admitted_at: float) -> Pod:
+    return a_released_pod(name, a_shape(cpu=cpu), owner=WEB, node=node, admitted_at=admitted_at, cluster_queue="team-a")
+
+
+def gone(*pods: Pod, quota: str, cpu: str = "3") -> set[str]:
+    """Who goes for a pod of this size, which fits only on the node that is called large."""
+    cache = a_cache(
+        *pods,
+        a_pod("urgent", a_shape(cpu=cpu), priority=5),
+        nodes=[a_node("large", cpu="4"), a_node("small", cpu="2")],
+        queues=[a_cluster_queue("team-a", a_quota(cpu=quota), preemption=Preemption(Within.LOWER_PRIORITY))],
+    )
+    return {one.pod.name for one in decide(cache.snapshot(), limit=UNLIMITED).evicts}
+
+
+ELSEWHERE = running("elsewhere", "1", "small", 30.0)
+BIG, LITTLE = running("big", "2", "large", 10.0), running("little", "1", "large", 20.0)
+
+
+def test_who_is_on_other_nodes_stays() -> None:
+    assert gone(ELSEWHERE, LITTLE, BIG, quota="100") == {"big"}
+    assert gone(ELSEWHERE, LITTLE, BIG, quota="100", cpu="4") == {"big", "little"}
+
+
+def test_where_quota_is_short_too_the_last_that_were_taken_are_put_back_first_wherever_they_are() -> None:
+    # 4 cpu are used of 4.5; without big there is room, but 3 more need 2.5 of the quota back: little may stay, and
+    # who is elsewhere then has to go
+    assert gone(ELSEWHERE, LITTLE, BIG, quota="4500m") == {"big", "elsewhere"}
+
+
+def test_where_all_that_may_go_leave_no_room_nobody_goes() -> None:
+    rest = a_released_pod("rest", a_shape(cpu="2"), node="large", cluster_queue="team-a", priority=9, owner=WEB)
+    assert gone(ELSEWHERE, LITTLE, rest, quota="100") == set()
