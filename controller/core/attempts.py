@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -10,6 +10,7 @@ from controller.core.booked import AnyLedger
 from controller.core.ledger import Ledger
 from controller.core.offers import Offer, Offers
 from controller.core.preemption import Candidates, Claim
+from controller.core.preemption_policy import Reclaim
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.workloads import WorkloadClass
@@ -74,12 +75,13 @@ class Attempts:
         policy = need.queue.preemption
         if self._tree.strategies(need.queue.name):
             return [Attempt(may_borrow=True, others=self._sharing(need))]
-        if next(self._others(need), None) is None:
+        others = self._others(need)
+        if not others:
             return [Attempt(may_borrow=True, yields=Yield.GOING)]
         attempts: list[Attempt] = []
-        if any(self._is_other(need, one) for one in self._candidates.going):
+        if any(map(self._candidates.going_of, others)):
             attempts.append(Attempt(may_borrow=True, takes_going=True))
-        first = self._advantage(need)
+        first = self._advantage(need, others)
         if first or policy.borrows:
             attempts.append(Attempt(may_borrow=True, first=first, yields=Yield.MILD))
         if self._is_under_nominal(need):
@@ -93,17 +95,22 @@ class Attempts:
         borrowing = self._borrowers.of(need.queue.name, need.flavor)
         return [one for one in borrowing if one != need.queue.name and self._ledger.usage.borrows(one, short)]
 
-    def _others(self, need: Need) -> Iterator[str]:
-        """Yield the other queues that borrow and have somebody whom the claim may drive out, or who goes anyway."""
-        return (one for one in (need.offer.by_queue if need.offer else ()) if self._is_other(need, one))
-
-    def _is_other(self, need: Need, name: str) -> bool:
-        offer = need.offer
-        if offer is None or name == need.queue.name or name not in offer.by_queue:
+    def is_vain(self, need: Need) -> bool:
+        """Whether there is nobody who might go: most of those that look again after something ended find that."""
+        if need.offer is None or self._others(need):
             return False
-        is_over = self._offers.is_over(offer, name, self._tree.path(need.queue.name))
-        known = offer.by_queue[name].known
-        return (is_over or bool(self._candidates.going_of(name))) and any(need.claim.reclaims(one) for _, one in known)
+        return next(self._candidates.own(need.claim, need.flavor), None) is None
+
+    def _others(self, need: Need) -> list[str]:
+        """Return the other queues that borrow and have somebody whom the claim may drive out, or who goes anyway."""
+        offer, name = need.offer, need.queue.name
+        if offer is None or need.queue.preemption.reclaim is Reclaim.NEVER:
+            return []
+        givers = self._offers.givers(offer, name)
+        if need.queue.preemption.reclaim is Reclaim.ANY:
+            return [one for one in givers if one != name]
+        lines = ((one, offer.by_queue[one].known) for one in givers if one != name)
+        return [one for one, known in lines if any(need.claim.reclaims(it) for _, it in known)]
 
     def short(self, need: Need) -> Sequence[Column]:
         """Return those columns of which there is too little quota; all of them where it is something else.
@@ -119,7 +126,7 @@ class Attempts:
         ]
         return found or need.columns
 
-    def _advantage(self, need: Need) -> set[str]:
+    def _advantage(self, need: Need, others: Iterable[str]) -> set[str]:
         """Return those other queues that are outside a subtree that holds the workload within what it owns.
 
         The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
@@ -129,7 +136,7 @@ class Attempts:
         if not level:
             return set()  # then it is within its own quota, and all others are outside
         tree, above = self._tree, set(self._tree.path(need.queue.name))
-        meets = {name: next(one for one in tree.path(name) if one in above) for name in self._others(need)}
+        meets = {name: next(one for one in tree.path(name) if one in above) for name in others}
         return {name for name, meeting in meets.items() if tree.height(meeting) > level}
 
     def _is_under_nominal(self, need: Need) -> bool:

@@ -14,7 +14,8 @@ class Candidate:
     """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
 
     `priority` is the highest among them, `since` and `admitted` the latest. `columns`: the flavors and resources of
-    which they have anything. `was_refused`: an eviction of one was.
+    which they have anything. `was_refused`: an eviction of one was. Until `quiet`, epoch seconds, no other queue may
+    preempt them, until `quiet_for_borrowers` none that would borrow (`core.rounds`).
     """
 
     key: str
@@ -26,6 +27,8 @@ class Candidate:
     admitted: float
     columns: frozenset[Column]
     was_refused: bool = False
+    quiet: float = 0.0
+    quiet_for_borrowers: float = 0.0
 
     @property
     def is_going(self) -> bool:

@@ -9,6 +9,7 @@ fail only once, whatever its length. Cost follows classes and admissions, not wa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
@@ -274,9 +275,8 @@ class _Decision:
             return index
         shape = kind.pod_sets[0].shape
         most = min(self._limit - len(self._admits), self._ledger.lasts_for(queue, flavor, shape.requests))
-        end = index
-        while end < min(len(run), index + most) and self._is_next(queue.name, run, end):
-            end += 1
+        ahead = range(index, min(len(run), index + most))
+        end = index + bisect_left(ahead, True, key=lambda at: not self._is_next(queue.name, run, at))
         nodes: Sequence[str | None] = (None,) * (end - index)
         if not flavor.is_summed:
             nodes = self._ledger.find_nodes(flavor, shape, end - index, only_freed=only_freed) if end > index else ()

@@ -13,7 +13,6 @@ from controller.core.candidates import Candidate
 from controller.core.fair_sharing import NOTHING, FairShares
 from controller.core.fair_sharing_policy import Share, Strategy
 from controller.core.quota_tree import Column, QuotaTree
-from controller.core.rounds import is_left_in_peace
 from controller.core.tree_usage import TreeUsage
 
 
@@ -53,7 +52,7 @@ class FairVictims:
             preemptor, before = self._share(mine), self._share(theirs)
             while targets.of.get(name):
                 one = targets.pop(name)
-                if is_left_in_peace(one.to_evict, borrows=True, now=self._now):
+                if self._now < one.quiet_for_borrowers:
                     continue
                 if strategy.allows(preemptor, before, self._share(theirs, without=one)):
                     yield one

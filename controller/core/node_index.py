@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,11 +130,12 @@ class NodeIndex:
         """Names of the flavor's usable nodes, ascending: what stands at a place."""
         return self._usable_of(flavor).in_order
 
-    def place(self, node: str) -> tuple[str, int] | None:
-        """Return the flavor of a usable node and its place there; None of any other: no pod is to go there."""
-        flavor = self.flavor_of.get(node)
-        at = None if flavor is None else self._usable_of(flavor).places.get(node)
-        return None if flavor is None or at is None else (flavor, at)
+    @cached_property
+    def place_of(self) -> Mapping[str, tuple[str, int]]:
+        """The flavor of every usable node and its place there; to others no pod is to go."""
+        return {
+            name: (flavor, place) for flavor in self._members for name, place in self._usable_of(flavor).places.items()
+        }
 
     def places(self, flavor: Flavor, constraints: Constraints) -> Places:
         """Return where the `allowed` nodes stand; not to be changed."""

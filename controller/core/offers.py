@@ -16,7 +16,6 @@ from controller.core.candidates import Candidate, Standing, standing, uses
 from controller.core.ledger import Ledger
 from controller.core.preemption import Candidates
 from controller.core.quota_tree import Column
-from controller.core.rounds import is_left_in_peace
 from controller.core.snapshot import Snapshot
 
 _STEP = 8
@@ -43,6 +42,8 @@ class Offer:
 
     by_queue: dict[str, Line] = field(default_factory=dict)
     borrows: dict[str, bool] = field(default_factory=dict)
+    givers: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    """Of those right below a path: the queues that give anybody up to them."""
     going: list[_Ranked] = field(default_factory=list)
     staying: list[_Ranked] = field(default_factory=list)
     charges: int = 0
@@ -78,7 +79,20 @@ class Offers:
             self._look(offer, moved, columns)
         return offer
 
-    def is_over(self, offer: Offer, name: str, above: Collection[str]) -> bool:
+    def givers(self, offer: Offer, queue: str) -> list[str]:
+        """Return the queues that give anybody up to a queue: they borrow, or their pods go anyway; it may be one."""
+        path = self._tree.path(queue)
+        above = path if self._tree.children(queue) else path[1:]
+        known = offer.givers.get(above)
+        if known is None:
+            known = offer.givers[above] = [
+                one
+                for one, line in offer.by_queue.items()
+                if line.known and (self._candidates.going_of(one) or self._is_over(offer, one, above))
+            ]
+        return known
+
+    def _is_over(self, offer: Offer, name: str, above: Collection[str]) -> bool:
         """Whether a queue, and all those above it that are not in `above` too, use more than their own quota."""
         for one in self._tree.path(name):
             if one in above:
@@ -89,6 +103,7 @@ class Offers:
 
     def _look(self, offer: Offer, moved: Iterable[str], columns: tuple[Column, ...]) -> None:
         """Look at these queues again."""
+        offer.givers.clear()
         usage, above = self._ledger.usage, {above for one in moved for above in self._tree.path(one)}
         for name in above:
             offer.borrows[name] = usage.borrows(name, columns)
@@ -136,7 +151,7 @@ class Offers:
             if one.key in self._away.victims or not uses(one, columns):
                 continue
             yield one
-            if one.is_going or not (one.was_refused or is_left_in_peace(one.to_evict, borrows=True, now=self._now)):
+            if one.is_going or not (one.was_refused or self._now < one.quiet_for_borrowers):
                 self._take_off(left, one)
 
     def _take_off(self, left: dict[Column, int], one: Candidate) -> None:

@@ -18,7 +18,7 @@ from controller.core.preemption_policy import Reclaim, Within
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import Column
 from controller.core.returns import Returns
-from controller.core.rounds import is_left_in_peace
+from controller.core.rounds import quiet_until
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload
 
@@ -69,8 +69,9 @@ class Candidates:
     def own(self, claim: Claim, flavor: str) -> Iterator[Candidate]:
         """Yield those of the claim's own queue that its `withinClusterQueue` lets it preempt in a flavor, in order."""
         policy = claim.queue.preemption.within
+        takes_equal = policy is Within.LOWER_OR_NEWER_EQUAL_PRIORITY
         for one in self._in(claim.queue.name, flavor) if policy is not Within.NEVER else ():
-            if not one.is_going and one.priority > claim.priority:
+            if not one.is_going and one.priority >= claim.priority + takes_equal:
                 return  # so are all that come after
             if one.key.removesuffix(_ANEW) != claim.key and self._yields(claim, one, policy):
                 yield one
@@ -87,7 +88,7 @@ class Candidates:
     def in_no_peace(self, queue: str, flavor: str) -> Iterator[Candidate]:
         """Yield those of a queue that have anything of a flavor and that some other queue may preempt, in order."""
         now = self._snapshot.now
-        return (one for one in self._in(queue, flavor) if not is_left_in_peace(one.to_evict, borrows=False, now=now))
+        return (one for one in self._in(queue, flavor) if now >= one.quiet)
 
     def going_for(self, claim: Claim) -> Iterator[Candidate]:
         """Yield one by one the pods that go anyway, of those queues that the claim's queue may preempt from."""
@@ -182,6 +183,8 @@ class Candidates:
             max(pod.admitted_at for pod in pods),
             _columns(tuple(((pod.flavor or "", *pod.also), pod.shape.requests) for pod in pods)),
             was_refused=any(pod.uid in self._leaving.ever_refused for pod in pods),
+            quiet=max((quiet_until(pod, borrows=False) for pod in staying), default=0.0),
+            quiet_for_borrowers=max((quiet_until(pod, borrows=True) for pod in staying), default=0.0),
         )
 
     def _spared(self, queue: str) -> int:

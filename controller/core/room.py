@@ -215,7 +215,7 @@ class RoomLeft:
         if row is None:
             row = rows[resource] = self._room.row(flavor, resource).copy()
             for node, free in self._free.items():
-                place = self._room.nodes.place(node)
+                place = self._room.nodes.place_of.get(node)
                 if place is not None and place[0] == flavor:
                     row[place[1]] = _written(free.get(resource))
         return row
@@ -227,7 +227,7 @@ def _left(allocatable: Amounts, used: Amounts) -> Amounts:
 
 def _write(rows: Mapping[str, Mapping[str, _Row]], nodes: NodeIndex, node: str, free: Amounts) -> None:
     """Note what a node has free now; one that is not usable stands nowhere, though pods leave it."""
-    place = nodes.place(node)
+    place = nodes.place_of.get(node)
     if place is not None:
         for resource, row in rows.get(place[0], {}).items():
             row[place[1]] = _written(free.get(resource))

@@ -32,11 +32,6 @@ def led_to(victims: Iterable[Pod], now: float) -> int:
     return min(OWNERS, 1 + max((pod.preemptions for pod in victims if now - pod.admitted_at < LONG), default=0))
 
 
-def is_left_in_peace(pods: Iterable[Pod], *, borrows: bool, now: float) -> bool:
-    """Say whether no other queue may preempt these together at the moment; `borrows`: none that would borrow."""
-    return any(now < quiet_until(pod, borrows=borrows) for pod in pods)
-
-
 def quiet_until(pod: Pod, *, borrows: bool) -> float:
     """Return until when, epoch seconds, no other queue may preempt a pod, or none that would borrow; 0: any may."""
     return pod.admitted_at + LONG if pod.preemptions >= (BORROWERS if borrows else OWNERS) else 0.0

@@ -28,7 +28,6 @@ from controller.core.queues import ClusterQueue, FlavorMode, WhenCanBorrow
 from controller.core.quota_tree import Column
 from controller.core.removals import Removals
 from controller.core.returns import Returns
-from controller.core.rounds import is_left_in_peace
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import WorkloadClass
 
@@ -61,6 +60,9 @@ class VictimSearch:
         is_fair = bool(self._tree.strategies(name))
         offer = None if is_fair or not columns else self.offers.of(name, columns)
         need = Need(claim, kind, flavor, left, columns, offer)
+        # with others away for good it may fit without anybody more
+        if not self._away.victims and self._attempts.is_vain(need):
+            return None
         for attempt in self._attempts.of(need):
             tried = replace(attempt, may_borrow=attempt.may_borrow and may_borrow)
             victims = self._search_gently(need, tried)
@@ -270,4 +272,4 @@ def _gives_way(claim: Claim, one: Candidate, yields: Yield, now: float) -> bool:
         return yields is Yield.ALL
     policy = claim.queue.preemption
     is_lower = one.priority < claim.priority and (policy.threshold is None or one.priority <= policy.threshold)
-    return policy.borrows and is_lower and not is_left_in_peace(one.to_evict, borrows=True, now=now)
+    return policy.borrows and is_lower and now >= one.quiet_for_borrowers

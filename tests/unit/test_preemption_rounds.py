@@ -15,7 +15,7 @@ from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.reasons import Reason
-from controller.core.rounds import BORROWERS, LONG, OWNERS, is_left_in_peace, led_to
+from controller.core.rounds import BORROWERS, LONG, OWNERS, led_to, quiet_until
 from tests.property.test_preemption import AGED, World
 from tests.support.builders import (
     a_cache,
@@ -83,9 +83,8 @@ def test_the_number_is_one_more_than_the_highest_of_those_who_went_before_they_h
 def test_from_some_number_on_borrowers_leave_a_pod_in_peace_for_a_while_and_later_owners() -> None:
     for number in range(OWNERS + 1):
         pod = a_released_pod(preemptions=number, admitted_at=100.0)
-        assert is_left_in_peace([pod], borrows=True, now=200.0) is (number >= BORROWERS)
-        assert is_left_in_peace([pod], borrows=False, now=200.0) is (number >= OWNERS)
-        assert not is_left_in_peace([pod], borrows=True, now=100.0 + LONG)
+        assert quiet_until(pod, borrows=True) == (100.0 + LONG if number >= BORROWERS else 0.0)
+        assert quiet_until(pod, borrows=False) == (100.0 + LONG if number >= OWNERS else 0.0)
 
 
 def a_tree(*pods: Pod, strategies: tuple[Strategy, ...] = (Strategy.LESS_THAN_INITIAL_SHARE,)) -> ClusterCache:
