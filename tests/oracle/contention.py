@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 from tests.oracle.worlds import GPU, Node, Preemption, Queue, Running, World
@@ -29,6 +30,35 @@ def contended(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
     return replace(world, queues=queues, running=tuple(running), pods=pods)
 
 
+def borrowed(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
+    """There is room for all, but some of a tree have taken all of its quota: shares say who gives it back."""
+    owners = [one for one in world.queues if one.quotas and one.parent]
+    if not owners:
+        return contended(chance, world, flavor_of)
+    flavor = owners[0].quotas[0][0]
+    queues = tuple(_borrowing(chance, one, flavor) for one in world.queues)
+    takers = [one for one in queues if one.parent and not any(other.parent == one.name for other in queues)]
+    owned = sum(dict(one.quotas)[flavor]["cpu"] for one in queues if one.quotas)
+    running: list[Running] = []
+    while takers and sum(one.requests["cpu"] for one in running) < owned and len(running) < 6:
+        made = _resident(chance, len(running), world.nodes, takers, flavor_of)
+        cpu = chance.choice((500, 1000, 1000))
+        running.append(
+            replace(made, requests={"cpu": cpu, "memory": 0}, flavor=flavor, is_replaced=not _seldom(chance))
+        )
+    pods = tuple(replace(pod, priority=chance.choice((0, 1, 1, 2, 3))) for pod in world.pods)
+    return replace(world, queues=queues, running=tuple(running), pods=pods)
+
+
+def _borrowing(chance: Random, queue: Queue, flavor: str) -> Queue:
+    """Most is owned high up in the tree, little by those who use it."""
+    cpu = chance.choice((0, 0, 1000)) if queue.parent else chance.choice((1000, 2000, 3000))
+    reclaim = chance.choice(("Any", "Any", "LowerPriority", "Never")) if queue.parent else "Never"
+    policy = Preemption(within=chance.choice(("Never", "LowerPriority")), reclaim=reclaim)
+    quotas = ((flavor, {"cpu": cpu, "memory": 64}),)
+    return replace(queue, quotas=quotas, borrowing={}, lending={}, limits={}, preemption=policy)
+
+
 def _in_one_queue(chance: Random, world: World, owner: Queue, flavor_of: dict[str, str]) -> World:
     """All in a queue that just has room for them, and preempts its own pods alone: then there is but one choice."""
     running = tuple(
@@ -39,7 +69,8 @@ def _in_one_queue(chance: Random, world: World, owner: Queue, flavor_of: dict[st
     quotas = tuple(
         (name, {**given, "cpu": _sum(running, name) + chance.choice((0, 0, 500))}) for name, given in owner.quotas
     )
-    queue = replace(owner, quotas=quotas, parent="", borrowing={}, lending={}, limits={}, preemption=Preemption(within))
+    alone = replace(owner, parent="", borrowing={}, lending={}, limits={}, weight=Fraction(1))
+    queue = replace(alone, quotas=quotas, preemption=Preemption(within))
     namespace = chance.choice(tuple(world.namespaces))
     pods = tuple(
         replace(pod, namespace=namespace, queue=queue.name, priority=chance.choice((1, 2, 3)))

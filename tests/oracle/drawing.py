@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from tests.oracle.contention import contended
+from tests.oracle.contention import borrowed, contended
 from tests.oracle.worlds import (
     GPU,
     Amounts,
@@ -60,7 +60,11 @@ def draw_world(chance: Random) -> World:
     queues = tuple(_choosing(chance, queue, flavors) for queue in queues)
     world = World(pods, running, nodes, flavors, queues, doors, _NAMESPACES)
     if chance.random() < 0.35:
-        world = contended(chance, world, dict(zip(_POOLS, _FLAVORS, strict=True)))
+        is_shared = chance.random() < 0.3
+        if is_shared:
+            world = replace(world, queues=tuple(_sharing(chance, _of_one_flavor(queue)) for queue in world.queues))
+        is_short_of_quota = is_shared and has_room and chance.random() < 0.7
+        world = (borrowed if is_short_of_quota else contended)(chance, world, dict(zip(_POOLS, _FLAVORS, strict=True)))
     elif chance.random() < 0.4:
         root = tuple((name, {"cpu": 1000 * chance.randint(2, 5), "memory": 64, GPU: 2}) for name in _FLAVORS)
         is_tight = chance.random() < 0.6
@@ -88,6 +92,15 @@ def _tight(chance: Random, queue: Queue, root: tuple[tuple[str, Amounts], ...]) 
         return replace(queue, quotas=root if queue.name.startswith("inner") else queue.quotas, limits={})
     quotas = tuple((name, {**given, "cpu": chance.choice((0, 0, 1000))}) for name, given in queue.quotas)
     return replace(queue, quotas=quotas, limits={}, borrowing={}, lending={}, namespaces=())
+
+
+def _of_one_flavor(queue: Queue) -> Queue:
+    """So that it is known in which flavor a workload of this queue competes for which others would go."""
+    names = {name for name, _ in queue.quotas[:1]}
+    borrowing = {column: limit for column, limit in queue.borrowing.items() if column[0] in names}
+    lending = {column: limit for column, limit in queue.lending.items() if column[0] in names}
+    plain = replace(queue, is_any=False, on_demand_base=None, spot_percent=None)
+    return replace(plain, quotas=queue.quotas[:1], borrowing=borrowing, lending=lending)
 
 
 def _sharing(chance: Random, queue: Queue) -> Queue:

@@ -35,7 +35,7 @@ def _key(
     then = (*placed, Placed(need, name, first, None, also=tuple(also)))
     borrows = any(
         column.used(child) > column.owned(child)
-        for column in _columns(world, then, child)
+        for column in columns(world, then, child)
         if column.resource in need and column.flavor in (first, *also)
     )
     return borrows, share(world, then, above, child), one.place
@@ -47,16 +47,16 @@ def share(world: World, placed: tuple[Placed, ...], above: Queue, child: Queue) 
     They could get of every flavor of the tree, also of one that none of them names.
     """
     borrowed: dict[str, int] = {}
-    for column in _columns(world, placed, child):
+    for column in columns(world, placed, child):
         beyond = max(0, column.used(child) - column.owned(child))
         borrowed[column.resource] = borrowed.get(column.resource, 0) + beyond
     root = path(world, above)[-1]
-    most = {name: sum(column.left(above) for column in _columns(world, (), root, name)) for name in borrowed}
+    most = {name: sum(column.left(above) for column in columns(world, (), root, name)) for name in borrowed}
     largest = max((Fraction(borrowed[name], most[name]) for name in borrowed if most[name] > 0), default=Fraction(0))
     return (True, largest) if not child.weight and largest else (False, largest / (child.weight or 1))
 
 
-def _columns(world: World, placed: tuple[Placed, ...], top: Queue, resource: str = "") -> Iterator[Column]:
-    """Those of which somebody at or below the queue has quota, of one resource or of all."""
+def columns(world: World, placed: tuple[Placed, ...], top: Queue, resource: str = "") -> Iterator[Column]:
+    """Yield those of which somebody at or below the queue has quota, of one resource or of all."""
     named = {(flavor, name) for one in everyone(world, top) for flavor, given in one.quotas for name in given}
     return (Column(world, placed, flavor, name) for flavor, name in sorted(named) if resource in ("", name))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
-from tests.oracle import rules, sets
+from tests.oracle import fairness, rules, sets
 from tests.oracle.gangs import Workload
 from tests.oracle.tree import Column, Placed, path
 from tests.oracle.worlds import Queue, Running, World
@@ -174,8 +174,9 @@ def _is_borrowed(claim: Claim, gone: Set[str], unit: Unit) -> bool:
     """Whether, before they go last, all queues above them that are not the preemptor's too use more than they own."""
     shared = {queue.name for queue in path(claim.world, claim.queue)}
     placed = without(claim.placed, gone)
-    asked = {resource for make, _ in claim.one.sets for resource in rules.demand(make.requests)}
-    columns = [Column(claim.world, placed, one.flavor, resource) for one in unit for resource in asked]
+    columns = [Column(claim.world, placed, one.flavor, resource) for one in unit for resource in _asked(claim)]
+    if _is_fair(claim):  # of whatever it is: a share counts all
+        columns = list(fairness.columns(claim.world, placed, path(claim.world, claim.queue)[-1]))
     return all(
         any(column.used(queue) > column.owned(queue) for column in columns)
         for queue in path(claim.world, _queue(claim.world, unit[0].queue))
@@ -186,6 +187,8 @@ def _is_borrowed(claim: Claim, gone: Set[str], unit: Unit) -> bool:
 def _may_take(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
     """Whether its queue stays within its quota, or one above that is not the victim's; or may borrow at such cost."""
     threshold = claim.queue.preemption.threshold
+    if _is_fair(claim):
+        return _may_take_by_share(claim, flavor, gone, one)
     if threshold is not None and one.priority < claim.priority and one.priority <= threshold:
         return True
     own = [
@@ -201,6 +204,35 @@ def _may_take(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
         for queue in path(claim.world, claim.queue)
         if queue.name not in above
     )
+
+
+def _is_fair(claim: Claim) -> bool:
+    return path(claim.world, claim.queue)[-1].is_fair
+
+
+def _asked(claim: Claim) -> set[str]:
+    return {resource for make, _ in claim.one.sets for resource in rules.demand(make.requests)}
+
+
+def _may_take_by_share(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
+    """Whether its queue stays within its own, or, in the best case, has no larger share than the victim's had.
+
+    The shares are those right below the queue that is above both.
+    """
+    world, placed = claim.world, without(claim.placed, gone)
+    own = [
+        Placed(rules.demand(make.requests, len(pods)), claim.queue.name, flavor, None) for make, pods in claim.one.sets
+    ]
+    after = (*placed, *own)
+    columns = [Column(world, after, flavor, resource) for resource in _asked(claim)]
+    if all(column.used(claim.queue) <= max(column.owned(claim.queue), 0) for column in columns):
+        return True
+    mine, theirs = path(world, claim.queue), path(world, _queue(world, one.queue))
+    above = next(queue for queue in mine if queue in theirs)
+    if above in (mine[0], theirs[0]):
+        return True  # one of them takes pods and has queues below it: nothing is said of these
+    my, their = mine[mine.index(above) - 1], theirs[theirs.index(above) - 1]
+    return fairness.share(world, after, above, my) <= fairness.share(world, claim.placed, above, their)
 
 
 def _is_short(claim: Claim, flavor: str, resource: str, own: Sequence[Placed]) -> bool:

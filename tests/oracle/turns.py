@@ -97,8 +97,9 @@ def _take_turns(world: World, said: Decided, now: Moment) -> Moment:
 def _whose_turn(world: World, said: Decided, now: Moment) -> str:
     """The queue with the first of all heads, when those like whom somebody waits already are out of the way.
 
-    Of a tree that shares fairly it is the one that has borrowed least, when all are out of the way who cannot go. Those
-    known may stand before others of their queue that go earlier than they do: what a gang that has begun lacks does.
+    Of a tree that shares fairly it is the one that has borrowed least, when all are out of the way who cannot go, and
+    for whom nobody else does. Those known may stand before others of their queue that go earlier than they do: what a
+    gang that has begun lacks does.
     """
     moving = {*said.preemptors, *(name for name, _, _ in said.admitted)}
     fair: dict[str, dict[str, tuple[Workload, Turn]]] = {}
@@ -110,8 +111,13 @@ def _whose_turn(world: World, said: Decided, now: Moment) -> str:
         if not root.is_fair:
             first.append(name)
             continue
-        turn = holding.turn(world, now.placed, now.held, _queue(world, name), head)
-        if not turn.flavors:
+        queue = _queue(world, name)
+        turn = holding.turn(world, now.placed, now.held, queue, head)
+        preempts = head.pods[0].name in said.preemptors or _should_preempt(world, now, queue)
+        if not turn.flavors and preempts:
+            turn = Turn((queue.quotas[0][0],))
+        # where it is not said how much is held for others, whether it went in says whether it could
+        elif not turn.flavors or (turn.reasons and head.pods[0].name not in moving):
             return name
         fair.setdefault(root.name, {})[name] = (head, turn)
     winners = (fairness.champion(world, now.placed, _queue(world, root), heads) for root, heads in fair.items())
