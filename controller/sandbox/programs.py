@@ -19,7 +19,7 @@ from controller.kube import clock
 from controller.sandbox import probe, process
 from controller.sandbox.errors import SandboxError
 
-_READY_SECONDS = 30.0
+_READY_SECONDS = 60.0
 _STOP_SECONDS = 20.0
 _POLL_SECONDS = 0.1
 _SHOWN_LINES = 15

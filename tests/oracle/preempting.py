@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tests.oracle import fairness, rules, sets
 from tests.oracle.gangs import Workload
-from tests.oracle.tree import Column, Placed, path
+from tests.oracle.tree import Column, Placed, everyone, path
 from tests.oracle.worlds import Queue, Running, World
 
 Unit = tuple[Running, ...]
@@ -217,22 +217,25 @@ def _asked(claim: Claim) -> set[str]:
 def _may_take_by_share(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
     """Whether its queue stays within its own, or, in the best case, has no larger share than the victim's had.
 
-    The shares are those right below the queue that is above both.
+    The shares are those right below the queue that is above both. In the best case all have gone that might for it in
+    its own part of the tree: who is given back in the end was away when the shares were compared.
     """
-    world, placed = claim.world, without(claim.placed, gone)
-    own = [
-        Placed(rules.demand(make.requests, len(pods)), claim.queue.name, flavor, None) for make, pods in claim.one.sets
-    ]
-    after = (*placed, *own)
-    columns = [Column(world, after, flavor, resource) for resource in _asked(claim)]
-    if all(column.used(claim.queue) <= max(column.owned(claim.queue), 0) for column in columns):
-        return True
+    world = claim.world
     mine, theirs = path(world, claim.queue), path(world, _queue(world, one.queue))
     above = next(queue for queue in mine if queue in theirs)
     if above in (mine[0], theirs[0]):
         return True  # one of them takes pods and has queues below it: nothing is said of these
     my, their = mine[mine.index(above) - 1], theirs[theirs.index(above) - 1]
-    return fairness.share(world, after, above, my) <= fairness.share(world, claim.placed, above, their)
+    near = {queue.name for queue in everyone(world, my)}
+    others = {name for unit in claim.units() if unit[0].queue in near and _may_go(claim, unit) for name in _names(unit)}
+    own = [
+        Placed(rules.demand(make.requests, len(pods)), claim.queue.name, flavor, None) for make, pods in claim.one.sets
+    ]
+    after = (*without(claim.placed, gone | others), *own)
+    columns = [Column(world, after, flavor, resource) for resource in _asked(claim)]
+    return all(column.used(claim.queue) <= column.owned(claim.queue) for column in columns) or (
+        fairness.share(world, after, above, my) <= fairness.share(world, claim.placed, above, their)
+    )
 
 
 def _is_short(claim: Claim, flavor: str, resource: str, own: Sequence[Placed]) -> bool:

@@ -80,7 +80,7 @@ def test_every_reason_that_is_drawn_can_be_undone() -> None:
 def test_the_worlds_that_are_drawn_come_to_everything() -> None:
     chance = Random(0)  # noqa: S311
     seen: Counter[str] = Counter()
-    for _ in range(500):
+    for _ in range(800):
         found = decided(draw_world(chance))
         seen.update(found.waiting.values())
         seen["admitted"] += len(found.admitted)

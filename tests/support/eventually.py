@@ -18,7 +18,7 @@ async def eventually(check: Callable[[], Awaitable[T]], *, seconds: float = ...,
 @overload
 async def eventually(check: Callable[[], T], *, seconds: float = ..., message: str = ...) -> T: ...
 async def eventually(
-    check: Callable[[], Awaitable[T] | T], *, seconds: float = 20, message: str = "it did not come true"
+    check: Callable[[], Awaitable[T] | T], *, seconds: float = 40, message: str = "it did not come true"
 ) -> T:
     """Call `check` until what it returns is true, and return that.
 

@@ -175,7 +175,7 @@ class Team:
             return False
         return True
 
-    async def until_bound(self, *names: str, seconds: float = 20) -> dict[str, Json]:
+    async def until_bound(self, *names: str, seconds: float = 40) -> dict[str, Json]:
         """Wait until these pods are on nodes; return all pods."""
 
         async def bound() -> dict[str, Json] | None:
@@ -188,7 +188,7 @@ class Team:
         assert found is not None
         return found
 
-    async def until_waiting(self, name: str, reason: str, seconds: float = 20) -> str:
+    async def until_waiting(self, name: str, reason: str, seconds: float = 40) -> str:
         """Wait until the pod's condition gives this reason; return its message. The pod is still gated."""
 
         async def reasoned() -> str:
