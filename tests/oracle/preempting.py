@@ -78,7 +78,9 @@ def fault(claim: Claim, victims: Set[str]) -> str:
     ending = {one.name for one in claim.world.running if one.is_ending}
     named = [one for one in claim.world.running if one.is_ending and one.queue and _is_named(claim, one)]
     of_flavors = [{one.name for one in named if one.flavor == flavor} for flavor, _ in claim.queue.quotas]
-    readings = [{one.name for one in named}, *of_flavors, ending, set()]
+    # by shares it may come to its own before it comes to those of others
+    own = {one.name for one in named if one.queue == claim.queue.name}
+    readings = [{one.name for one in named}, *of_flavors, ending, own if _is_fair(claim) else set(), set()]
     together = {name for unit in claim.units() if _names(unit) & victims for name in _names(unit)}
     without_these = [without(claim.placed, gone - together) for gone in readings]
     found = [_fault(replace(claim, placed=placed), victims) for placed in without_these]
@@ -207,7 +209,7 @@ def _may_take(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
 
 
 def _is_fair(claim: Claim) -> bool:
-    return path(claim.world, claim.queue)[-1].is_fair
+    return any(one.is_fair for one in path(claim.world, claim.queue)[-1:])
 
 
 def _asked(claim: Claim) -> set[str]:
