@@ -70,14 +70,19 @@ class Attempts:
         self._offers = offers
         self._borrowers = offers.borrowers
 
-    def of(self, need: Need) -> list[Attempt]:
-        """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each."""
+    def of(self, need: Need, *, is_any_away: bool) -> list[Attempt]:
+        """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each.
+
+        None where nobody might go: most of those that look again after something ended find that. With others away for
+        good (`is_any_away`) it may fit without anybody more.
+        """
         policy = need.queue.preemption
         if self._tree.strategies(need.queue.name):
             return [Attempt(may_borrow=True, others=self._sharing(need))]
         others = self._others(need)
         if not others:
-            return [Attempt(may_borrow=True, yields=Yield.GOING)]
+            is_any = is_any_away or next(self._candidates.own(need.claim, need.flavor), None) is not None
+            return [Attempt(may_borrow=True, yields=Yield.GOING)] if is_any else []
         attempts: list[Attempt] = []
         if any(map(self._candidates.going_of, others)):
             attempts.append(Attempt(may_borrow=True, takes_going=True))
@@ -94,12 +99,6 @@ class Attempts:
         short = self.short(need)
         borrowing = self._borrowers.of(need.queue.name, need.flavor)
         return [one for one in borrowing if one != need.queue.name and self._ledger.usage.borrows(one, short)]
-
-    def is_vain(self, need: Need) -> bool:
-        """Whether there is nobody who might go: most of those that look again after something ended find that."""
-        if need.offer is None or self._others(need):
-            return False
-        return next(self._candidates.own(need.claim, need.flavor), None) is None
 
     def _others(self, need: Need) -> list[str]:
         """Return the other queues that borrow and have somebody whom the claim may drive out, or who goes anyway."""

@@ -50,28 +50,19 @@ class Away:
                 for one in gone:
                     self.put_back(ahead, one)
 
-    def remove(self, ahead: AnyLedger, one: Candidate) -> None:
-        """Give back what a candidate has."""
+    def remove(self, ahead: AnyLedger, one: Candidate, *, keeps_room: bool = False) -> None:
+        """Give back what a candidate has; `keeps_room`: its quota alone."""
         ledger = self.behind(ahead)
         for pod in self._there(one):
             flavor, also = self._held(pod)
-            ledger.give_back(one.queue, flavor, pod.shape.requests, self._node(pod), also)
+            ledger.give_back(one.queue, flavor, pod.shape.requests, None if keeps_room else self._node(pod), also)
 
-    def put_back(self, ahead: AnyLedger, one: Candidate) -> None:
-        """Take it again."""
+    def put_back(self, ahead: AnyLedger, one: Candidate, *, keeps_room: bool = False) -> None:
+        """Take it again; `keeps_room`: its room was not given back."""
         ledger = self.behind(ahead)
         for pod in self._there(one):
             flavor, also = self._held(pod)
-            ledger.spend(one.queue, flavor, pod.shape.requests, self._node(pod), also)
-
-    def uncharge(self, ahead: AnyLedger, one: Candidate, times: int = -1) -> None:
-        """Give back, or take again for 1, what a candidate has of quota, but not its room."""
-        ledger = self.behind(ahead)
-        for pod in self._there(one):
-            flavor, also = self._held(pod)
-            requests = tuple((resource, times * amount) for resource, amount in pod.shape.requests)
-            for held in (flavor, *also):
-                ledger.charge(one.queue, held, requests, is_only_held=held is not flavor)
+            ledger.spend(one.queue, flavor, pod.shape.requests, None if keeps_room else self._node(pod), also)
 
     def on_nodes(self, one: Candidate) -> Iterator[tuple[str, Requests]]:
         """Yield what each of its pods that are on a node holds there."""

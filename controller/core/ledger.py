@@ -215,10 +215,11 @@ class Ledger:
         self, flavor: Flavor, shape: Shape, *, only_freed: bool = False, without: AbstractSet[str] = frozenset()
     ) -> Search:
         """Prepare to find nodes of a flavor for this shape while room only shrinks; those `without` are left out."""
-        nodes, at = self._snapshot.nodes, self._snapshot.nodes.places(flavor, shape.constraints)
+        nodes = self._snapshot.nodes
         if only_freed:
-            allowed = nodes.allowed(flavor, shape.constraints)
-            at = nodes.places_of(flavor.name, self._snapshot.freed & allowed)
+            at = nodes.places_of(flavor.name, self._snapshot.freed & nodes.allowed(flavor, shape.constraints))
+        else:
+            at = nodes.places(flavor, shape.constraints)
         if without:
             at = np.setdiff1d(at, nodes.places_of(flavor.name, without), assume_unique=True)
         return Search(flavor.name, shape.requests, at, spreads=flavor.spreads)

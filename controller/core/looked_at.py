@@ -63,7 +63,7 @@ class _Emptied:
             if pod is None or not pod.cluster_queue:
                 continue
             is_going = pod.is_terminating or uid in self._snapshot.leaving.evicting
-            borrowed = self._snapshot.usage.borrowed(pod.cluster_queue)
-            gives = is_going or not borrowed.isdisjoint((pod.flavor or "", *pod.also))
+            flavors = (pod.flavor or "", *pod.also)
+            gives = is_going or not self._snapshot.usage.borrowed(pod.cluster_queue).isdisjoint(flavors)
             root = self._snapshot.tree.path(pod.cluster_queue)[-1] if gives else ""
             yield pod.cluster_queue, root, dict(pod.shape.requests)

@@ -7,7 +7,7 @@ same trees: so what the queues of a tree would give up is known until something 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from controller.core.away import Away
@@ -61,16 +61,16 @@ class Offers:
         self._candidates = candidates
         self._away = away
         self.borrowers = Borrowers(snapshot.tree, snapshot.usage, ledger)
-        self.known: dict[tuple[str, tuple[Column, ...]], Offer] = {}
+        self._known: dict[tuple[str, tuple[Column, ...]], Offer] = {}
         self.looked_at = 0
 
     def of(self, queue: str, columns: tuple[Column, ...]) -> Offer:
         """Return what the queues of a queue's tree give up of columns of one flavor, itself among them."""
         root = self._tree.path(queue)[-1]
         charged, victims = self._ledger.charged_in(root), self._away.queues_in(root)
-        offer = self.known.get((root, columns))
+        offer = self._known.get((root, columns))
         if offer is None:
-            offer = self.known[root, columns] = Offer()
+            offer = self._known[root, columns] = Offer()
             moved = set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going))
         else:
             moved = {*charged[offer.charges :], *victims[offer.victims :]}
@@ -85,21 +85,13 @@ class Offers:
         above = path if self._tree.children(queue) else path[1:]
         known = offer.givers.get(above)
         if known is None:
+            borrows = offer.borrows.__getitem__
             known = offer.givers[above] = [
                 one
                 for one, line in offer.by_queue.items()
-                if line.known and (self._candidates.going_of(one) or self._is_over(offer, one, above))
+                if line.known and (self._candidates.going_of(one) or is_over(self._tree.path(one), above, borrows))
             ]
         return known
-
-    def _is_over(self, offer: Offer, name: str, above: Collection[str]) -> bool:
-        """Whether a queue, and all those above it that are not in `above` too, use more than their own quota."""
-        for one in self._tree.path(name):
-            if one in above:
-                return True
-            if not offer.borrows[one]:
-                return False
-        return False
 
     def _look(self, offer: Offer, moved: Iterable[str], columns: tuple[Column, ...]) -> None:
         """Look at these queues again."""
@@ -166,3 +158,13 @@ class Offers:
 
 def _line_of(offer: Offer, ranked: _Ranked) -> list[_Ranked]:
     return offer.going if ranked[1].is_going else offer.staying
+
+
+def is_over(path: Iterable[str], above: Collection[str], borrows: Callable[[str], bool]) -> bool:
+    """Say whether a queue, and all those above it on its path that are not in `above` too, use more than their own."""
+    for one in path:
+        if one in above:
+            return True
+        if not borrows(one):
+            return False
+    return False

@@ -41,13 +41,13 @@ class OneNode:
         gone: list[Candidate] = []
         found: list[Candidate] | None = None
         for one in candidates:
-            self._away.uncharge(self._ahead, one)
+            self._away.remove(self._ahead, one, keeps_room=True)
             gone.append(one)
             found = self._let_go(one)
             if found is not None:
                 break
         for one in reversed(gone):
-            self._away.uncharge(self._ahead, one, times=1)
+            self._away.put_back(self._ahead, one, keeps_room=True)
         return found
 
     def _let_go(self, one: Candidate) -> list[Candidate] | None:

@@ -23,8 +23,8 @@ class Removals:
     put_back: Callable[[Candidate], None]
     suffice: Callable[[], bool]
     is_steady: Callable[[Candidate], bool]
-    _away: list[Candidate] = field(default_factory=list)
-    _is_steady: bool = True
+    _away: list[Candidate] = field(init=False)
+    _is_steady: bool = field(init=False)
 
     def find(self, victims: Iterable[Candidate]) -> list[Candidate] | None:
         """Take away as many as are enough, the first ones; return those of them that are needed; None: all are too few.

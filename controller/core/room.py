@@ -208,9 +208,7 @@ class RoomLeft:
             for node in self._moving:
                 _write(self._rows, self._room.nodes, node, self._free[node])
             self._moving.clear()
-        rows = self._rows.get(flavor)
-        if rows is None:
-            rows = self._rows[flavor] = {}
+        rows = self._rows.setdefault(flavor, {})
         row = rows.get(resource)
         if row is None:
             row = rows[resource] = self._room.row(flavor, resource).copy()

@@ -77,12 +77,7 @@ class TreeUsage:
 
     def borrows(self, queue: str, columns: Iterable[Column]) -> bool:
         """Say whether a queue uses more of any of these columns than is its own."""
-        cells = self._tree.cells(queue)
-        for column in columns:
-            cell = cells.get(column)
-            if cell is not None and self.used(queue, *column) > cell.subtree:
-                return True
-        return False
+        return any(self.beyond(queue, column) > 0 for column in columns)
 
     def borrowed(self, queue: str) -> set[str]:
         """Return the flavors of which a queue uses more than is its own."""

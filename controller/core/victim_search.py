@@ -20,7 +20,7 @@ from controller.core.decisions import Place, Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
 from controller.core.ledger import Ledger
-from controller.core.offers import Offer, Offers
+from controller.core.offers import Offer, Offers, is_over
 from controller.core.one_node import OneNode
 from controller.core.placement import Placements, place
 from controller.core.preemption import Candidates, Claim
@@ -60,10 +60,7 @@ class VictimSearch:
         is_fair = bool(self._tree.strategies(name))
         offer = None if is_fair or not columns else self.offers.of(name, columns)
         need = Need(claim, kind, flavor, left, columns, offer)
-        # with others away for good it may fit without anybody more
-        if not self._away.victims and self._attempts.is_vain(need):
-            return None
-        for attempt in self._attempts.of(need):
+        for attempt in self._attempts.of(need, is_any_away=bool(self._away.victims)):
             tried = replace(attempt, may_borrow=attempt.may_borrow and may_borrow)
             victims = self._search_gently(need, tried)
             if victims is not None:
@@ -153,10 +150,10 @@ class VictimSearch:
         """Whether quota is enough once this one alone is gone."""
         queue, requests = need.queue, need.kind.requests
         quota = next(one for one in queue.flavors if one.flavor == need.flavor)
-        self._away.uncharge(ahead, without)
+        self._away.remove(ahead, without, keeps_room=True)
         is_short = ahead.quota_blocker(queue, quota, requests) is not None
         borrows = not attempt.may_borrow and ahead.borrowing_level(queue, need.flavor, requests) > 0
-        self._away.uncharge(ahead, without, times=1)
+        self._away.put_back(ahead, without, keeps_room=True)
         return not is_short and not borrows
 
     def _removals(self, ahead: AnyLedger, claim: Claim, kind: WorkloadClass, *, may_borrow: bool) -> Removals:
@@ -183,13 +180,15 @@ class VictimSearch:
             yield from victims.take(self._in_fair_order(need, attempt), strategies)
             return
         own, closed = need.queue.name, set[str]()
+        above = self._tree.path(own)
+        borrows = partial(ahead.usage.borrows, columns=need.columns)
         lines = (self._line(need, attempt, need.columns, own), self._offered(need, attempt))
         for one in merge(*lines, key=lambda one: standing(one, own, attempt.first)):
             if one.queue in closed:
                 continue
             # who goes anyway loses nothing by it, whatever its queue owns, and those come first; what a queue uses only
             # falls while others are taken away, so one that does not borrow now will not again
-            if one.queue == own or one.is_going or self._is_over(ahead, one.queue, need.queue, need.columns):
+            if one.queue == own or one.is_going or is_over(self._tree.path(one.queue), above, borrows):
                 yield one
             else:
                 closed.add(one.queue)
@@ -241,16 +240,6 @@ class VictimSearch:
         if known is None:
             known = self._shares_of[id(ahead.usage)] = FairShares(self._tree, ahead.usage)
         return known
-
-    def _is_over(self, ahead: AnyLedger, name: str, preemptor: ClusterQueue, columns: Sequence[Column]) -> bool:
-        """Whether a queue, and all those above it that the preemptor is not below, use more than their own quota."""
-        above_both = self._tree.path(preemptor.name)
-        for one in self._tree.path(name):
-            if one in above_both:
-                return True
-            if not ahead.usage.borrows(one, columns):
-                return False
-        return False
 
     def _fits(
         self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool

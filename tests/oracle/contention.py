@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from tests.oracle.worlds import GPU, Node, Preemption, Queue, Running, World
+from tests.oracle.worlds import GPU, Node, Pod, Preemption, Queue, Running, World
 
 _RECLAIM = ("Never", "LowerPriority", "Any", "Any")
 
@@ -26,8 +26,7 @@ def contended(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
     ]
     if len(running) > 1 and chance.random() < 0.25:
         running[:2] = [replace(one, queue=running[0].queue, group="troupe", size=2) for one in running[:2]]
-    pods = tuple(replace(pod, priority=chance.choice((0, 1, 1, 2, 3))) for pod in world.pods)
-    return replace(world, queues=queues, running=tuple(running), pods=pods)
+    return replace(world, queues=queues, running=tuple(running), pods=_ranked(chance, world))
 
 
 def borrowed(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
@@ -46,8 +45,7 @@ def borrowed(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
         running.append(
             replace(made, requests={"cpu": cpu, "memory": 0}, flavor=flavor, is_replaced=not _seldom(chance))
         )
-    pods = tuple(replace(pod, priority=chance.choice((0, 1, 1, 2, 3))) for pod in world.pods)
-    return replace(world, queues=queues, running=tuple(running), pods=pods)
+    return replace(world, queues=queues, running=tuple(running), pods=_ranked(chance, world))
 
 
 def _borrowing(chance: Random, queue: Queue, flavor: str) -> Queue:
@@ -82,6 +80,10 @@ def _in_one_queue(chance: Random, world: World, owner: Queue, flavor_of: dict[st
 
 def _sum(running: tuple[Running, ...], flavor: str) -> int:
     return sum(one.requests["cpu"] for one in running if one.flavor == flavor)
+
+
+def _ranked(chance: Random, world: World) -> tuple[Pod, ...]:
+    return tuple(replace(pod, priority=chance.choice((0, 1, 1, 2, 3))) for pod in world.pods)
 
 
 def _seldom(chance: Random) -> bool:

@@ -193,9 +193,7 @@ def _may_take(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
         return _may_take_by_share(claim, flavor, gone, one)
     if threshold is not None and one.priority < claim.priority and one.priority <= threshold:
         return True
-    own = [
-        Placed(rules.demand(make.requests, len(pods)), claim.queue.name, flavor, None) for make, pods in claim.one.sets
-    ]
+    own = _taken(claim, flavor)
     after = (*without(claim.placed, gone), *own)
     above = {queue.name for queue in path(claim.world, _queue(claim.world, one.queue))}
     asked = {resource for part in own for resource in part.requests if resource in dict(claim.queue.quotas)[flavor]}
@@ -210,6 +208,12 @@ def _may_take(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
 
 def _is_fair(claim: Claim) -> bool:
     return any(one.is_fair for one in path(claim.world, claim.queue)[-1:])
+
+
+def _taken(claim: Claim, flavor: str) -> list[Placed]:
+    """What the workload takes of quota in a flavor."""
+    name = claim.queue.name
+    return [Placed(rules.demand(make.requests, len(pods)), name, flavor, None) for make, pods in claim.one.sets]
 
 
 def _asked(claim: Claim) -> set[str]:
@@ -230,9 +234,7 @@ def _may_take_by_share(claim: Claim, flavor: str, gone: Set[str], one: Running) 
     my, their = mine[mine.index(above) - 1], theirs[theirs.index(above) - 1]
     near = {queue.name for queue in everyone(world, my)}
     others = {name for unit in claim.units() if unit[0].queue in near and _may_go(claim, unit) for name in _names(unit)}
-    own = [
-        Placed(rules.demand(make.requests, len(pods)), claim.queue.name, flavor, None) for make, pods in claim.one.sets
-    ]
+    own = _taken(claim, flavor)
     after = (*without(claim.placed, gone | others), *own)
     columns = [Column(world, after, flavor, resource) for resource in _asked(claim)]
     return all(column.used(claim.queue) <= column.owned(claim.queue) for column in columns) or (

@@ -15,7 +15,7 @@ from controller.core.placement import Placement, place
 from controller.core.pods import Pod
 from controller.core.preempting import Preempting
 from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import WhenCanPreempt
+from controller.core.queues import ClusterQueue, WhenCanPreempt
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -69,6 +69,16 @@ class Search:
         return found
 
 
+def a_tree(own: str, others: str, policy: Reclaim = Reclaim.ANY) -> list[ClusterQueue]:
+    """`team-a`, which preempts, and `team-b` in one tree, each with so much cpu of its own."""
+    reclaim = Preemption(Within.LOWER_PRIORITY, policy)
+    return [
+        a_cluster_queue("org"),
+        a_cluster_queue("team-a", a_quota(cpu=own), parent="org", preemption=reclaim),
+        a_cluster_queue("team-b", a_quota(cpu=others), parent="org"),
+    ]
+
+
 def urgent(name: str = "urgent", cpu: str = "1", **fields: Any) -> Pod:
     return a_pod(name, a_shape(cpu=cpu), priority=5, **fields)
 
@@ -105,12 +115,7 @@ def test_each_of_several_passes_by_those_who_go_already() -> None:
 
 @pytest.mark.parametrize("policy", [Reclaim.ANY, Reclaim.LOWER_PRIORITY])
 def test_of_what_others_borrowed_no_more_is_looked_at(policy: Reclaim) -> None:
-    reclaim = Preemption(Within.LOWER_PRIORITY, policy)
-    queues = [
-        a_cluster_queue("org"),
-        a_cluster_queue("team-a", a_quota(cpu="500"), parent="org", preemption=reclaim),
-        a_cluster_queue("team-b", a_quota(cpu="500"), parent="org"),
-    ]
+    queues = a_tree("500", "500", policy)
     search = Search(urgent(), queues=queues, within="team-b")
     assert search.go() == [1]
     # whom team-b gives up, eight at a time; and then the first of them
@@ -118,13 +123,8 @@ def test_of_what_others_borrowed_no_more_is_looked_at(policy: Reclaim) -> None:
 
 
 def test_what_others_give_up_is_looked_at_again_only_where_something_was_charged() -> None:
-    reclaim = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
-    queues = [
-        a_cluster_queue("org"),
-        a_cluster_queue("team-a", a_quota(cpu="500"), parent="org", preemption=reclaim),
-        a_cluster_queue("team-b", a_quota(cpu="990"), parent="org"),
-        *(a_cluster_queue(f"idle-{number}", a_quota(cpu="1"), parent="org") for number in range(50)),
-    ]
+    idle = (a_cluster_queue(f"idle-{number}", a_quota(cpu="1"), parent="org") for number in range(50))
+    queues = [*a_tree("500", "990"), *idle]
     search = Search(*(urgent(f"u{number}", cpu="10") for number in range(20)), queues=queues, within="team-b")
     assert search.go() == [0] * 20
     assert search.of.offers.looked_at == 10
@@ -132,12 +132,7 @@ def test_what_others_give_up_is_looked_at_again_only_where_something_was_charged
 
 
 def test_queues_that_do_not_borrow_are_not_looked_at() -> None:
-    reclaim = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
-    queues = [
-        a_cluster_queue("org"),
-        a_cluster_queue("team-a", a_quota(cpu="0"), parent="org", preemption=reclaim),
-        a_cluster_queue("team-b", a_quota(cpu="1000"), parent="org"),
-    ]
+    queues = a_tree("0", "1000")
     search = Search(urgent(), queues=queues, within="team-b")
     assert search.go() == [0]
     assert (search.of.looked_at, search.of.tries) == (0, 0)
