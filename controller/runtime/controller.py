@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import platform
 from contextlib import suppress
@@ -28,7 +27,7 @@ from controller.kube.decode import PodDecoder, decode_metadata, decode_node
 from controller.kube.decode_owners import decode_job, decode_pod_group
 from controller.kube.served import InformerIfServed
 from controller.kube.watch import Informer, Trouble
-from controller.runtime import gauges
+from controller.runtime import garbage, gauges
 from controller.runtime.eviction_lane import EvictionLane
 from controller.runtime.executor import Executor
 from controller.runtime.loop import DecisionLoop
@@ -118,6 +117,7 @@ class Controller:
         Return whether all of it is finished: no patch of ours can take effect any more.
         """
         is_clean = False
+        garbage.look_through_all_seldom()
         async with asyncio.TaskGroup() as group:
             informers = (*self._informers, *self._side_informers)
             background = [group.create_task(one.run(), name=f"watch-{one.resource}") for one in informers]
@@ -148,9 +148,7 @@ class Controller:
 
     async def _decide(self) -> None:
         await self._synced()
-        # the world just listed lives on: the collector need not look through it again and again
-        gc.collect()
-        gc.freeze()
+        garbage.spare_what_is_known()
         _log.info("synced", pods=len(self._cache.pods), nodes=len(self._cache.nodes), queued=len(self._cache.backlog))
         await self._loop.run()
 

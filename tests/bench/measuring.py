@@ -7,7 +7,6 @@ so that its memory is that of a controller.
 
 from __future__ import annotations
 
-import gc
 import random
 import sys
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
 from controller.core.decisions import Admit, Plan
 from controller.core.pods import Phase, Pod
+from controller.runtime import garbage
 from tests.bench.rules import RULES
 from tests.bench.worlds import NOW, Recipe, draw, load
 
@@ -57,15 +57,15 @@ def measure(
     recipe: Recipe, rules: Sequence[str], *, endings: int, is_batched: bool, say: Callable[[str], None]
 ) -> Figures:
     """Draw the world and measure it under these rules; `say` is told what comes next."""
+    # as the controller does when it starts, and below once it has listed everything
+    garbage.look_through_all_seldom()
     say("drawing")
     world, chance = draw(recipe), random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
     for name in rules:
         RULES[name](world, chance)
     cache = load(world)
     pods, classes = len(cache.pods), len(cache.backlog.runs)
-    # as the controller does once it has listed everything
-    gc.collect()
-    gc.freeze()
+    garbage.spare_what_is_known()
     memory = psutil.Process().memory_info().rss
     say(f"full pass, {pods:,} pods known, {classes:,} classes")
     pace = median(_timed(_paced) for _ in range(_FULL_PASSES))
