@@ -17,7 +17,7 @@ def figures_of(cache: ClusterCache, workload: Workload, wait: Wait) -> Arithmeti
     place = place_of(
         workload,
         local.cluster_queue,
-        (cache.backlog.runs[kind] for kind in cache.classes_of(local.cluster_queue)),
+        (cache.backlog.runs[kind] for kind in cache.openings.classes_of(local.cluster_queue)),
         past,
     )
     return arithmetic(wait, cache.tree, cache.usage.in_tree, place)

@@ -34,7 +34,7 @@ from controller.core.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota_tree import QuotaTree
 from controller.core.room import Room
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import QueueKey, WorkloadClass
+from controller.core.workloads import QueueKey
 
 
 class ClusterCache:
@@ -67,7 +67,7 @@ class ClusterCache:
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked
-        self._openings = Openings(self._doors, self.backlog, self._blocked, self.usage, self)
+        self.openings = Openings(self._doors, self.backlog, self._blocked, self.usage, self)
         self._index: NodeIndex | None = None
         self._tree: QuotaTree | None = None
         self._room: Room | None = None
@@ -89,7 +89,7 @@ class ClusterCache:
                 lambda one, at: live_capacity(self.flavors.get(one), self.index.nodes_of(one), at)
             ):
                 self._tree = None
-                self._openings.tree_changed(name)
+                self.openings.tree_changed(name)
         return self.queues.current
 
     @property
@@ -155,6 +155,7 @@ class ClusterCache:
             rejected=self._waiting.rejections.ever,
             leaving=self.evictions.seen(self.now),
             candidates=self.usage.candidates,
+            offers=self.usage.offers,
             priority_classes=self.places.classes,
             loose_groups=self.gangs.loose,
             past_usage=self.usage.past.at(self.now, self.local_queues),
@@ -169,17 +170,13 @@ class ClusterCache:
                 self._refresh(uid)
         self._waiting.settle(self.now, self.budgets.used_up)
         queues, tree = self.cluster_queues, self.tree
-        self._openings.may_be_preempted(self.clocks.preemptible.take_changed())
-        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.classes_of)
+        self.openings.may_be_preempted(self.clocks.preemptible.take_changed())
+        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.openings.classes_of)
         return queues, tree
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
         return self._doors.of(cluster_queue)
-
-    def classes_of(self, cluster_queue: str) -> Iterable[WorkloadClass]:
-        """Classes that have workloads waiting for this cluster queue."""
-        return self._openings.classes_of(cluster_queue)
 
     # -- decisions -------------------------------------------------------------------------------------------------
 
@@ -192,7 +189,10 @@ class ClusterCache:
             self._mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
         self._waiting.settle(self.now)
-        if self._waiting.learn(plan):
+        let_go = self._waiting.learn(plan)
+        for queue in let_go.queues - {""}:
+            self.openings.tree_changed(queue)
+        if let_go:
             self._on_change()
 
     def assumed(self, uid: str) -> Admit | None:
@@ -207,7 +207,7 @@ class ClusterCache:
         if admit is not None and admit.preemptions and pod is not None and pod.phase is Phase.QUEUED:
             self._waiting.go_on(admit.workload, admit.preemptions)
         if admit is not None:
-            self._openings.usage_grew(admit.cluster_queue, (admit.flavor, *admit.also))
+            self.openings.usage_grew(admit.cluster_queue, (admit.flavor, *admit.also))
         self._on_change()
 
     def reject(self, uid: str, text: str) -> int:
@@ -285,7 +285,7 @@ class ClusterCache:
         self._unstamped.discard(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
         summed = {name for name in back.flavors if name in self.flavors and self.flavors[name].is_summed}
-        self._openings.given_back(back, summed, self.queues.giving)
+        self.openings.given_back(back, summed, self.queues.giving)
         charge = self.usage.charge_of(uid)
         self._waiting.foresight.see(uid, pod, charge)
         is_metered = self.budgets.note(uid, pod, charge)
@@ -345,7 +345,7 @@ class ClusterCache:
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         self.queues.put(name, queue, variation)
-        self._openings.queue_changed(name, queue)
+        self.openings.queue_changed(name, queue)
         self.places.queue_changed(name, queue, self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable
+from itertools import chain
 from typing import Protocol
 
 from controller.cache.blocked import Blocked
@@ -56,7 +57,7 @@ class Openings:
         if not self._blocked.waits:
             return
         if back.cluster_queue:
-            self._usage_fell(back.cluster_queue, back.flavors)
+            self._usage_fell(back)
             tree = self._planted.tree
             for name in tree.relatives(back.cluster_queue):
                 self._blocked.open_for_quota(self.classes_of(name), name, back.flavors, tree, self._usage)
@@ -64,19 +65,26 @@ class Openings:
             for name in giving(flavor) if flavor in summed else ():
                 self.tree_changed(name)
 
-    def _usage_fell(self, cluster_queue: str, flavors: Collection[str]) -> None:
+    def _usage_fell(self, back: GivenBack) -> None:
         """Open those of its tree that may preempt in these flavors, if that may help more than the room on its node.
 
-        Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But where a queue in the
-        middle borrows, those below it who may go are others now.
+        Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But where a part of the
+        tree has so much of its own left now that a workload below it borrows from nobody outside, all outside who
+        borrow give way to that, whatever their priority.
         """
         if not self._preempting:
             return  # most clusters preempt nobody
-        root = self._planted.tree.path(cluster_queue)[-1]
-        middle = [one for one in self._planted.tree.below(root) if one != root and self._planted.tree.children(one)]
-        bent = {flavor for one in middle for flavor in self._usage.in_tree.borrowed(one)}
-        for flavor in flavors:
-            self._open_for_preemption(root, flavor, short_of_room=flavor in bent)
+        path, usage = self._planted.tree.path(back.cluster_queue), self._usage.in_tree
+        for flavor in back.flavors:
+            self._open_for_preemption(path[-1], flavor, short_of_room=False)
+            is_under = any(usage.came_to_own(path[0], flavor, ((one, 1),), back.requests) for one, _ in back.requests)
+            for name in path[:-1]:
+                for kind in chain.from_iterable(map(self.classes_of, self._may_preempt_below(name))):
+                    if (name == path[0] and is_under) or usage.came_to_own(name, flavor, kind.requests, back.requests):
+                        self._blocked.open_for_preemption([kind], flavor, short_of_room=True)
+
+    def _may_preempt_below(self, queue: str) -> Iterable[str]:
+        return (name for name in self._planted.tree.below(queue) if name in self._preempting)
 
     def usage_grew(self, cluster_queue: str, flavors: Collection[str]) -> None:
         """Open those of its tree that may preempt in these flavors, if somebody more may go for them now."""
@@ -95,9 +103,8 @@ class Openings:
         key = (queue, flavor, short_of_room)
         if key not in self._opened:
             self._opened.add(key)
-            for name in self._planted.tree.below(queue):
-                if name in self._preempting:
-                    self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
+            for name in self._may_preempt_below(queue):
+                self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
 
     def may_be_preempted(self, uids: Iterable[str]) -> None:
         """Open those who may preempt these pods, and found others in the way in their flavors."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 from controller.cache.past_usage import PastUsageBook
 from controller.core.amounts import Requests
 from controller.core.candidates import KnownCandidates
+from controller.core.offer import KnownOffers
 from controller.core.pods import Phase
 from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.tree_usage import TreeUsage
@@ -43,11 +44,12 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """What became free: quota of a queue, capacity of flavors, room on a node. Empty: nothing."""
+    """What became free: quota of a queue, as much of each flavor, room on a node. Empty: nothing."""
 
     cluster_queue: str = ""
     flavors: tuple[str, ...] = ()
     node: str = ""
+    requests: Requests = ()
 
 
 NOTHING = GivenBack()
@@ -76,6 +78,7 @@ class Usage:
         """The uids of the pods that each cluster queue is charged with, in the order in which they came."""
         self.candidates = KnownCandidates()
         """Who of the pods of each cluster queue may be preempted, where nothing moved since that was found."""
+        self.offers = KnownOffers(self.candidates)
         self._charges: dict[str, Charge] = {}
         self._held: dict[UsageKey, int] = {}
         """Of `by_queue`, what is only held: another flavor pays for it."""
@@ -152,6 +155,7 @@ def _given_back(former: Charge | None, now: Charge | None) -> GivenBack:
         former.cluster_queue if gone else "",
         gone,
         "" if same_node else former.node or "",
+        former.requests if gone else (),
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
@@ -26,6 +27,26 @@ from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 
+@dataclass(slots=True)
+class LetGo:
+    """What preemptors held and hold no more: room on `nodes`, quota in the trees of cluster `queues`.
+
+    `is_unknown`: and what, or whose, cannot be told, so that it may be anybody's.
+    """
+
+    nodes: set[str] = field(default_factory=set)
+    queues: set[str] = field(default_factory=set)
+    is_unknown: bool = False
+
+    def add(self, queue: str, places: Iterable[Place]) -> None:
+        """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
+        self.queues.add(queue)
+        self.is_unknown = self.is_unknown or not queue or any(node is None for _, node in places)
+
+    def __bool__(self) -> bool:
+        return bool(self.nodes or self.queues)
+
+
 class Waiting:
     """The backlog, what is remembered about it, and what a workload's place and class rest on."""
 
@@ -41,6 +62,7 @@ class Waiting:
         self._pods = pods
         self._jobs = jobs
         self._sent = sent
+        self._local_queues = local_queues
         self.backlog = Backlog()
         self.reasons = Reasons()
         self.blocked = Blocked(queues, local_queues)
@@ -137,18 +159,13 @@ class Waiting:
         else:
             self._told_before.pop(workload.uid, None)
 
-    def learn(self, plan: Plan) -> bool:
+    def learn(self, plan: Plan) -> LetGo:
         """Remember who preempts, what a plan found blocked, and why all that was looked at waits.
 
-        Say whether what a preemptor held is free now: since it preempts no more, then all are looked at again, or since
-        it went in elsewhere, or is to.
+        Say what of that is free now that a preemptor held, since it preempts no more or has a place elsewhere.
         """
-        admitted = {admit.workload.uid for admit in plan.admits}
-        former = self.preemptors
+        let_go, former = self._let_go(plan), self.preemptors
         self._told_before.clear()
-        left, nodes = self._left_by_preemptors(plan)
-        self.blocked.freed.update(nodes)
-        has_given_up = left or (plan.is_complete and not former.keys() <= plan.preemptors.keys() | admitted)
         self._preemptors = plan.preemptors if plan.is_complete else {**former, **plan.preemptors}
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
@@ -161,20 +178,31 @@ class Waiting:
                     self.mark_due(member)
             elif booking != wait.booking:
                 self.mark_due(first)
-        if has_given_up:
+        self.blocked.freed.update(let_go.nodes)
+        if let_go.is_unknown:
             self.open_all()
-        return has_given_up or bool(nodes)
+        return let_go
 
-    def _left_by_preemptors(self, plan: Plan) -> tuple[bool, set[str]]:
-        """Say whether what was held for one in a flavor is free since it has a place elsewhere, and on which nodes."""
+    def _let_go(self, plan: Plan) -> LetGo:
+        admitted = {admit.workload.uid: admit.cluster_queue for admit in plan.admits}
         now = {uid: Counter(places) for uid, places in plan.held.items()}
         for admit in plan.admits:
             if admit.workload.uid in self._held:
                 now.setdefault(admit.workload.uid, Counter()).update(admit.places)
-        both = [(places, now[uid]) for uid, places in self._held.items() if uid in now]
+        gone = self.preemptors.keys() - plan.preemptors.keys() - admitted.keys() if plan.is_complete else set()
+        found = LetGo()
+        for uid in {*gone, *(self._held.keys() & now.keys())}:
+            former, kept = self._held.get(uid, Counter()), now.get(uid, Counter())
+            found.nodes.update(node for _, node in former - kept if node is not None)
+            if uid in gone or _by_flavor(former) - _by_flavor(kept):
+                found.add(admitted.get(uid) or self._queue_of(uid), former)
         self._held = plan.held if plan.is_complete else {**self._held, **now}
-        has_flavor = any(_by_flavor(former) - _by_flavor(kept) for former, kept in both)
-        return has_flavor, {node for former, kept in both for _, node in former - kept if node is not None}
+        return found
+
+    def _queue_of(self, uid: str) -> str:
+        workload = self.backlog.get(uid)
+        local = None if workload is None else self._local_queues.get(workload.kind.queue)
+        return "" if local is None else local.cluster_queue
 
     def open_all(self) -> None:
         """Let every class be looked at anew, and forget what was said of those that are gone."""

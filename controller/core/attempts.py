@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from controller.core.booked import AnyLedger
 from controller.core.ledger import Ledger
-from controller.core.offers import Offer, Offers
+from controller.core.offer import Offer
+from controller.core.offers import Offers
 from controller.core.preemption import Candidates, Claim
 from controller.core.preemption_policy import Reclaim
 from controller.core.queues import ClusterQueue
@@ -33,11 +34,11 @@ class Attempt:
     """
 
     may_borrow: bool
-    first: Collection[str] = ()
+    first: frozenset[str] = frozenset()
     yields: Yield = Yield.ALL
     takes_going: bool = False
     spares_refused: bool = False
-    others: Sequence[str] = ()
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Attempts:
         """
         policy = need.queue.preemption
         if self._tree.strategies(need.queue.name):
-            return [Attempt(may_borrow=True, others=self._sharing(need))]
+            return [Attempt(may_borrow=True, others=tuple(self._sharing(need)))]
         others = self._others(need)
         if not others:
             is_any = is_any_away or next(self._candidates.own(need.claim, need.flavor), None) is not None
@@ -125,18 +126,17 @@ class Attempts:
         ]
         return found or need.columns
 
-    def _advantage(self, need: Need, others: Iterable[str]) -> set[str]:
+    def _advantage(self, need: Need, others: Iterable[str]) -> frozenset[str]:
         """Return those other queues that are outside a subtree that holds the workload within what it owns.
 
         The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
         own again, whatever `borrowWithinCohort` says.
         """
         level = self._ledger.borrowing_level(need.queue, need.flavor, need.kind.requests)
-        if not level:
-            return set()  # then it is within its own quota, and all others are outside
-        tree, above = self._tree, set(self._tree.path(need.queue.name))
-        meets = {name: next(one for one in tree.path(name) if one in above) for name in others}
-        return {name for name, meeting in meets.items() if tree.height(meeting) > level}
+        if not level or need.offer is None:
+            return frozenset()  # then it is within its own quota, and all others are outside
+        found = self._offers.outside(need.offer, need.queue.name, level)
+        return found if need.queue.preemption.reclaim is Reclaim.ANY else found.intersection(others)
 
     def _is_under_nominal(self, need: Need) -> bool:
         for column in need.columns:

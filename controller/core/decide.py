@@ -67,16 +67,16 @@ class _Decision:
         self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
         self._standbys: Standbys | None = None
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
-        self._preempting = Preempting(snapshot, self._ledger)
+        self._looked_at = looked_at(snapshot, self._ledger)
+        self._preempting = Preempting(snapshot, self._ledger, self._looked_at.for_freed_room)
         begun = (uid for uid, preemptions in snapshot.preemptors.items() if preemptions)
         self._begun = {uid: number for number, uid in enumerate(begun)}
         self._past = PastUsages(snapshot.past_usage)
         self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        found = looked_at(self._snapshot, self._ledger)
-        self._line_up(found)
-        self._line_up(self._stand_by(found))
+        self._line_up(self._looked_at.kinds)
+        self._line_up(self._stand_by(self._looked_at.kinds))
         for _, heads in self._lines.values():
             heapify(heads)
         self._begin()

@@ -211,6 +211,10 @@ class Ledger:
             self._searches[key] = None
         return nodes
 
+    def is_known_to_be_full(self, flavor: Flavor, shape: Shape) -> bool:
+        """Say whether no node of a flavor had room for this shape when it was asked for; room has only shrunk since."""
+        return self._searches.get((flavor.name, shape, False), self) is None
+
     def search(
         self, flavor: Flavor, shape: Shape, *, only_freed: bool = False, without: AbstractSet[str] = frozenset()
     ) -> Search:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from controller.core.amounts import Requests
 from controller.core.ledger import FREED_COMPARED, Ledger
@@ -10,11 +11,22 @@ from controller.core.snapshot import Snapshot
 from controller.core.workloads import WorkloadClass
 
 
-def looked_at(snapshot: Snapshot, ledger: Ledger) -> Mapping[WorkloadClass, object]:
-    """Return the classes to look at, as keys in an order that equal worlds share."""
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """The classes to look at, as keys in an order that equal worlds share.
+
+    For those in `for_freed_room` nothing is new but the room on `snapshot.freed`, beside whom they may preempt there.
+    """
+
+    kinds: Mapping[WorkloadClass, object]
+    for_freed_room: Collection[WorkloadClass] = ()
+
+
+def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
+    """Return the classes to look at."""
     settled, nodes, freed = snapshot.settled, snapshot.nodes, snapshot.freed
     if settled is None:
-        return snapshot.runs
+        return LookedAt(snapshot.runs)
     found, emptied = dict(settled.pending), _Emptied(snapshot, ledger)
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
@@ -27,7 +39,7 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> Mapping[WorkloadClass, obje
         for shape, kinds in settled.short_of_room(name).items():
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
-    return found
+    return LookedAt(found, found.keys() - settled.pending.keys())
 
 
 class _Emptied:

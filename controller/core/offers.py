@@ -1,4 +1,4 @@
-"""What the queues of a tree would give up to others: the candidates of each, no further than it borrows.
+"""What the queues of trees would give up to others, as a decision needs it, and what moved since that was known.
 
 Kueue looks at all candidates of all queues for each workload. Most workloads that look find nobody, and look in the
 same trees: so what the queues of a tree would give up is known until something is charged there.
@@ -6,83 +6,72 @@ same trees: so what the queues of a tree would give up is known until something 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
 
 from controller.core.away import Away
 from controller.core.borrowers import Borrowers
-from controller.core.candidates import Candidate, Standing, standing, uses
 from controller.core.ledger import Ledger
+from controller.core.offer import Offer
 from controller.core.preemption import Candidates
 from controller.core.quota_tree import Column
 from controller.core.snapshot import Snapshot
 
-_STEP = 8
-"""So many of a queue are looked for at a time: most searches end with the first, or with nobody."""
-
-_Ranked = tuple[Standing, Candidate]
-
-
-@dataclass(slots=True)
-class Line:
-    """Whom one queue gives up at most, in order: those that were looked for by now, and where others come from."""
-
-    known: list[_Ranked]
-    rest: Iterator[Candidate]
-
-
-@dataclass(slots=True)
-class Offer:
-    """What the queues of one tree give up of some columns, at most: `going` go anyway, `staying` do not go yet.
-
-    Both in the order of Kueue's `CandidatesOrdering` as another queue sees them. `borrows` says of all queues of the
-    tree that may whether they use more than is their own.
-    """
-
-    by_queue: dict[str, Line] = field(default_factory=dict)
-    borrows: dict[str, bool] = field(default_factory=dict)
-    givers: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
-    """Of those right below a path: the queues that give anybody up to them."""
-    going: list[_Ranked] = field(default_factory=list)
-    staying: list[_Ranked] = field(default_factory=list)
-    charges: int = 0
-    victims: int = 0
-    """How much of what moved in the tree is taken in."""
-
 
 class Offers:
-    """The offers of one decision. `looked_at` counts the candidates that were looked at for them."""
+    """The offers of one decision; those that hold since an earlier one are taken over."""
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger, candidates: Candidates, away: Away) -> None:
+        self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._now = snapshot.now
         self._ledger = ledger
         self._candidates = candidates
         self._away = away
         self.borrowers = Borrowers(snapshot.tree, snapshot.usage, ledger)
-        self._known: dict[tuple[str, tuple[Column, ...]], Offer] = {}
-        self.looked_at = 0
+        self._of: dict[tuple[str, tuple[Column, ...]], Offer] = {}
+        snapshot.offers.catch_up(snapshot.tree)
+        self._unsteady = {self._tree.path(queue)[-1] for queue in candidates.moving}
+
+    @property
+    def looked_at(self) -> int:
+        """How many candidates were looked at for them."""
+        return sum(one.looked_at for one in self._of.values())
+
+    @property
+    def compared(self) -> int:
+        """How many candidates were compared with claims."""
+        return sum(one.compared for one in self._of.values())
 
     def of(self, queue: str, columns: tuple[Column, ...]) -> Offer:
         """Return what the queues of a queue's tree give up of columns of one flavor, itself among them."""
         root = self._tree.path(queue)[-1]
         charged, victims = self._ledger.charged_in(root), self._away.queues_in(root)
-        offer = self._known.get((root, columns))
+        offer = self._of.get((root, columns))
         if offer is None:
-            offer = self._known[root, columns] = Offer()
-            moved = set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going))
+            offer = self._of[root, columns] = self._begin(root, columns, is_moved=bool(charged or victims))
         else:
             moved = {*charged[offer.charges :], *victims[offer.victims :]}
+            if moved:
+                self._snapshot.offers.forget(root)
+                self._look(offer, moved)
         offer.charges, offer.victims = len(charged), len(victims)
-        if moved:
-            self._look(offer, moved, columns)
+        return offer
+
+    def _begin(self, root: str, columns: tuple[Column, ...], *, is_moved: bool) -> Offer:
+        known, now = self._snapshot.offers, self._snapshot.now
+        is_lasting = not is_moved and root not in self._unsteady
+        offer = known.get(root, columns, now) if is_lasting else None
+        if offer is not None:
+            offer.now, offer.looked_at, offer.compared = now, 0, 0
+            return offer
+        offer = Offer(columns, now, None if is_moved else self._snapshot.usage)
+        self._put(offer, set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going)))
+        if is_lasting and all(map(self._candidates.is_lasting, self._tree.below(root))):
+            known.put(root, offer)
         return offer
 
     def givers(self, offer: Offer, queue: str) -> list[str]:
         """Return the queues that give anybody up to a queue: they borrow, or their pods go anyway; it may be one."""
-        path = self._tree.path(queue)
-        above = path if self._tree.children(queue) else path[1:]
+        above = self.above(queue)
         known = offer.givers.get(above)
         if known is None:
             borrows = offer.borrows.__getitem__
@@ -93,71 +82,37 @@ class Offers:
             ]
         return known
 
-    def _look(self, offer: Offer, moved: Iterable[str], columns: tuple[Column, ...]) -> None:
-        """Look at these queues again."""
+    def above(self, queue: str) -> tuple[str, ...]:
+        """Return the queues on a queue's path that have others below them: those to which it is near."""
+        path = self._tree.path(queue)
+        return path if self._tree.children(queue) else path[1:]
+
+    def outside(self, offer: Offer, queue: str, level: int) -> frozenset[str]:
+        """Return those of the givers that meet a queue's path higher than this level; it is not one of them."""
+        above, tree = self.above(queue), self._tree
+        known = offer.outside.get((above, level))
+        if known is None:
+            meets = {name: next(one for one in tree.path(name) if one in above) for name in self.givers(offer, queue)}
+            found = (name for name, meeting in meets.items() if tree.height(meeting) > level)
+            known = offer.outside[above, level] = frozenset(found)
+        return known - {queue} if queue in known else known
+
+    def _look(self, offer: Offer, moved: Iterable[str]) -> None:
+        """Look at these queues again, now that something was charged to them or somebody of them goes."""
+        offer.usage = None
         offer.givers.clear()
+        offer.outside.clear()
+        offer.lines.clear()
+        self._put(offer, set(moved))
+
+    def _put(self, offer: Offer, moved: Collection[str]) -> None:
         usage, above = self._ledger.usage, {above for one in moved for above in self._tree.path(one)}
         for name in above:
-            offer.borrows[name] = usage.borrows(name, columns)
+            offer.borrows[name] = usage.borrows(name, offer.columns)
         for name in {*moved, *(above & offer.by_queue.keys())}:
-            former = offer.by_queue.get(name)
-            for ranked in () if former is None else former.known:
-                line = _line_of(offer, ranked)
-                del line[bisect_left(line, ranked)]
-            offer.by_queue[name] = Line([], self._gives(name, columns))
-            self._look_for_more(offer, name)
-
-    def _look_for_more(self, offer: Offer, name: str) -> None:
-        """Look for the next of a queue; all that go anyway are among the first."""
-        line, staying = offer.by_queue[name], 0
-        for one in line.rest:
-            ranked = standing(one, ""), one
-            line.known.append(ranked)
-            insort(_line_of(offer, ranked), ranked)
-            staying += not one.is_going
-            if staying == _STEP:
-                break
-
-    def staying(self, offer: Offer) -> Iterator[Candidate]:
-        """Yield in order those of an offer that do not go yet."""
-        at = 0
-        while at < len(offer.staying):
-            one = offer.staying[at][1]
-            yield one
-            at += 1
-            if offer.by_queue[one.queue].known[-1][1] is one:
-                self._look_for_more(offer, one.queue)  # they stand behind this one
-
-    def _gives(self, name: str, columns: Sequence[Column]) -> Iterator[Candidate]:
-        """Yield whom a queue gives up at most.
-
-        Only of whom no search passes by it is certain that the queue uses less afterwards.
-        """
-        left = {column: amount for column in columns if (amount := self._ledger.usage.beyond(name, column)) > 0}
-        if not left and not self._candidates.going_of(name):
-            return
-        for one in self._candidates.in_no_peace(name, columns[0][0]):
-            if not one.is_going and not any(amount > 0 for amount in left.values()):
-                return
-            self.looked_at += 1
-            if one.key in self._away.victims or not uses(one, columns):
-                continue
-            yield one
-            if one.is_going or not (one.was_refused or self._now < one.quiet_for_borrowers):
-                self._take_off(left, one)
-
-    def _take_off(self, left: dict[Column, int], one: Candidate) -> None:
-        for pod in one.pods:
-            if self._away.victims and pod.uid in self._away.victims:
-                continue
-            for flavor in (pod.flavor or "", *pod.also):
-                for resource, amount in pod.shape.requests:
-                    if (flavor, resource) in left:
-                        left[flavor, resource] -= amount
-
-
-def _line_of(offer: Offer, ranked: _Ranked) -> list[_Ranked]:
-    return offer.going if ranked[1].is_going else offer.staying
+            is_any = self._candidates.going_of(name) or usage.borrows(name, offer.columns)
+            candidates = self._candidates.of(name, offer.columns[0][0]) if is_any else ()
+            offer.put(name, usage, candidates, self._away.victims)
 
 
 def is_over(path: Iterable[str], above: Collection[str], borrows: Callable[[str], bool]) -> bool:

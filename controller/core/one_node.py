@@ -7,6 +7,7 @@ off the ledger to see that, and putting it back, costs more than all else of a s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from controller.core.amounts import Requests
 from controller.core.away import Away
@@ -18,15 +19,28 @@ from controller.core.snapshot import Snapshot
 
 
 class OneNode:
-    """The nodes of a flavor as candidates go, for one pod of a shape."""
+    """The nodes of a flavor as candidates go, for one pod of a shape; `only` these, where others were of no use."""
 
-    def __init__(self, snapshot: Snapshot, away: Away, ahead: AnyLedger, flavor: Flavor, shape: Shape) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        away: Away,
+        ahead: AnyLedger,
+        flavor: Flavor,
+        shape: Shape,
+        *,
+        only: AbstractSet[str] | None,
+    ) -> None:
         self._away = away
-        self._ahead = ahead
         self._flavor = flavor
         self._shape = shape
         self._ledger = away.behind(ahead)
         self._allowed = snapshot.nodes.allowed(flavor, shape.constraints)
+        self._near: AbstractSet[str] | None = None
+        """The pods on the nodes that count, by uid, where those are only some."""
+        if only is not None:
+            self._allowed &= only
+            self._near = {uid for node in self._allowed for uid in snapshot.bound.get(node, ())}
         self._free: dict[str, dict[str, int]] = {}
         self._there: dict[str, list[Candidate]] = {}
 
@@ -34,21 +48,13 @@ class OneNode:
         """Return those of the candidates on the first node that has room once they are gone; None: no node ever has.
 
         Empty where that says nothing: a node has room already, or one of them has something of another flavor as well.
-        Each is asked for once those before it are off the usage. The ledger is as it was afterwards.
         """
-        if self._ledger.find_node(self._flavor, self._shape, only_freed=False) is not None:
+        ledger, flavor, shape = self._ledger, self._flavor, self._shape
+        if not ledger.is_known_to_be_full(flavor, shape) and ledger.find_node(flavor, shape, only_freed=False):
             return []
-        gone: list[Candidate] = []
-        found: list[Candidate] | None = None
-        for one in candidates:
-            self._away.remove(self._ahead, one, keeps_room=True)
-            gone.append(one)
-            found = self._let_go(one)
-            if found is not None:
-                break
-        for one in reversed(gone):
-            self._away.put_back(self._ahead, one, keeps_room=True)
-        return found
+        if self._near is not None:
+            candidates = (one for one in candidates if any(pod.uid in self._near for pod in one.pods))
+        return next((found for found in map(self._let_go, candidates) if found is not None), None)
 
     def _let_go(self, one: Candidate) -> list[Candidate] | None:
         """Return who had to go for it where a node has room now that this one is gone too, or what `find` does."""

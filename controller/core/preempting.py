@@ -6,6 +6,7 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import replace
 
 from controller.core.booked import AnyLedger
@@ -30,10 +31,12 @@ _Found = tuple[Claim, list[Candidate], str]
 class Preempting:
     """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
+    def __init__(
+        self, snapshot: Snapshot, ledger: Ledger, for_freed_room: Container[WorkloadClass] = frozenset()
+    ) -> None:
         self._snapshot = snapshot
         self._returns = Returns(snapshot)
-        self.search = VictimSearch(snapshot, ledger, self._returns)
+        self.search = VictimSearch(snapshot, ledger, self._returns, for_freed_room)
         self._hopeless: set[str] = set()
         """Workloads that nobody can be preempted for."""
         self._rather: dict[str, _Found] = {}

@@ -53,7 +53,7 @@ class Candidates:
         self._returns = returns
         self._of: dict[str, CandidatesByFlavor] = {}
         moving = {*self._leaving.evicting, *self._leaving.ever_refused, *self._leaving.stuck}
-        self._moving = {snapshot.pods[uid].cluster_queue for uid in moving if uid in snapshot.pods}
+        self.moving = {snapshot.pods[uid].cluster_queue or "" for uid in moving if uid in snapshot.pods}
         """Queues of which more than the pods says what may go."""
         self.going = self._look_for_going()
         """By cluster queue the pods that go anyway."""
@@ -70,7 +70,7 @@ class Candidates:
         """Yield those of the claim's own queue that its `withinClusterQueue` lets it preempt in a flavor, in order."""
         policy = claim.queue.preemption.within
         takes_equal = policy is Within.LOWER_OR_NEWER_EQUAL_PRIORITY
-        for one in self._in(claim.queue.name, flavor) if policy is not Within.NEVER else ():
+        for one in self.of(claim.queue.name, flavor) if policy is not Within.NEVER else ():
             if not one.is_going and one.priority >= claim.priority + takes_equal:
                 return  # so are all that come after
             if one.key.removesuffix(_ANEW) != claim.key and self._yields(claim, one, policy):
@@ -83,12 +83,8 @@ class Candidates:
 
     def of_other(self, claim: Claim, queue: str, flavor: str) -> Iterator[Candidate]:
         """Yield those of another queue of its tree that its `reclaimWithinCohort` lets it preempt, so too."""
-        return (one for one in self.in_no_peace(queue, flavor) if claim.reclaims(one))
-
-    def in_no_peace(self, queue: str, flavor: str) -> Iterator[Candidate]:
-        """Yield those of a queue that have anything of a flavor and that some other queue may preempt, in order."""
         now = self._snapshot.now
-        return (one for one in self._in(queue, flavor) if now >= one.quiet)
+        return (one for one in self.of(queue, flavor) if now >= one.quiet and claim.reclaims(one))
 
     def going_for(self, claim: Claim) -> Iterator[Candidate]:
         """Yield one by one the pods that go anyway, of those queues that the claim's queue may preempt from."""
@@ -112,11 +108,11 @@ class Candidates:
                 found.setdefault(queue, []).append(pod)
         return found
 
-    def _in(self, queue: str, flavor: str) -> tuple[Candidate, ...]:
-        """Those of a queue that have anything of a flavor, in order."""
+    def of(self, queue: str, flavor: str) -> tuple[Candidate, ...]:
+        """Return those of a queue that have anything of a flavor, in order, also those that are left in peace now."""
         found = self._of.get(queue)
         if found is None:
-            is_lasting = self._is_lasting(queue)
+            is_lasting = self.is_lasting(queue)
             found = self._snapshot.candidates.get(queue) if is_lasting else None
             if found is None:
                 found = by_flavor(sorted(self._found(queue), key=lambda one: standing(one, queue)))
@@ -125,11 +121,11 @@ class Candidates:
             self._of[queue] = found
         return found.get(flavor, ())
 
-    def _is_lasting(self, queue: str) -> bool:
-        """Whether who may go is the same until a pod of the queue changes, or whether a Job is there."""
+    def is_lasting(self, queue: str) -> bool:
+        """Say whether who may go is the same until a pod of the queue changes, or whether a Job is there."""
         found = self._snapshot.cluster_queues.get(queue)
         is_plain = found is None or not (found.preemption.minimum_runtime or found.allow_job_retries)
-        return is_plain and queue not in self._moving
+        return is_plain and queue not in self.moving
 
     def _key(self, pod: Pod) -> str:
         """Return the name of what goes together with the pod: its gang, or it alone."""

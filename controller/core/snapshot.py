@@ -14,6 +14,7 @@ from controller.core.forecast import Forecast
 from controller.core.groups import GroupKey
 from controller.core.leaving import NOBODY, Leaving
 from controller.core.node_index import NodeIndex
+from controller.core.offer import KnownOffers
 from controller.core.owners import Job
 from controller.core.past_usage import PastUsage
 from controller.core.pods import Pod
@@ -38,10 +39,10 @@ class Snapshot:
     `preemptors` are those of the last plan. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each
     cluster queue is charged with, `bound` of those on each node. `overdue` are those that are on no node for too long;
     `dry` are flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `leaving` are those
-    that go, and `candidates` what earlier decisions found of who may go. `rejected` are queued pods whose release was
-    refused. `priority_classes` has the values of the WorkloadPriorityClasses. `loose_groups` are the PodGroups each of
-    whose pods stands alone. `past_usage` orders the LocalQueues of a cluster queue, where its tree says so. `forecast`
-    is what is expected to end when, None where no queue backfills.
+    that go, `candidates` and `offers` what earlier decisions found of who may go. `rejected` are queued pods whose
+    release was refused. `priority_classes` has the values of the WorkloadPriorityClasses. `loose_groups` are the
+    PodGroups each of whose pods stands alone. `past_usage` orders the LocalQueues of a cluster queue, where its tree
+    says so. `forecast` is what is expected to end when, None where no queue backfills.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -72,6 +73,7 @@ class Snapshot:
     rejected: Collection[str] = frozenset()
     leaving: Leaving = NOBODY
     candidates: KnownCandidates = field(default_factory=KnownCandidates)
+    offers: KnownOffers = field(default_factory=KnownOffers)
     priority_classes: Mapping[str, int] = field(default_factory=dict)
     loose_groups: Collection[GroupKey] = frozenset()
     past_usage: Mapping[QueueKey, PastUsage] = field(default_factory=dict)

@@ -7,20 +7,21 @@ What is found is no minimum, but none of them could have stayed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from heapq import merge
 
-from controller.core.attempts import Attempt, Attempts, Need, Yield
+from controller.core.attempts import Attempt, Attempts, Need
 from controller.core.away import Away
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate, standing, uses
 from controller.core.decisions import Place, Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
+from controller.core.giving_way import gives_way, giving_way
 from controller.core.ledger import Ledger
-from controller.core.offers import Offer, Offers, is_over
+from controller.core.offers import Offers
 from controller.core.one_node import OneNode
 from controller.core.placement import Placements, place
 from controller.core.preemption import Candidates, Claim
@@ -35,11 +36,13 @@ from controller.core.workloads import WorkloadClass
 class VictimSearch:
     """The searches of one decision. Who was found goes (`take`), and is away for all that are searched for later.
 
-    `looked_at` counts the candidates that were compared with a workload, `tries` how often it was seen whether one
-    fits.
+    `tries` counts how often it was seen whether a workload fits.
     """
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger, returns: Returns) -> None:
+    def __init__(
+        self, snapshot: Snapshot, ledger: Ledger, returns: Returns, for_freed_room: Container[WorkloadClass]
+    ) -> None:
+        """For classes in `for_freed_room` others than `snapshot.freed` were no use before, and are none now."""
         self._snapshot = snapshot
         self._tree = snapshot.tree
         self._ledger = ledger
@@ -49,8 +52,14 @@ class VictimSearch:
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
         self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
-        self.looked_at = 0
+        self._for_freed_room = for_freed_room
+        self._looked_at = 0
         self.tries = 0
+
+    @property
+    def looked_at(self) -> int:
+        """How many candidates were compared with a workload."""
+        return self._looked_at + self.offers.compared
 
     def find(
         self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger, *, may_borrow: bool
@@ -143,8 +152,11 @@ class VictimSearch:
             if not self._away.would_own(ahead, need.queue.name, need.flavor, need.kind.requests, own):
                 return None
         flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
-        nodes = OneNode(self._snapshot, self._away, ahead, flavor, shape)
-        return nodes.find(self._victims_of(ahead, need, attempt))
+        # who is admitted or goes in this decision may let others go, on any node
+        is_moved = self._away.victims or self._ledger.charged_in(self._tree.path(need.queue.name)[-1])
+        only = self._snapshot.freed if need.kind in self._for_freed_room and not is_moved else None
+        nodes = OneNode(self._snapshot, self._away, ahead, flavor, shape, only=only)
+        return nodes.find(self._in_turn(ahead, need, attempt))
 
     def _has_quota(self, ahead: AnyLedger, need: Need, attempt: Attempt, *, without: Candidate) -> bool:
         """Whether quota is enough once this one alone is gone."""
@@ -170,40 +182,29 @@ class VictimSearch:
             lambda one: is_steady and not (is_strict and len({flavor for flavor, _ in one.columns}) > 1),
         )
 
-    def _victims_of(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
-        """Yield whom to take away next, each looked for once the one before is away."""
+    def _victims_of(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterable[Candidate]:
+        """Return whom to take away, one after the other."""
         strategies = self._tree.strategies(need.queue.name)
-        if strategies:
-            amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
-            demand, now = Demand(need.queue.name, amounts), self._snapshot.now
-            victims = FairVictims(self._tree, ahead.usage, self._shares(ahead), demand, now)
-            yield from victims.take(self._in_fair_order(need, attempt), strategies)
-            return
-        own, closed = need.queue.name, set[str]()
-        above = self._tree.path(own)
-        borrows = partial(ahead.usage.borrows, columns=need.columns)
-        lines = (self._line(need, attempt, need.columns, own), self._offered(need, attempt))
-        for one in merge(*lines, key=lambda one: standing(one, own, attempt.first)):
-            if one.queue in closed:
-                continue
-            # who goes anyway loses nothing by it, whatever its queue owns, and those come first; what a queue uses only
-            # falls while others are taken away, so one that does not borrow now will not again
-            if one.queue == own or one.is_going or is_over(self._tree.path(one.queue), above, borrows):
-                yield one
-            else:
-                closed.add(one.queue)
+        if not strategies:
+            return list(self._in_turn(ahead, need, attempt))
+        amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
+        demand, now = Demand(need.queue.name, amounts), self._snapshot.now
+        victims = FairVictims(self._tree, ahead.usage, self._shares(ahead), demand, now)
+        return victims.take(self._in_fair_order(need, attempt), strategies)
 
-    def _offered(self, need: Need, attempt: Attempt) -> Iterator[Candidate]:
-        """Yield those of other queues that may go, in order, as far as they are asked for."""
-        offer, own = need.offer or Offer(), need.queue.name
-        is_going_alone = attempt.takes_going or attempt.yields is Yield.GOING
-        for is_going in (True,) if is_going_alone else (True, False):
-            for is_first in (True, False) if attempt.first else (False,):
-                for one in (one for _, one in offer.going) if is_going else self.offers.staying(offer):
-                    if one.queue != own and (one.queue in attempt.first) is is_first:
-                        self.looked_at += 1
-                        if need.claim.reclaims(one) and self._is_asked_for(need, attempt, one):
-                            yield one
+    def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
+        """Yield whom to take away where shares do not decide; nobody may be away while they are asked for."""
+        own = need.queue.name
+        others = giving_way(
+            need,
+            attempt,
+            tree=self._tree,
+            above=self.offers.above(own),
+            usage=ahead.usage,
+            away=self._away.victims,
+        )
+        lines = (self._line(need, attempt, need.columns, own), others)
+        return merge(*lines, key=lambda one: standing(one, own, attempt.first))
 
     def _line(self, need: Need, attempt: Attempt, columns: Sequence[Column], name: str) -> Iterator[Candidate]:
         """Yield those of one queue that may go, in order, as far as they are asked for."""
@@ -212,19 +213,14 @@ class VictimSearch:
         for one in of:
             if attempt.takes_going and not one.is_going:
                 return
-            if self._is_free(one, columns) and self._is_asked_for(need, attempt, one):
+            if not self._is_free(one, columns) or (attempt.spares_refused and one.was_refused):
+                continue
+            if is_own or gives_way(need.claim, attempt, one, self._snapshot.now):
                 yield one
 
     def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
-        self.looked_at += 1
+        self._looked_at += 1
         return one.key not in self._away.victims and uses(one, columns)
-
-    def _is_asked_for(self, need: Need, attempt: Attempt, one: Candidate) -> bool:
-        if attempt.spares_refused and one.was_refused:
-            return False
-        if one.is_going or one.queue == need.queue.name or one.queue in attempt.first:
-            return True
-        return _gives_way(need.claim, one, attempt.yields, self._snapshot.now)
 
     def _in_fair_order(self, need: Need, attempt: Attempt) -> list[Candidate]:
         """Return all that may go where queues share by their shares: of others those that borrow what is short."""
@@ -253,12 +249,3 @@ class VictimSearch:
             if any(ahead.borrowing_level(queue, flavor, kind.requests) for flavor in flavors):
                 return None
         return found
-
-
-def _gives_way(claim: Claim, one: Candidate, yields: Yield, now: float) -> bool:
-    """Whether one of another queue goes for a claim in an attempt where so many give way."""
-    if yields is not Yield.MILD:
-        return yields is Yield.ALL
-    policy = claim.queue.preemption
-    is_lower = one.priority < claim.priority and (policy.threshold is None or one.priority <= policy.threshold)
-    return policy.borrows and is_lower and now >= one.quiet_for_borrowers

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 from tests.oracle import rules, sets
 from tests.oracle.gangs import Workload
-from tests.oracle.preempting import Claim, fault, is_certain, without
+from tests.oracle.preempting import Claim, ending_named, fault, is_certain, without
 from tests.oracle.rules import MILDEST_FIRST, Turn
 from tests.oracle.tree import Placed
 from tests.oracle.worlds import Queue, World
 
-_ANY_REASON = frozenset({*MILDEST_FIRST, "QueueLimit", "Preempting"})
+ANY_REASON = frozenset({*MILDEST_FIRST, "QueueLimit", "Preempting"})
 _MOST = 16
 """Ways of holding that are followed; where there are more, little is asked of what comes then."""
 
@@ -27,11 +27,12 @@ Way = tuple[Placed, ...]
 class Held:
     """Who was sent away, and the ways in which preemptors may stand when they are gone.
 
-    None: not known, or too many to follow.
+    None: not known, or too many to follow. `counted` are those who end anyway and may count for one of them.
     """
 
     going: frozenset[str] = frozenset()
     ways: tuple[Way, ...] | None = ((),)
+    counted: frozenset[str] = frozenset()
 
     def standing(self, placed: tuple[Placed, ...], way: Way) -> tuple[Placed, ...]:
         """Who stands when these are gone."""
@@ -44,10 +45,10 @@ def turn(world: World, placed: tuple[Placed, ...], held: Held, queue: Queue, one
     if held.ways == ((),):
         return now
     if not now.flavors:
-        return Turn(reasons=_ANY_REASON)
+        return Turn(reasons=ANY_REASON)
     if held.ways is None or queue.is_any or queue.is_mixed:
         names = tuple(name for name, _ in queue.quotas)
-        return Turn((*names, rules.OR.join(names)), reasons=_ANY_REASON)
+        return Turn((*names, rules.OR.join(names)), reasons=ANY_REASON)
     ending = {running.name for running in world.running if running.is_ending}
     may = [
         flavor
@@ -55,7 +56,7 @@ def turn(world: World, placed: tuple[Placed, ...], held: Held, queue: Queue, one
         if any(Claim(world, held.standing(placed, way), queue, one).fits(flavor, ending) for way in held.ways)
     ]
     is_sure = all(sets.turn(world, (*placed, *way), queue, one).flavors for way in held.ways)
-    return Turn(tuple(may), reasons=frozenset() if may and is_sure else _ANY_REASON)
+    return Turn(tuple(may), reasons=frozenset() if may and is_sure else ANY_REASON)
 
 
 def taken_from(world: World, placed: tuple[Placed, ...], held: Held) -> Held | None:
@@ -85,15 +86,16 @@ def nominated(
     if held.ways is None:
         return "", held
     faults, ways = [], []
+    counted = held.counted | {ending.name for ending in ending_named(Claim(world, placed, queue, one))}
     for way in held.ways:
-        claim = Claim(world, held.standing(placed, way), queue, one)
+        claim = Claim(world, held.standing(placed, way), queue, one, held.counted)
         faults.append(fault(claim, victims))
         if not faults[-1]:
             ways += [(*way, *placing) for placing in _placings(claim, victims)]
     going, is_simple = held.going | victims, len(one.pods) == 1 and not queue.is_any
     if all(faults):
         return faults[0], held
-    return "", Held(going, tuple(ways) if 0 < len(ways) <= _MOST and is_simple else None)
+    return "", Held(going, tuple(ways) if 0 < len(ways) <= _MOST and is_simple else None, counted)
 
 
 def _placings(claim: Claim, victims: Set[str]) -> list[Way]:

@@ -20,12 +20,16 @@ Unit = tuple[Running, ...]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A workload of a queue that finds no quota or room among those who stand, some of whom end without us."""
+    """A workload of a queue that finds no quota or room among those who stand, some of whom end without us.
+
+    `counted` are those who end and for whom others wait already, so that they may count for it too.
+    """
 
     world: World
     placed: tuple[Placed, ...]
     queue: Queue
     one: Workload
+    counted: frozenset[str] = frozenset()
 
     @property
     def priority(self) -> int:
@@ -70,17 +74,23 @@ def without(placed: Iterable[Placed], gone: Set[str]) -> tuple[Placed, ...]:
     return tuple(one for one in placed if one.name not in gone)
 
 
+def ending_named(claim: Claim) -> list[Running]:
+    """Those who end anyway, of those whom the policy of the preemptor's queue names."""
+    return [one for one in claim.world.running if one.is_ending and one.queue and _is_named(claim, one)]
+
+
 def fault(claim: Claim, victims: Set[str]) -> str:
     """Say what is wrong with the eviction of these for it; empty: nothing.
 
     Who goes anyway counts if it might be preempted. Whether one counts who only might in another state is not said.
     """
     ending = {one.name for one in claim.world.running if one.is_ending}
-    named = [one for one in claim.world.running if one.is_ending and one.queue and _is_named(claim, one)]
+    named = ending_named(claim)
     of_flavors = [{one.name for one in named if one.flavor == flavor} for flavor, _ in claim.queue.quotas]
     # by shares it may come to its own before it comes to those of others
     own = {one.name for one in named if one.queue == claim.queue.name}
     readings = [{one.name for one in named}, *of_flavors, ending, own if _is_fair(claim) else set(), set()]
+    readings += [reading | claim.counted for reading in readings]
     together = {name for unit in claim.units() if _names(unit) & victims for name in _names(unit)}
     without_these = [without(claim.placed, gone - together) for gone in readings]
     found = [_fault(replace(claim, placed=placed), victims) for placed in without_these]

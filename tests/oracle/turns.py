@@ -87,7 +87,9 @@ def _take_turns(world: World, said: Decided, now: Moment) -> Moment:
         elif not turn.flavors and not _is_known(now, head) and _should_preempt(world, now, queue):
             raise Fault(f"{head.pods[0].name}: pods of its own queue may be preempted for it, and are not")
         else:
-            now = _passed_over(said, now, queue, turn)
+            others = said.preemptors - {pod.name for pod in head.pods}
+            is_late = bool(others) and _may_lose(world, queue)
+            now = _passed_over(said, now, queue, Turn(reasons=holding.ANY_REASON) if is_late else turn)
     _hold_to_order(said, now)
     if now.evicted:
         raise Fault(f"evicted for nobody: {sorted(now.evicted)}")
@@ -122,6 +124,15 @@ def _whose_turn(world: World, said: Decided, now: Moment) -> str:
         fair.setdefault(root.name, {})[name] = (head, turn)
     winners = (fairness.champion(world, now.placed, _queue(world, root), heads) for root, heads in fair.items())
     return min((*first, *filter(None, winners)), key=lambda one: now.lines[one][0].place)
+
+
+def _may_lose(world: World, queue: Queue) -> bool:
+    """Whether the head of a line might have preempted somebody whom another one, who has borrowed less, took first.
+
+    Then it waits for what that one leaves; it is not said whether that is told, or what was short before.
+    """
+    policy = queue.preemption
+    return path(world, queue)[-1].is_fair and (policy.within, policy.reclaim) != ("Never", "Never")
 
 
 def _is_known(now: Moment, one: Workload) -> bool:

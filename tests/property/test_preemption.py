@@ -12,6 +12,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.candidates import KnownCandidates
 from controller.core.decide import decide
 from controller.core.fair_sharing_policy import FairSharing, Strategy
+from controller.core.offer import KnownOffers
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -104,7 +105,7 @@ class World:
 
     def step(self) -> bool:
         """Decide once, check the plan, carry it out; say whether anything happened."""
-        forgetful = replace(self.cache.snapshot(), candidates=KnownCandidates())
+        forgetful = replace(self.cache.snapshot(), candidates=KnownCandidates(), offers=KnownOffers())
         anew = decide(forgetful, limit=UNLIMITED)
         plan = decided(self.cache)
         assert (plan.admits, plan.evicts, plan.waits) == (anew.admits, anew.evicts, anew.waits)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
+from controller.core.decisions import Blocker, Wait
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Within
+from controller.core.reasons import Reason
+from controller.core.settled import Settled
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -24,14 +32,19 @@ def running(name: str, cpu: str, node: str, admitted_at: float) -> Pod:
     return a_released_pod(name, a_shape(cpu=cpu), owner=WEB, node=node, admitted_at=admitted_at, cluster_queue="team-a")
 
 
-def gone(*pods: Pod, quota: str, cpu: str = "3") -> set[str]:
-    """Who goes for a pod of this size, which fits only on the node that is called large."""
-    cache = a_cache(
+def a_world(*pods: Pod, quota: str, cpu: str) -> ClusterCache:
+    """A pod of this size waits, which fits only on the node that is called large."""
+    return a_cache(
         *pods,
         a_pod("urgent", a_shape(cpu=cpu), priority=5),
         nodes=[a_node("large", cpu="4"), a_node("small", cpu="2")],
         queues=[a_cluster_queue("team-a", a_quota(cpu=quota), preemption=Preemption(Within.LOWER_PRIORITY))],
     )
+
+
+def gone(*pods: Pod, quota: str, cpu: str = "3") -> set[str]:
+    """Who goes for it."""
+    cache = a_world(*pods, quota=quota, cpu=cpu)
     return {one.pod.name for one in decide(cache.snapshot(), limit=UNLIMITED).evicts}
 
 
@@ -48,6 +61,18 @@ def test_where_quota_is_short_too_the_last_that_were_taken_are_put_back_first_wh
     # 4 cpu are used of 4.5; without big there is room, but 3 more need 2.5 of the quota back: little may stay, and
     # who is elsewhere then has to go
     assert gone(ELSEWHERE, LITTLE, BIG, quota="4500m") == {"big", "elsewhere"}
+
+
+@pytest.mark.parametrize(("freed", "who"), [("large", {"little"}), ("small", set())])
+def test_for_whom_only_room_that_came_free_is_new_nobody_goes_on_other_nodes(freed: str, who: set[str]) -> None:
+    dear = a_released_pod("dear", a_shape(cpu="2"), node="small", cluster_queue="team-a", priority=9, owner=WEB)
+    cache = a_world(dear, BIG, LITTLE, quota="100", cpu="2")
+    (kind,) = cache.backlog.runs
+    settled = Settled()
+    short = Blocker("spot", Reason.NO_CAPACITY, "cpu", need=2000, free=1000)
+    settled.settle(kind, Wait(Reason.NO_CAPACITY, blockers=(short,)), may_preempt=True)
+    plan = decide(replace(cache.snapshot(), settled=settled, freed=frozenset({freed})), limit=UNLIMITED)
+    assert {one.pod.name for one in plan.evicts} == who
 
 
 def test_where_all_that_may_go_leave_no_room_nobody_goes() -> None:

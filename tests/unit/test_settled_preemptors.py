@@ -12,6 +12,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queues import ClusterQueue
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
@@ -169,4 +170,35 @@ def test_what_a_preemptor_held_lets_others_in_once_it_has_a_place_elsewhere() ->
     assert not admitted(decided(cache))
     cache.drop_pod("stranger")
     assert admitted(decided(cache)) == {"high": ("steady", "b")}
+    # of another tree only those are looked at whom the room may be enough for
+    assert "other" not in pending(cache)
     assert admitted(decided(cache)) == {"small": ("spot", "a")}
+
+
+def test_what_a_part_of_the_tree_comes_to_own_again_opens_those_below_it_whom_that_is_enough_for() -> None:
+    # "rich" borrows what "lender" lends; it gives way to those who need no more than their own part of the tree owns
+    reclaims = Preemption(Within.NEVER, Reclaim.ANY)
+    parents = {"part": "org", "other-part": "org", "lender": "org", "rich": "other-part"}
+    parents |= dict.fromkeys(("has", "wants", "wants-more"), "part")
+    owned = {"has": "2", "lender": "6"}
+    cache = a_cache(
+        a_released_pod("ends", a_shape(cpu="2"), node="cordoned", queue="has", cluster_queue="has"),
+        a_released_pod("lent", a_shape(cpu="2"), node="a", owner=WEB, queue="rich", cluster_queue="rich"),
+        a_pod("small", a_shape(cpu="2"), queue="wants", created=50.0),
+        a_pod("large", a_shape(cpu="3"), queue="wants-more", created=60.0),
+        nodes=[a_node("a", cpu="2"), a_node("b", cpu="3"), a_node("cordoned", cpu="2", is_usable=False)],
+        queues=[
+            ClusterQueue(name="org"),
+            *(
+                a_cluster_queue(name, a_quota("spot", cpu=owned.get(name, "0")), parent=parent, preemption=reclaims)
+                for name, parent in parents.items()
+            ),
+        ],
+        locals_=[a_local_queue(name, name) for name in ("has", "wants", "wants-more", "rich")],
+    )
+    cache.put_pod(a_foreign_pod("stranger", a_shape(cpu="2"), node="b"))
+    assert not decided(cache).evicts
+    assert pending(cache) == set()
+    cache.drop_pod("ends")
+    assert pending(cache) == {"wants"}
+    assert [evict.pod.name for evict in decided(cache).evicts] == ["lent"]
