@@ -36,8 +36,7 @@ class Blocked(Settled):
         Where others stand behind it in a strict order, and where it has a reservation, it is looked at each time.
         """
         self.learned += 1
-        local = self._local_queues.get(kind.queue)
-        queue = None if local is None else self._queues.get(local.cluster_queue)
+        queue = self._queue_of(kind)
         strategy = None if queue is None else queue.strategy
         if strategy is QueueingStrategy.STRICT_FIFO or wait.reason in _UNDECIDED or wait.booking is not None:
             self.open([kind])
@@ -47,6 +46,16 @@ class Blocked(Settled):
             self.line_up(kind, order)
         elif strategy is QueueingStrategy.BACKFILL:
             self._hopeless.add(kind)
+
+    def head_left(self, kind: WorkloadClass) -> None:
+        """Let the next of a class be looked at where it may preempt: it may have the better claim."""
+        queue = self._queue_of(kind)
+        if queue is not None and queue.preemption.is_any:
+            self.open([kind])
+
+    def _queue_of(self, kind: WorkloadClass) -> ClusterQueue | None:
+        local = self._local_queues.get(kind.queue)
+        return None if local is None else self._queues.get(local.cluster_queue)
 
     def open_for_nodes(self) -> None:
         """Let those be looked at again that other nodes make something else of.

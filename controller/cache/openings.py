@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable
-from itertools import chain
+from itertools import chain, product
 from typing import Protocol
 
 from controller.cache.blocked import Blocked
@@ -14,6 +14,7 @@ from controller.core.backlog import Backlog
 from controller.core.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import QuotaTree
+from controller.core.tree_usage import TreeUsage
 from controller.core.workloads import WorkloadClass
 
 
@@ -68,20 +69,30 @@ class Openings:
     def _usage_fell(self, back: GivenBack) -> None:
         """Open those of its tree that may preempt in these flavors, if that may help more than the room on its node.
 
-        Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But where a part of the
-        tree has so much of its own left now that a workload below it borrows from nobody outside, all outside who
-        borrow give way to that, whatever their priority.
+        Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But who borrows from less
+        far now has others give way, whatever their priority, who are farther; and a queue that came to have some of its
+        own left takes back what is its own. Where shares decide, all are other shares now, whatever the flavor.
         """
         if not self._preempting:
             return  # most clusters preempt nobody
-        path, usage = self._planted.tree.path(back.cluster_queue), self._usage.in_tree
+        tree, usage = self._planted.tree, self._usage.in_tree
+        path, before = tree.path(back.cluster_queue), TreeUsage(tree, usage)
+        if tree.strategies(back.cluster_queue):
+            kinds = chain.from_iterable(map(self.classes_of, self._may_preempt_below(path[-1])))
+            self._blocked.open([kind for kind in kinds if kind in self._blocked.waits])
+            return
+        columns = [(flavor, resource) for flavor in back.flavors for resource, _ in back.requests]
+        for flavor, (resource, amount) in product(back.flavors, back.requests):
+            before.add(back.cluster_queue, flavor, resource, amount)
         for flavor in back.flavors:
             self._open_for_preemption(path[-1], flavor, short_of_room=False)
-            is_under = any(usage.came_to_own(path[0], flavor, ((one, 1),), back.requests) for one, _ in back.requests)
-            for name in path[:-1]:
-                for kind in chain.from_iterable(map(self.classes_of, self._may_preempt_below(name))):
-                    if (name == path[0] and is_under) or usage.came_to_own(name, flavor, kind.requests, back.requests):
-                        self._blocked.open_for_preemption([kind], flavor, short_of_room=True)
+        is_under = any(usage.beyond(path[0], one) < 0 <= before.beyond(path[0], one) for one in columns)
+        for name, flavor in product(self._may_preempt_below(path[-2:][0]), back.flavors):
+            for kind in self.classes_of(name):
+                if (name == path[0] and is_under) or _level(usage, name, flavor, kind) < _level(
+                    before, name, flavor, kind
+                ):
+                    self._blocked.open_for_preemption([kind], flavor, short_of_room=True)
 
     def _may_preempt_below(self, queue: str) -> Iterable[str]:
         return (name for name in self._planted.tree.below(queue) if name in self._preempting)
@@ -121,3 +132,9 @@ class Openings:
         """Open all of a queue's tree."""
         for name in self._planted.tree.relatives(cluster_queue):
             self._blocked.open(self.classes_of(name))
+
+
+def _level(usage: TreeUsage, queue: str, flavor: str, kind: WorkloadClass) -> int:
+    """How far up the tree a workload of this class would have to borrow in a flavor."""
+    levels = (usage.borrowing_level(queue, (flavor, resource), need) for resource, need in kind.requests)
+    return max(levels, default=0)

@@ -166,7 +166,9 @@ class Waiting:
         """
         let_go, former = self._let_go(plan), self.preemptors
         self._told_before.clear()
-        self._preemptors = plan.preemptors if plan.is_complete else {**former, **plan.preemptors}
+        in_now = {admit.workload.uid for admit in plan.admits}
+        going_on = {uid: times for uid, times in former.items() if uid not in in_now}
+        self._preemptors = plan.preemptors if plan.is_complete else {**going_on, **plan.preemptors}
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
@@ -196,7 +198,8 @@ class Waiting:
             found.nodes.update(node for _, node in former - kept if node is not None)
             if uid in gone or _by_flavor(former) - _by_flavor(kept):
                 found.add(admitted.get(uid) or self._queue_of(uid), former)
-        self._held = plan.held if plan.is_complete else {**self._held, **now}
+        going_on = {uid: places for uid, places in {**self._held, **now}.items() if uid not in admitted}
+        self._held = plan.held if plan.is_complete else going_on
         return found
 
     def _queue_of(self, uid: str) -> str:
@@ -226,9 +229,13 @@ class Waiting:
     def take_out(self, uid: str) -> bool:
         """Let a workload wait no longer; say whether it did."""
         self._told_before.pop(uid, None)
+        workload = self.backlog.get(uid)
+        is_head = workload is not None and self.backlog.runs[workload.kind][0] is workload
         removed = self.backlog.remove(uid)
         if removed is not None:
             self._left(removed.kind)
+            if is_head and removed.kind in self.backlog.runs:
+                self.blocked.head_left(removed.kind)
         return removed is not None
 
     def mark_due(self, workload: Workload) -> None:

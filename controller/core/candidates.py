@@ -72,7 +72,7 @@ class KnownCandidates:
 
     def __init__(self) -> None:
         self._of: dict[str, CandidatesByFlavor] = {}
-        self._moved: set[str] = set()
+        self._moved: set[str] | None = set()
 
     def get(self, queue: str) -> CandidatesByFlavor | None:
         """Return those of a queue, if they are known."""
@@ -86,13 +86,15 @@ class KnownCandidates:
         """A pod of these queues changed, came or went, or its Job did."""
         for queue in queues:
             self._of.pop(queue, None)
-        self._moved.update(queues)
+        if self._moved is not None:
+            self._moved.update(queues)
 
     def forget_all(self) -> None:
         """What all of them rest on changed."""
-        self.forget(*self._of)
+        self._of.clear()
+        self._moved = None
 
-    def take_moved(self) -> set[str]:
-        """Return the queues that moved since this was asked."""
+    def take_moved(self) -> set[str] | None:
+        """Return the queues that moved since this was asked; None: all."""
         moved, self._moved = self._moved, set()
         return moved

@@ -153,6 +153,7 @@ class _Decision:
 
     def _plan(self, *, is_complete: bool) -> Plan:
         evicts, going = evictions(self._snapshot, self._preempting.evicts), self._preempting
+        going.search.offers.close()
         return Plan(tuple(self._admits), self._waits, is_complete, evicts, going.preemptors, going.held)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:

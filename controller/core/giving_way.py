@@ -66,9 +66,6 @@ def _goes_on(line: Line[Candidate]) -> bool:
     return one is not None
 
 
-# what goes on when a later decision asks for more must not keep an earlier one's ledger
-
-
 def _in_turn(
     offer: Offer,
     claim: Claim,
@@ -78,6 +75,7 @@ def _in_turn(
     left: TreeUsage,
     away: Container[str],
 ) -> Iterator[Candidate]:
+    """Yield them; what goes on when a later decision asks for more does not keep an earlier one's ledger."""
     borrows, closed = partial(left.borrows, columns=offer.columns), set[str]()
     for one in _asked_for(offer, claim, attempt):
         # who goes anyway loses nothing by it, whatever its queue owns, and those come first; what a queue uses only

@@ -212,7 +212,7 @@ class Ledger:
         return nodes
 
     def is_known_to_be_full(self, flavor: Flavor, shape: Shape) -> bool:
-        """Say whether no node of a flavor had room for this shape when it was asked for; room has only shrunk since."""
+        """Say whether no node of a flavor had room for this shape when it was asked for and nobody was away."""
         return self._searches.get((flavor.name, shape, False), self) is None
 
     def search(

@@ -61,6 +61,11 @@ class Offer:
     looked_at: int = 0
     compared: int = 0
 
+    def close(self) -> None:
+        """End what was begun: iterators that refer to this would keep it, and their candidates, in memory."""
+        self.by_queue.clear()
+        self.lines.clear()
+
     def put(self, name: str, usage: TreeUsage, candidates: Iterable[Candidate], away: Container[str]) -> None:
         """Let a queue give up of these as much as it borrows; those `away`, by their keys, are none of them."""
         former = self.by_queue.get(name)
@@ -138,21 +143,29 @@ class KnownOffers:
 
     def catch_up(self, tree: QuotaTree) -> None:
         """Forget the offers of trees in which anything moved since the decision before."""
-        if tree is not self._tree:
-            self._tree = tree
-            self._of.clear()
-        for queue in self._candidates.take_moved():
-            self.forget(tree.path(queue)[-1])
+        moved = self._candidates.take_moved()
+        roots = [*self._of] if tree is not self._tree or moved is None else {tree.path(one)[-1] for one in moved}
+        for root in roots:
+            for offer in self.drop(root):
+                offer.close()
+        self._tree = tree
 
     def get(self, root: str, columns: tuple[Column, ...], now: float) -> Offer | None:
         """Return the offer of a tree, if it is known and holds now."""
         found = self._of.get(root, {}).get(columns)
         return found if found is not None and now < found.until else None
 
-    def put(self, root: str, offer: Offer) -> None:
-        """Remember an offer."""
-        self._of.setdefault(root, {})[offer.columns] = offer
+    def has(self, root: str, columns: tuple[Column, ...], offer: Offer) -> bool:
+        """Say whether just this one is kept."""
+        return self._of.get(root, {}).get(columns) is offer
 
-    def forget(self, root: str) -> None:
-        """Something moved in this tree."""
-        self._of.pop(root, None)
+    def put(self, root: str, offer: Offer) -> None:
+        """Remember an offer, in place of one that holds no longer."""
+        known = self._of.setdefault(root, {})
+        if offer.columns in known:
+            known[offer.columns].close()
+        known[offer.columns] = offer
+
+    def drop(self, root: str) -> Iterable[Offer]:
+        """Return the offers of a tree in which something moved, and remember them no more."""
+        return self._of.pop(root, {}).values()

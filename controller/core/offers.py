@@ -28,6 +28,7 @@ class Offers:
         self._away = away
         self.borrowers = Borrowers(snapshot.tree, snapshot.usage, ledger)
         self._of: dict[tuple[str, tuple[Column, ...]], Offer] = {}
+        self._dropped: list[Offer] = []
         snapshot.offers.catch_up(snapshot.tree)
         self._unsteady = {self._tree.path(queue)[-1] for queue in candidates.moving}
 
@@ -51,10 +52,18 @@ class Offers:
         else:
             moved = {*charged[offer.charges :], *victims[offer.victims :]}
             if moved:
-                self._snapshot.offers.forget(root)
+                self._dropped += self._snapshot.offers.drop(root)
                 self._look(offer, moved)
         offer.charges, offer.victims = len(charged), len(victims)
         return offer
+
+    def close(self) -> None:
+        """End those that are not kept for another decision."""
+        for (root, columns), offer in self._of.items():
+            if not self._snapshot.offers.has(root, columns, offer):
+                offer.close()
+        for offer in self._dropped:
+            offer.close()
 
     def _begin(self, root: str, columns: tuple[Column, ...], *, is_moved: bool) -> Offer:
         known, now = self._snapshot.offers, self._snapshot.now
@@ -112,7 +121,8 @@ class Offers:
         for name in {*moved, *(above & offer.by_queue.keys())}:
             is_any = self._candidates.going_of(name) or usage.borrows(name, offer.columns)
             candidates = self._candidates.of(name, offer.columns[0][0]) if is_any else ()
-            offer.put(name, usage, candidates, self._away.victims)
+            # what is kept must not know who goes in this decision
+            offer.put(name, usage, candidates, self._away.victims if offer.usage is None else frozenset())
 
 
 def is_over(path: Iterable[str], above: Collection[str], borrows: Callable[[str], bool]) -> bool:

@@ -35,6 +35,8 @@ class OneNode:
         self._flavor = flavor
         self._shape = shape
         self._ledger = away.behind(ahead)
+        self._only_shrank = self._ledger is ahead
+        """Else who is away may have been taken off it since it was asked before."""
         self._allowed = snapshot.nodes.allowed(flavor, shape.constraints)
         self._near: AbstractSet[str] | None = None
         """The pods on the nodes that count, by uid, where those are only some."""
@@ -50,7 +52,8 @@ class OneNode:
         Empty where that says nothing: a node has room already, or one of them has something of another flavor as well.
         """
         ledger, flavor, shape = self._ledger, self._flavor, self._shape
-        if not ledger.is_known_to_be_full(flavor, shape) and ledger.find_node(flavor, shape, only_freed=False):
+        is_full = self._only_shrank and ledger.is_known_to_be_full(flavor, shape)
+        if not is_full and ledger.find_node(flavor, shape, only_freed=False):
             return []
         if self._near is not None:
             candidates = (one for one in candidates if any(pod.uid in self._near for pod in one.pods))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from controller.core.amounts import PODS, Requests
+from controller.core.amounts import PODS
 from controller.core.quota_tree import Column, Link, QuotaTree, UsageKey
 
 
@@ -78,20 +78,6 @@ class TreeUsage:
     def borrows(self, queue: str, columns: Iterable[Column]) -> bool:
         """Say whether a queue uses more of any of these columns than is its own."""
         return any(self.beyond(queue, column) > 0 for column in columns)
-
-    def came_to_own(self, queue: str, flavor: str, requests: Requests, given_back: Requests) -> bool:
-        """Say whether a queue has so much of its own left, but may not have had it before it was given something back.
-
-        What it was given back may have been less: part of it may be of those below it.
-        """
-        given, is_new = dict(given_back), False
-        for resource, need in requests:
-            if self._tree.cell(queue, (flavor, resource)) is not None:
-                beyond = self.beyond(queue, (flavor, resource)) + need
-                if beyond > 0:
-                    return False
-                is_new = is_new or beyond + given.get(resource, 0) > 0
-        return is_new
 
     def borrowed(self, queue: str) -> set[str]:
         """Return the flavors of which a queue uses more than is its own."""

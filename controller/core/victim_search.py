@@ -186,7 +186,9 @@ class VictimSearch:
         """Return whom to take away, one after the other."""
         strategies = self._tree.strategies(need.queue.name)
         if not strategies:
-            return list(self._in_turn(ahead, need, attempt))
+            found = self._in_turn(ahead, need, attempt)
+            # others are asked for while some are away, which what is kept between decisions does not see
+            return found if need.offer is None or need.offer.usage is not None else list(found)
         amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
         demand, now = Demand(need.queue.name, amounts), self._snapshot.now
         victims = FairVictims(self._tree, ahead.usage, self._shares(ahead), demand, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from controller.core.decide import decide
 from controller.core.decisions import Wait
 from controller.core.ledger import Ledger
+from controller.core.offer import Offer
 from controller.core.owners import Job, Owner
 from controller.core.placement import Placement, place
 from controller.core.pods import Pod
@@ -148,6 +150,25 @@ def test_what_others_give_up_is_looked_at_again_in_a_later_decision_only_where_s
         search.go()
         looked_at.append((search.of.offers.looked_at, search.of.looked_at))
     assert looked_at == [(10, 10), (0, 0), (0, 0), (9, 9), (0, 0)]
+
+
+def test_no_offer_is_left_in_memory_that_is_not_kept_for_another_decision() -> None:
+    def offers() -> int:
+        return sum(isinstance(one, Offer) for one in gc.get_objects())
+
+    # who would borrow takes from nobody, so that of those whom team-b could give up no more than eight are looked for
+    cache = Search(urgent(), queues=a_tree("0", "490"), within="team-b").cache
+    gc.collect()
+    gc.disable()
+    try:
+        before = offers()
+        for number in range(5):
+            cache.drop_pod(f"v{number:04}")
+            cache.reopen_all()
+            decided(cache)
+        assert offers() == before + 1
+    finally:
+        gc.enable()
 
 
 def test_queues_that_do_not_borrow_are_not_looked_at() -> None:

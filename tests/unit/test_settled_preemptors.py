@@ -24,6 +24,7 @@ from tests.support.builders import (
     a_quota,
     a_released_pod,
     a_shape,
+    a_tree_quota,
     admitted,
     decided,
 )
@@ -201,4 +202,34 @@ def test_what_a_part_of_the_tree_comes_to_own_again_opens_those_below_it_whom_th
     assert pending(cache) == set()
     cache.drop_pod("ends")
     assert pending(cache) == {"wants"}
+    assert [evict.pod.name for evict in decided(cache).evicts] == ["lent"]
+
+
+def test_what_a_queue_keeps_for_itself_counts_where_its_part_of_the_tree_comes_to_own_enough() -> None:
+    # of the four that "keeps" asks for two are its own and are lent to nobody; the others "part" has to own
+    reclaims = Preemption(Within.NEVER, Reclaim.ANY)
+    parents = {"part": "org", "other-part": "org", "lender": "org", "rich": "other-part", "has": "part"}
+    owned = {"has": "2", "lender": "6"}
+    kept = a_tree_quota("spot", 4000, lend=0)
+    stamps = {"flavor": "spot", "owner": WEB}
+    cache = a_cache(
+        a_released_pod("ends", a_shape(cpu="2"), node="off", queue="has", cluster_queue="has", **stamps),
+        a_released_pod("mine", a_shape(cpu="2"), node="off", queue="keeps", cluster_queue="keeps", **stamps),
+        a_released_pod("lent", a_shape(cpu="4"), node="a", queue="rich", cluster_queue="rich", **stamps),
+        a_pod("waits", a_shape(cpu="4"), queue="keeps", created=50.0),
+        nodes=[a_node("a", cpu="4"), a_node("off", cpu="4", is_usable=False)],
+        queues=[
+            ClusterQueue(name="org"),
+            a_cluster_queue("keeps", kept, parent="part", preemption=reclaims),
+            *(
+                a_cluster_queue(name, a_quota("spot", cpu=owned.get(name, "0")), parent=parent)
+                for name, parent in parents.items()
+            ),
+        ],
+        locals_=[a_local_queue(name, name) for name in ("has", "keeps", "rich")],
+    )
+    assert not decided(cache).evicts
+    assert pending(cache) == set()
+    cache.drop_pod("ends")
+    assert pending(cache) == {"keeps"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["lent"]
