@@ -152,8 +152,7 @@ class _Decision:
         return done >= self._limit or (done > 0 and done + kind.size > self._limit)
 
     def _plan(self, *, is_complete: bool) -> Plan:
-        evicts, going = evictions(self._snapshot, self._preempting.evicts), self._preempting
-        going.search.offers.close()
+        evicts, going = evictions(self._snapshot, self._preempting.end()), self._preempting
         return Plan(tuple(self._admits), self._waits, is_complete, evicts, going.preemptors, going.held)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:

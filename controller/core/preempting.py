@@ -48,6 +48,11 @@ class Preempting:
         """Both as `Plan` has them."""
         self.evicts: list[Evict] = []
 
+    def end(self) -> list[Evict]:
+        """Return those that have to be sent; nothing is searched for any more."""
+        self.search.offers.close()
+        return self.evicts
+
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
 
