@@ -36,7 +36,7 @@ class Blocked(Settled):
         Where others stand behind it in a strict order, and where it has a reservation, it is looked at each time.
         """
         self.learned += 1
-        queue = self._queue_of(kind)
+        queue = self.queue_of(kind)
         strategy = None if queue is None else queue.strategy
         if strategy is QueueingStrategy.STRICT_FIFO or wait.reason in _UNDECIDED or wait.booking is not None:
             self.open([kind])
@@ -49,11 +49,12 @@ class Blocked(Settled):
 
     def head_left(self, kind: WorkloadClass) -> None:
         """Let the next of a class be looked at where it may preempt: it may have the better claim."""
-        queue = self._queue_of(kind)
+        queue = self.queue_of(kind)
         if queue is not None and queue.preemption.is_any:
             self.open([kind])
 
-    def _queue_of(self, kind: WorkloadClass) -> ClusterQueue | None:
+    def queue_of(self, kind: WorkloadClass) -> ClusterQueue | None:
+        """Return the cluster queue that the workloads of a class wait for, if there is one."""
         local = self._local_queues.get(kind.queue)
         return None if local is None else self._queues.get(local.cluster_queue)
 

@@ -190,7 +190,7 @@ class ClusterCache:
             self._refresh(admit.uid)
         self._waiting.settle(self.now)
         let_go = self._waiting.learn(plan)
-        for queue in let_go.queues - {""}:
+        for queue in let_go.queues:
             self.openings.tree_changed(queue)
         if let_go:
             self._on_change()

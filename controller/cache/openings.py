@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from itertools import chain, product
 from typing import Protocol
 
@@ -76,21 +76,31 @@ class Openings:
         if not self._preempting:
             return  # most clusters preempt nobody
         tree, usage = self._planted.tree, self._usage.in_tree
-        path, before = tree.path(back.cluster_queue), TreeUsage(tree, usage)
-        if tree.strategies(back.cluster_queue):
+        path = tree.path(back.cluster_queue)
+        if tree.strategies(path[0]):
             kinds = chain.from_iterable(map(self.classes_of, self._may_preempt_below(path[-1])))
             self._blocked.open([kind for kind in kinds if kind in self._blocked.waits])
             return
-        columns = [(flavor, resource) for flavor in back.flavors for resource, _ in back.requests]
+        before = TreeUsage(tree, usage)
         for flavor, (resource, amount) in product(back.flavors, back.requests):
-            before.add(back.cluster_queue, flavor, resource, amount)
+            before.add(path[0], flavor, resource, amount)
         for flavor in back.flavors:
             self._open_for_preemption(path[-1], flavor, short_of_room=False)
-        is_under = any(usage.beyond(path[0], one) < 0 <= before.beyond(path[0], one) for one in columns)
-        for name, flavor in product(self._may_preempt_below(path[-2:][0]), back.flavors):
+            self._open_the_nearer(path, flavor, before)
+
+    def _open_the_nearer(self, path: Sequence[str], flavor: str, before: TreeUsage) -> None:
+        """Open those who borrow from less far up the path than before, and those whose queue owns some again."""
+        usage = self._usage.in_tree
+        cells = [column for column in self._planted.tree.cells(path[0]) if column[0] == flavor]
+        is_under = any(usage.beyond(path[0], one) < 0 <= before.beyond(path[0], one) for one in cells)
+        # at the root nobody is outside
+        for name in self._may_preempt_below(path[-2] if len(path) > 1 else path[0]):
+            owns_again = is_under and name == path[0]
             for kind in self.classes_of(name):
-                if (name == path[0] and is_under) or _level(usage, name, flavor, kind) < _level(
-                    before, name, flavor, kind
+                if kind in self._blocked.waits and (
+                    owns_again
+                    or usage.highest_level(name, flavor, kind.requests)
+                    < before.highest_level(name, flavor, kind.requests)
                 ):
                     self._blocked.open_for_preemption([kind], flavor, short_of_room=True)
 
@@ -132,9 +142,3 @@ class Openings:
         """Open all of a queue's tree."""
         for name in self._planted.tree.relatives(cluster_queue):
             self._blocked.open(self.classes_of(name))
-
-
-def _level(usage: TreeUsage, queue: str, flavor: str, kind: WorkloadClass) -> int:
-    """How far up the tree a workload of this class would have to borrow in a flavor."""
-    levels = (usage.borrowing_level(queue, (flavor, resource), need) for resource, need in kind.requests)
-    return max(levels, default=0)

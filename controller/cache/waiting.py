@@ -40,11 +40,13 @@ class LetGo:
 
     def add(self, queue: str, places: Iterable[Place]) -> None:
         """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
-        self.queues.add(queue)
-        self.is_unknown = self.is_unknown or not queue or any(node is None for _, node in places)
+        if not queue or any(node is None for _, node in places):
+            self.is_unknown = True
+        else:
+            self.queues.add(queue)
 
     def __bool__(self) -> bool:
-        return bool(self.nodes or self.queues)
+        return bool(self.nodes or self.queues or self.is_unknown)
 
 
 class Waiting:
@@ -62,7 +64,6 @@ class Waiting:
         self._pods = pods
         self._jobs = jobs
         self._sent = sent
-        self._local_queues = local_queues
         self.backlog = Backlog()
         self.reasons = Reasons()
         self.blocked = Blocked(queues, local_queues)
@@ -164,10 +165,10 @@ class Waiting:
 
         Say what of that is free now that a preemptor held, since it preempts no more or has a place elsewhere.
         """
-        let_go, former = self._let_go(plan), self.preemptors
+        admitted = {admit.workload.uid: admit.cluster_queue for admit in plan.admits}
+        let_go, former = self._let_go(plan, admitted), self.preemptors
         self._told_before.clear()
-        in_now = {admit.workload.uid for admit in plan.admits}
-        going_on = {uid: times for uid, times in former.items() if uid not in in_now}
+        going_on = {uid: times for uid, times in former.items() if uid not in admitted}
         self._preemptors = plan.preemptors if plan.is_complete else {**going_on, **plan.preemptors}
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
@@ -185,8 +186,8 @@ class Waiting:
             self.open_all()
         return let_go
 
-    def _let_go(self, plan: Plan) -> LetGo:
-        admitted = {admit.workload.uid: admit.cluster_queue for admit in plan.admits}
+    def _let_go(self, plan: Plan, admitted: Mapping[str, str]) -> LetGo:
+        """Take in what is held now; say what is no more. `admitted` go in now, with their cluster queues."""
         now = {uid: Counter(places) for uid, places in plan.held.items()}
         for admit in plan.admits:
             if admit.workload.uid in self._held:
@@ -204,8 +205,8 @@ class Waiting:
 
     def _queue_of(self, uid: str) -> str:
         workload = self.backlog.get(uid)
-        local = None if workload is None else self._local_queues.get(workload.kind.queue)
-        return "" if local is None else local.cluster_queue
+        queue = None if workload is None else self.blocked.queue_of(workload.kind)
+        return "" if queue is None else queue.name
 
     def open_all(self) -> None:
         """Let every class be looked at anew, and forget what was said of those that are gone."""
@@ -230,13 +231,15 @@ class Waiting:
         """Let a workload wait no longer; say whether it did."""
         self._told_before.pop(uid, None)
         workload = self.backlog.get(uid)
-        is_head = workload is not None and self.backlog.runs[workload.kind][0] is workload
-        removed = self.backlog.remove(uid)
-        if removed is not None:
-            self._left(removed.kind)
-            if is_head and removed.kind in self.backlog.runs:
-                self.blocked.head_left(removed.kind)
-        return removed is not None
+        if workload is None:
+            return False
+        kind = workload.kind
+        is_head = self.backlog.runs[kind][0] is workload
+        self.backlog.remove(uid)
+        self._left(kind)
+        if is_head and kind in self.backlog.runs:
+            self.blocked.head_left(kind)
+        return True
 
     def mark_due(self, workload: Workload) -> None:
         """Note that the conditions of its pods may differ from what they should say."""

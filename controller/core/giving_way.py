@@ -6,7 +6,7 @@ it as long as the offer of the tree lasts.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from functools import partial
 
 from controller.core.attempts import Attempt, Need, Yield
@@ -17,8 +17,6 @@ from controller.core.preemption import Claim
 from controller.core.preemption_policy import Reclaim
 from controller.core.quota_tree import QuotaTree
 from controller.core.tree_usage import TreeUsage
-
-_NOBODY: Mapping[str, Candidate] = {}
 
 
 def giving_way(
@@ -33,7 +31,7 @@ def giving_way(
     if offer is None:
         return
     if offer.usage is not None:
-        usage, away = offer.usage, _NOBODY  # nothing in this tree moved
+        usage, away = offer.usage, frozenset()  # nothing in this tree moved
     key = (id(usage), above, attempt, *_asked_by(claim, attempt))
     line = offer.lines.get(key)
     if line is None:
@@ -46,7 +44,7 @@ def giving_way(
         at += 1
 
 
-def gives_way(claim: Claim, attempt: Attempt, one: Candidate, now: float) -> bool:
+def _gives_way(claim: Claim, attempt: Attempt, one: Candidate, now: float) -> bool:
     """Say whether one of another queue goes for a claim in an attempt, if its queue borrows."""
     if attempt.spares_refused and one.was_refused:
         return False
@@ -97,12 +95,12 @@ def _asked_for(offer: Offer, claim: Claim, attempt: Attempt) -> Iterator[Candida
             for one in (one for _, one in offer.going) if is_going else offer.staying():
                 if (one.queue in attempt.first) is is_first:
                     offer.compared += 1
-                    if claim.reclaims(one) and gives_way(claim, attempt, one, offer.now):
+                    if claim.reclaims(one) and _gives_way(claim, attempt, one, offer.now):
                         yield one
 
 
 def _asked_by(claim: Claim, attempt: Attempt) -> tuple[object, ...]:
-    """Return all of a claim that `gives_way` and `Claim.reclaims` ask for."""
+    """Return all of a claim that `_gives_way` and `Claim.reclaims` ask for."""
     policy = claim.queue.preemption
     is_mild = policy.borrows and attempt.yields is Yield.MILD
     is_ranked = is_mild or policy.reclaim is Reclaim.LOWER_PRIORITY

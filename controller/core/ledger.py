@@ -150,16 +150,7 @@ class Ledger:
 
     def borrowing_level(self, queue: ClusterQueue, flavor: str, requests: Requests) -> int:
         """Return how far up the tree these would have to borrow: 0, they stay within the queue's own quota."""
-        if not queue.parent:
-            return 0
-        columns = (((flavor, resource), need) for resource, need in requests)
-        levels = (
-            self.usage.borrowing_level(queue.name, column, need)
-            for column, need in columns
-            if self._snapshot.tree.cell(queue.name, column) is not None
-        )
-        # a pod that asks for nothing but its place, where no quota counts pods, borrows nothing
-        return max(levels, default=0)
+        return self.usage.highest_level(queue.name, flavor, requests) if queue.parent else 0
 
     def sum_blocker(self, flavor: Flavor, requests: Requests) -> Blocker | None:
         """Return the first resource (by name) of which a flavor's sums have too little left, over all queues.

@@ -61,10 +61,21 @@ class Offer:
     looked_at: int = 0
     compared: int = 0
 
+    def go_on(self, now: float) -> None:
+        """Hold in another decision too, at this time."""
+        self.now, self.looked_at, self.compared = now, 0, 0
+
+    def move(self) -> None:
+        """Forget what follows from what is used: something was charged, or somebody goes."""
+        self.usage = None
+        self.givers.clear()
+        self.outside.clear()
+        self.lines.clear()
+
     def close(self) -> None:
         """End what was begun: iterators that refer to this would keep it, and their candidates, in memory."""
+        self.move()
         self.by_queue.clear()
-        self.lines.clear()
 
     def put(self, name: str, usage: TreeUsage, candidates: Iterable[Candidate], away: Container[str]) -> None:
         """Let a queue give up of these as much as it borrows; those `away`, by their keys, are none of them."""

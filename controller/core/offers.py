@@ -53,7 +53,8 @@ class Offers:
             moved = {*charged[offer.charges :], *victims[offer.victims :]}
             if moved:
                 self._dropped += self._snapshot.offers.drop(root)
-                self._look(offer, moved)
+                offer.move()
+                self._put(offer, moved)
         offer.charges, offer.victims = len(charged), len(victims)
         return offer
 
@@ -70,7 +71,7 @@ class Offers:
         is_lasting = not is_moved and root not in self._unsteady
         offer = known.get(root, columns, now) if is_lasting else None
         if offer is not None:
-            offer.now, offer.looked_at, offer.compared = now, 0, 0
+            offer.go_on(now)
             return offer
         offer = Offer(columns, now, None if is_moved else self._snapshot.usage)
         self._put(offer, set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going)))
@@ -106,15 +107,8 @@ class Offers:
             known = offer.outside[above, level] = frozenset(found)
         return known - {queue} if queue in known else known
 
-    def _look(self, offer: Offer, moved: Iterable[str]) -> None:
-        """Look at these queues again, now that something was charged to them or somebody of them goes."""
-        offer.usage = None
-        offer.givers.clear()
-        offer.outside.clear()
-        offer.lines.clear()
-        self._put(offer, set(moved))
-
     def _put(self, offer: Offer, moved: Collection[str]) -> None:
+        """Look at these queues, and at what is above them."""
         usage, above = self._ledger.usage, {above for one in moved for above in self._tree.path(one)}
         for name in above:
             offer.borrows[name] = usage.borrows(name, offer.columns)

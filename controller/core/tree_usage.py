@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from controller.core.amounts import PODS
+from controller.core.amounts import PODS, Requests
 from controller.core.quota_tree import Column, Link, QuotaTree, UsageKey
 
 
@@ -142,6 +142,15 @@ class TreeUsage:
                 yield Available(row.most_borrowed - max(0, row.used - row.local) + own, row.name)
         root = path[-1]
         yield Available((root.subtree - root.used if root.is_quota else 0) + own, root.name)
+
+    def highest_level(self, queue: str, flavor: str, requests: Requests) -> int:
+        """Return how far up the tree these would have to borrow: 0, they stay within the queue's own quota.
+
+        What no quota counts borrows nothing.
+        """
+        asked = (((flavor, resource), need) for resource, need in requests)
+        counted = ((column, need) for column, need in asked if self._tree.cell(queue, column) is not None)
+        return max((self.borrowing_level(queue, column, need) for column, need in counted), default=0)
 
     def borrowing_level(self, queue: str, column: Column, amount: int) -> int:
         """Return 0 where the queue's own quota holds the amount too, else the height of the lowest above whose does.

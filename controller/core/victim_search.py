@@ -19,7 +19,7 @@ from controller.core.candidates import Candidate, standing, uses
 from controller.core.decisions import Place, Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
-from controller.core.giving_way import gives_way, giving_way
+from controller.core.giving_way import giving_way
 from controller.core.ledger import Ledger
 from controller.core.offers import Offers
 from controller.core.one_node import OneNode
@@ -187,7 +187,7 @@ class VictimSearch:
         strategies = self._tree.strategies(need.queue.name)
         if not strategies:
             found = self._in_turn(ahead, need, attempt)
-            # others are asked for while some are away, which what is kept between decisions does not see
+            # who is asked for while others are away would be seen from there, but for an offer in which nothing moved
             return found if need.offer is None or need.offer.usage is not None else list(found)
         amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
         demand, now = Demand(need.queue.name, amounts), self._snapshot.now
@@ -195,7 +195,7 @@ class VictimSearch:
         return victims.take(self._in_fair_order(need, attempt), strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
-        """Yield whom to take away where shares do not decide; nobody may be away while they are asked for."""
+        """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
         own = need.queue.name
         others = giving_way(
             need,
@@ -215,9 +215,7 @@ class VictimSearch:
         for one in of:
             if attempt.takes_going and not one.is_going:
                 return
-            if not self._is_free(one, columns) or (attempt.spares_refused and one.was_refused):
-                continue
-            if is_own or gives_way(need.claim, attempt, one, self._snapshot.now):
+            if self._is_free(one, columns) and not (attempt.spares_refused and one.was_refused):
                 yield one
 
     def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
