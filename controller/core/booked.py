@@ -131,6 +131,14 @@ class Beside:
         """As of the ledger: what is there now."""
         return self._ledger.most_free(flavor, shape, resource)
 
+    def lasts_for(self, queue: ClusterQueue, flavor: Flavor, requests: Requests) -> int:
+        """As of the ledger, now and then at each time."""
+        touched = [one for one in self._booked if flavor.name in one.flavors]
+        tree = [one for one in self._of_tree(queue) if one.is_limited or flavor.name in one.flavors]
+        then = (one.then.quota_lasts(queue, flavor, requests) for one in tree)
+        sums = (one.then.sum_lasts(flavor, requests) for one in touched)
+        return min((self._ledger.lasts_for(queue, flavor, requests), *then, *sums))
+
     def borrowing_level(self, queue: ClusterQueue, flavor: str, requests: Requests) -> int:
         """As of the ledger: what would be borrowed now."""
         return self._ledger.borrowing_level(queue, flavor, requests)
@@ -141,6 +149,16 @@ class Beside:
         """Take these now, and at each time: it is not over by then."""
         for ledger in (self._ledger, *(one.then for one in self._booked)):
             ledger.spend(queue, flavor, requests, node, also)
+
+    def occupy(self, node: str | None, requests: Requests) -> None:
+        """Take these from the room of a node, now and at each time."""
+        for ledger in (self._ledger, *(one.then for one in self._booked)):
+            ledger.occupy(node, requests)
+
+    def charge(self, queue: str, flavor: Flavor, requests: Requests) -> None:
+        """Take these from the quota of a queue and the sums of a flavor, now and at each time."""
+        for ledger in (self._ledger, *(one.then for one in self._booked)):
+            ledger.charge(queue, flavor, requests)
 
     def give_back(
         self, queue: str, flavor: Flavor, requests: Requests, node: str | None, also: Sequence[Flavor] = ()

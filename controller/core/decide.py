@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
+from functools import partial
 from heapq import heapify, heappop, heappush
 
-from controller.core.amounts import times
+from controller.core.admissions import Admissions
 from controller.core.backfill import MOST_RESERVATIONS, Backfill
 from controller.core.booked import AnyLedger
-from controller.core.decisions import Admit, Plan, Wait
+from controller.core.decisions import Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
 from controller.core.fair_turns import FairTurns
@@ -28,7 +29,7 @@ from controller.core.nominees import placed_head, preempting_head, taken_by, tak
 from controller.core.past_usage_order import PastUsages, Rank
 from controller.core.placement import Placement, Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
-from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
+from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.settled import flavors_without_room
 from controller.core.snapshot import Snapshot
@@ -61,10 +62,10 @@ class _Decision:
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._lines: dict[str, _Line] = {}
         self._turns: list[Turn] = []
-        self._admits: list[Admit] = []
         self._waits: dict[WorkloadClass, Wait] = {}
         forecast = snapshot.forecast
         self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
+        self._admitted = Admissions(snapshot, self._users, self._backfill)
         self._standbys: Standbys | None = None
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._looked_at = looked_at(snapshot, self._ledger)
@@ -148,12 +149,12 @@ class _Decision:
 
     def _is_over(self, kind: WorkloadClass) -> bool:
         """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
-        done = len(self._admits)
+        done = len(self._admitted.made)
         return done >= self._limit or (done > 0 and done + kind.size > self._limit)
 
     def _plan(self, *, is_complete: bool) -> Plan:
         evicts, going = evictions(self._snapshot, self._preempting.end()), self._preempting
-        return Plan(tuple(self._admits), self._waits, is_complete, evicts, going.preemptors, going.held)
+        return Plan(tuple(self._admitted.made), self._waits, is_complete, evicts, going.preemptors, going.held)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
@@ -228,7 +229,8 @@ class _Decision:
             self._reserve(queue, heads, kind, self._standbys)
             return None
         known = self._known(queue, kind)
-        found = found or self._as_nominated(queue, kind) or self._find(queue, run[index], known)
+        nominated = None if found else self._as_nominated(queue, kind)
+        found = found or nominated or self._find(queue, run[index], known)
         goes_on, taken = True, None
         if isinstance(found, Wait):
             goes_on = self._wait(run[index], queue, known, found)
@@ -238,18 +240,13 @@ class _Decision:
                 return taken
             index += 1
         else:
-            self._admit(run[index], queue, found)
+            self._admitted.admit(run[index], queue, found, self._left(queue, kind))
             self._use(heads, kind)
-            index += 1
-            taken = None if self._fair is None else taken_by(kind, found)
-            if (self._fair is None or not self._fair.has(name)) and (
-                self._backfill is None or not self._backfill.is_any
-            ):
-                flavor, start = found[0].flavor, len(self._admits) - 1
-                index = self._admit_stretch(queue, run, index, flavor, only_freed=known is not None)
-                if self._fair is not None and len(self._admits) - 1 > start:
-                    nodes = [one.node for one in self._admits[start:]]
-                    taken = taken_in_stretch(flavor, kind.requests, nodes)
+            only_freed = known is not None and nominated is None
+            nodes = self._admit_stretch(queue, run, index + 1, found[0], only_freed=only_freed)
+            index += 1 + len(nodes)
+            if self._fair is not None:
+                taken = taken_in_stretch(kind, found[0], nodes) if nodes else taken_by(kind, found)
         if goes_on and index < len(run):
             heappush(heads, self._head(run, index))
         return taken
@@ -261,35 +258,41 @@ class _Decision:
             heapify(heads)
 
     def _admit_stretch(
-        self, queue: ClusterQueue, run: Sequence[Workload], index: int, flavor: Flavor, *, only_freed: bool
-    ) -> int:
-        """Admit those too that are next in the order anyway, where the one before them went; return who is next then.
+        self, queue: ClusterQueue, run: Sequence[Workload], index: int, first: Placement, *, only_freed: bool
+    ) -> list[str | None]:
+        """Admit those too that are next in the order anyway, where the one before them went; return their nodes.
 
         Jobs make many pods at once. The flavors before this one had nothing for the last one, so they have nothing for
         these. All else is left to the next turn.
         """
-        kind = run[0].kind
-        if not kind.is_free or not queue.takes_first_flavor or index == len(run):
-            return index
-        if not self._is_next(queue.name, run, index) or self._users.is_limiting(queue.name):
-            return index
-        shape = kind.pod_sets[0].shape
-        most = min(self._limit - len(self._admits), self._ledger.lasts_for(queue, flavor, shape.requests))
+        kind, flavor = run[0].kind, first.flavor
+        if not kind.is_free or not queue.takes_first_flavor or index == len(run) or self._is_touchy(queue, kind):
+            return []
+        if not self._is_next(queue.name, run, index):
+            return []
+        left, shape = self._left(queue, kind), kind.pod_sets[0].shape
+        most = min(self._limit - len(self._admitted.made), left.lasts_for(queue, flavor, shape.requests))
         ahead = range(index, min(len(run), index + most))
-        end = index + bisect_left(ahead, True, key=lambda at: not self._is_next(queue.name, run, at))
-        nodes: Sequence[str | None] = (None,) * (end - index)
+        count = bisect_left(ahead, True, key=lambda at: not self._is_next(queue.name, run, at))
+        if self._fair is not None:
+            turns = partial(self._turn_at, queue.name, run, index)
+            count = self._fair.lasts(queue.name, taken_by(kind, (first,)), count, turns)
+        nodes: Sequence[str | None] = (None,) * count
         if not flavor.is_summed:
-            nodes = self._ledger.find_nodes(flavor, shape, end - index, only_freed=only_freed) if end > index else ()
-        for workload, node in zip(run[index:end], nodes, strict=False):  # fewer nodes where room ends
-            self._ledger.occupy(node, shape.requests)
-            uid = workload.pods[0]  # a gang of one has a uid of its own
-            preemptions = self._snapshot.preemptors.get(workload.uid, 0)
-            place = (queue.name, flavor.name, node)
-            self._admits.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
-            if self._backfill is not None:
-                self._backfill.took(queue, workload, (Placement(flavor, node),))
-        self._ledger.charge(queue.name, flavor, times(shape.requests, len(nodes)))
-        return index + len(nodes)
+            nodes = left.find_nodes(flavor, shape, count, only_freed=only_freed) if count else ()
+        if self._fair is not None:
+            nodes = nodes[: self._fair.lasts_on((first.node, *nodes), shape.requests) - 1]
+        # fewer nodes where room ends
+        self._admitted.admit_alike(run[index : index + len(nodes)], queue, flavor, nodes, left)
+        return list(nodes)
+
+    def _is_touchy(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
+        """Whether an admission may change more for the next of its class than quota and room."""
+        return self._users.is_limiting(queue.name) or kind.queue in self._snapshot.past_usage
+
+    def _turn_at(self, name: str, run: Sequence[Workload], index: int, number: int) -> Turn:
+        """Return the turn of a line once so many of a run's next workloads have gone."""
+        return self._turn(name, self._head(run, index + number))
 
     def _is_next(self, name: str, run: Sequence[Workload], index: int) -> bool:
         """Whether a workload of the line that is looked at comes before all heads, its own line's and the others'."""
@@ -372,19 +375,6 @@ class _Decision:
 
     def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
         return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
-
-    def _admit(self, workload: Workload, queue: ClusterQueue, found: Placements) -> None:
-        shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
-        ledger = self._left(queue, workload.kind)
-        if self._backfill is not None:
-            self._backfill.took(queue, workload, found)
-        for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
-            ledger.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
-            self._users.add(queue.name, shape.user, shape.requests)
-            among = tuple(flavor.name for flavor in one.among)
-            place = (queue.name, one.flavor.name, one.node, among, one.domains)
-            preemptions = self._snapshot.preemptors.get(workload.uid, 0)
-            self._admits.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
 
     def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""

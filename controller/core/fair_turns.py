@@ -8,9 +8,12 @@ what comes of that would depend on when it is found out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
+from itertools import pairwise
 
+from controller.core.amounts import Requests
 from controller.core.fair_sharing import FairShares
 from controller.core.fair_sharing_policy import Share
 from controller.core.ledger import Ledger
@@ -57,6 +60,32 @@ class FairTurns:
         """Return who was found able to go in, while that holds."""
         return self._nominees.of.get(line)
 
+    def lasts(self, line: str, takes: Takes, most: int, turn_at: Callable[[int], Turn]) -> int:
+        """Return how many more of its head's class a line may let go at once, at most so many, one having gone.
+
+        No other line is looked at again meanwhile, and where shares decide the turn is the line's each time. `takes` is
+        what each takes; `turn_at` says the line's turn once so many more have gone.
+        """
+        most = min(most, self._nominees.lasts(line, takes) - 1)
+        if most <= 0 or not self.has(line):
+            return most
+        nominee = self.nominee(line)
+        if nominee is None or not nominee.is_lasting or nominee.takes.amounts != takes.amounts:
+            return 0
+        path = self._tree.path(line)
+        rivals = [(name, rival) for name, above in pairwise(path) if (rival := self._rival(name, above)) is not None]
+
+        def loses(number: int) -> bool:
+            turn = turn_at(number)
+            return any(self._standing(name, line, turn, number + 1) > rival for name, rival in rivals)
+
+        # it borrows more with each, and those behind come later in the order
+        return bisect_left(range(most), True, key=loses) if rivals else most
+
+    def lasts_on(self, nodes: Sequence[str | None], requests: Requests) -> int:
+        """Return how many pods that ask for this may go to these nodes before another line is looked at again."""
+        return self._nominees.lasts_on(nodes, requests)
+
     def moved(self, line: str, taken: Takes, head: tuple[WorkloadClass, Turn] | None) -> list[Turn]:
         """A line has had its turn, in whatever tree; return the turns that come of that.
 
@@ -97,9 +126,12 @@ class FairTurns:
         if len(path) == 1:
             self._turns[name] = (*turn[:3], name)
         else:
-            standing = (turn[0], turn[1], *self._competes(name, champion), turn[2], champion)
-            self._standings[name] = standing
+            standing = self._standings[name] = self._standing(name, champion, turn, 1)
             heappush(self._below.setdefault(path[1], []), (standing, name))
+
+    def _standing(self, name: str, line: str, turn: Turn, number: int) -> _Standing:
+        """Return how a queue stands by a line's turn, once so many less one of its head's class have gone."""
+        return turn[0], turn[1], *self._competes(name, line, number), turn[2], line
 
     def _best_below(self, name: str) -> str:
         """Return the line that wins among those directly below a queue; empty: none competes."""
@@ -111,11 +143,23 @@ class FairTurns:
             heappop(heap)
         return ""
 
-    def _competes(self, name: str, line: str) -> tuple[bool, Share]:
-        """Return whether a queue would borrow of what the line's head asks for, and the share that it would have."""
+    def _rival(self, name: str, above: str) -> _Standing | None:
+        """Return the best standing of those directly below a queue, but for this one."""
+        heap, own = self._below.get(above, []), None
+        while heap and (heap[0][1] == name or self._standings.get(heap[0][1]) is not heap[0][0]):
+            standing, below = heappop(heap)
+            if self._standings.get(below) is standing:
+                own = (standing, below)
+        rival = heap[0][0] if heap else None
+        if own is not None:
+            heappush(heap, own)
+        return rival
+
+    def _competes(self, name: str, line: str, number: int) -> tuple[bool, Share]:
+        """Return whether a queue would borrow of what so many like the line's head ask for, and the share then."""
         cells = self._tree.cells(name)
         amounts = self._nominees.of[line].takes.amounts
-        more = {column: self._usage.rise(line, column, amount, name) for column, amount in amounts.items()}
+        more = {column: self._usage.rise(line, column, amount * number, name) for column, amount in amounts.items()}
         borrows = any(
             column in cells and self._usage.used(name, *column) + amount > cells[column].subtree
             for column, amount in more.items()

@@ -136,6 +136,10 @@ class Ledger:
 
         What is available goes down by just what is charged, wherever on the tree it comes from.
         """
+        return min(self.quota_lasts(queue, flavor, requests), self.sum_lasts(flavor, requests))
+
+    def quota_lasts(self, queue: ClusterQueue, flavor: Flavor, requests: Requests) -> int:
+        """Return how many more of these the quotas of a flavor allow, and the limits on all flavors."""
         counts: list[int] = []
         for resource, need in requests:
             if self._snapshot.tree.cell(queue.name, (flavor.name, resource)) is not None:
@@ -144,8 +148,11 @@ class Ledger:
                 most = self._snapshot.tree.limits(name).get(resource)
                 if most is not None:
                     counts.append((most - self.usage.used(name, "", resource)) // need)
-            if resource in flavor.sums:
-                counts.append(self._sum_left(flavor, resource) // need)
+        return max(0, min(counts, default=sys.maxsize))
+
+    def sum_lasts(self, flavor: Flavor, requests: Requests) -> int:
+        """Return how many more of these the sums of a flavor allow."""
+        counts = (self._sum_left(flavor, resource) // need for resource, need in requests if resource in flavor.sums)
         return max(0, min(counts, default=sys.maxsize))
 
     def borrowing_level(self, queue: ClusterQueue, flavor: str, requests: Requests) -> int:

@@ -6,10 +6,12 @@ touches, however many lines there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from controller.core.amounts import Requests
 from controller.core.ledger import Ledger
 from controller.core.placement import Placements
 from controller.core.quota_tree import Column, QuotaTree
@@ -105,6 +107,35 @@ class Nominations:
             return self._ledger.left(kind, name, resource) - nominee.takes.room[(kind, name), resource]
         bounds = self._ledger.usage.bounds(line, (flavor, resource))
         return next(one.amount for one in bounds if one.at == name) - nominee.takes.amounts[flavor, resource]
+
+    def lasts(self, taker: str, takes: Takes) -> int:
+        """Return how many times a line may take this before anybody is looked at again, the last time counted in.
+
+        Nodes apart, of which each takes another: `lasts_on`.
+        """
+        path = self._tree.path(taker)
+        if self._touchy.get(path[-1]):
+            return 1
+        asked: list[tuple[_Shelf, int]] = [
+            (("quota", name, *column), amount) for column, amount in takes.amounts.items() for name in path
+        ]
+        asked += [((*place, "", resource), need) for (place, resource), need in takes.room.items() if place[0] == "sum"]
+        return min((self._spared(shelf) // amount + 1 for shelf, amount in asked if amount), default=sys.maxsize)
+
+    def lasts_on(self, nodes: Sequence[str | None], requests: Requests) -> int:
+        """Return how many pods that ask for the same may go to these nodes before that, the last one counted in."""
+        times: dict[str | None, int] = {}
+        for number, node in enumerate(nodes):
+            times[node] = times.get(node, 0) + 1
+            for resource, need in requests if node is not None else ():
+                if times[node] * need > self._spared(("node", str(node), "", resource)):
+                    return number + 1
+        return len(nodes)
+
+    def _spared(self, shelf: _Shelf) -> int:
+        """Return how much more may be taken there before anybody is looked at again."""
+        heap = self._bounds.get(shelf)
+        return max(0, heap[0][0] - self._taken.get(shelf, 0)) if heap else sys.maxsize
 
     def outdated(self, taker: str, taken: Takes) -> set[str]:
         """Note what a line took; return the lines whose nominee may not fit any more."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from controller.core.amounts import Requests
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Place, Takes, Turn
 from controller.core.placement import Placement, Placements
-from controller.core.queues import ClusterQueue, Flavor
+from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.workloads import WorkloadClass
 
@@ -33,14 +32,15 @@ def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
     return Takes(amounts, room)
 
 
-def taken_in_stretch(flavor: Flavor, requests: Requests, nodes: Sequence[str | None]) -> Takes:
-    """Return what pods that ask for the same take of one flavor, each on its node."""
-    amounts = {(flavor.name, resource): need * len(nodes) for resource, need in requests}
+def taken_in_stretch(kind: WorkloadClass, first: Placement, nodes: Sequence[str | None]) -> Takes:
+    """Return what pods of one class take: the first where it was placed, others of its flavor on these nodes."""
+    flavor, requests, count = first.flavor, kind.requests, 1 + len(nodes)
+    amounts = {(flavor.name, resource): need * count for resource, need in requests}
     room = Counter[tuple[Place, str]]()
-    for node, count in Counter(nodes).items():
+    for node, number in Counter((first.node, *nodes)).items():
         place = _place(Placement(flavor, node))
         if place is not None:
-            room.update({(place, resource): need * count for resource, need in requests})
+            room.update({(place, resource): need * number for resource, need in requests})
     return Takes(amounts, room)
 
 

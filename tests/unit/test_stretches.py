@@ -1,0 +1,59 @@
+"""Where a stretch of pods that a Job made at once has to end: what they take leads to somebody else's turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from controller.core.pods import Pod
+from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
+from controller.core.reasons import Reason
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_flavor,
+    a_node,
+    a_pod,
+    a_shape,
+    a_static_flavor,
+    a_tree_quota,
+    decided,
+    waiting,
+)
+
+BACKFILL = QueueingStrategy.BACKFILL
+
+
+def a_job(name: str, count: int, *, cpu: str = "1", created: int = 0, queue: str = "main") -> list[Pod]:
+    shape = a_shape(cpu=cpu)
+    return [a_pod(f"{name}-{at}", shape, queue=queue, created=float(created)) for at in range(count)]
+
+
+def beside_a_reservation(queue: ClusterQueue, flavor: Flavor) -> tuple[int, dict[str, str]]:
+    """How many of a Job of three of 1 cpu pass one that needs 5 of 6 cpu as soon as 2 of them are back."""
+    node = a_node(cpu="64") if not flavor.is_summed else None
+    there = replace(
+        a_pod("there", a_shape(cpu="2")),
+        gates=(),
+        cluster_queue=queue.name,
+        flavor=flavor.name,
+        node="node-1" if node else "elsewhere",
+        started=0,
+        expected_runtime=600,
+    )
+    large = a_pod("large", a_shape(cpu="5"), created=1.0)
+    job = a_job("job", 3, created=2)
+    cache = a_cache(there, large, *job, nodes=[node] if node else [], flavors=[flavor], queues=[queue])
+    plan = decided(cache)
+    return len(plan.admits), waiting(plan)
+
+
+def test_a_stretch_ends_where_more_of_it_would_take_reserved_quota() -> None:
+    queue = a_cluster_queue("team-a", a_tree_quota("spot", 6000), strategy=BACKFILL)
+    count, waits = beside_a_reservation(queue, a_flavor())
+    assert (count, waits["main/5000"], waits["main/1000"]) == (1, Reason.QUOTA_EXCEEDED, Reason.WOULD_DELAY)
+
+
+def test_a_stretch_ends_where_more_of_it_would_take_reserved_capacity() -> None:
+    queue = a_cluster_queue("team-a", a_tree_quota("licence", 100_000), strategy=BACKFILL)
+    count, waits = beside_a_reservation(queue, a_static_flavor(cpu="6"))
+    assert (count, waits["main/5000"], waits["main/1000"]) == (1, Reason.NO_CAPACITY, Reason.WOULD_DELAY)
