@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
+from controller.core.fair_sharing_policy import FairSharing
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -26,6 +27,7 @@ from tests.support.builders import (
     a_shape,
     a_tree_quota,
     admitted,
+    constraints,
     decided,
 )
 from tests.unit.test_settled import pending
@@ -233,3 +235,103 @@ def test_what_a_queue_keeps_for_itself_counts_where_its_part_of_the_tree_comes_t
     cache.drop_pod("ends")
     assert pending(cache) == {"keeps"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["lent"]
+
+
+def test_when_the_head_of_a_class_leaves_the_next_may_have_the_better_claim_where_its_queue_preempts() -> None:
+    # for a head whose release was refused before nobody goes, and while it waits nobody is looked at behind it
+    cache = a_cache(
+        *(
+            pod
+            for queue in ("may", "never")
+            for pod in (
+                a_released_pod(f"{queue}-runs", owner=WEB, queue=queue, cluster_queue=queue),
+                a_pod(f"{queue}-head", queue=queue, priority=5, created=20.0),
+                a_pod(f"{queue}-next", queue=queue, priority=5, created=30.0),
+            )
+        ),
+        queues=[
+            a_cluster_queue("may", a_quota(cpu="1"), preemption=Preemption(Within.LOWER_PRIORITY)),
+            a_cluster_queue("never", a_quota(cpu="1")),
+        ],
+        locals_=[a_local_queue(name, name) for name in ("may", "never")],
+    )
+    for head in ("may-head", "never-head"):
+        cache.reject(head, "no")
+        cache.retry(head)
+    assert not decided(cache).evicts
+    assert pending(cache) == set()
+    cache.drop_pod("may-head")
+    cache.drop_pod("never-head")
+    assert pending(cache) == {"may"}
+    assert [evict.pod.name for evict in decided(cache).evicts] == ["may-runs"]
+
+
+def where_shares_decide() -> ClusterCache:
+    """`wants` and `has` share as one part of the tree; `wants` might take steady from `rich`, which borrowed 8 of it.
+
+    Since `has` borrows spot, that part would have no smaller share than `rich` then. Who is held at the door of
+    `wants`, who may not preempt, and who is of another tree, is not looked at for any of that.
+    """
+    reclaims = Preemption(Within.NEVER, Reclaim.ANY)
+    parents = {"part": "org", "has": "part", "wants": "part", "never": "part", "rich": "org", "lender": "org"}
+    both = {"lender": (a_quota("spot", cpu="8"), a_quota("steady", cpu="8"))}
+    none = (a_quota("spot", cpu="0"), a_quota("steady", cpu="0"))
+    steady = a_shape(constraints(selector={"pool": "steady"}), cpu="4")
+    theirs: dict[str, Any] = {"owner": WEB, "node": "b", "queue": "rich", "cluster_queue": "rich", "flavor": "steady"}
+    cache = a_cache(
+        a_released_pod("ends", a_shape(cpu="4"), node="a", queue="has", cluster_queue="has"),
+        *(a_released_pod(name, steady, admitted_at=at, **theirs) for name, at in (("first", 1.0), ("second", 2.0))),
+        *(a_pod(f"{name}-waits", steady, queue=name) for name in ("wants", "never", "apart")),
+        a_pod("held", steady, queue="door", held="by hand"),
+        nodes=[a_node("a", cpu="8"), a_node("b", cpu="8", labels={"pool": "steady"})],
+        flavors=[a_flavor("spot"), a_flavor("steady")],
+        queues=[
+            ClusterQueue(name="org", fair_sharing=FairSharing()),
+            *(
+                a_cluster_queue(
+                    name,
+                    *both.get(name, none),
+                    parent=parent,
+                    preemption=reclaims if name in ("wants", "rich") else Preemption(),
+                )
+                for name, parent in parents.items()
+            ),
+            a_cluster_queue("apart", *none, preemption=LOWER),
+        ],
+        locals_=[a_local_queue("door", "wants"), *(a_local_queue(name, name) for name in (*parents, "apart"))],
+    )
+    assert not decided(cache).evicts
+    assert pending(cache) == set()
+    return cache
+
+
+def test_where_shares_decide_usage_that_falls_opens_all_who_may_preempt_in_that_tree_whatever_the_flavor() -> None:
+    cache = where_shares_decide()
+    cache.drop_pod("ends")
+    assert pending(cache) == {"wants"}
+    assert [evict.pod.name for evict in decided(cache).evicts] == ["second"]
+
+
+def test_a_queue_that_has_some_of_its_own_left_again_may_take_it_back_though_its_workload_would_borrow_as_far() -> None:
+    # as long as "owner" borrows, nobody of others goes for it; then both go, and what waits is within its own two
+    policy = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
+    cpu = {"owner": "2", "rich": "0", "lender": "8"}
+    runs: dict[str, Any] = {"queue": "owner", "cluster_queue": "owner", "owner": WEB}
+    cache = a_cache(
+        a_released_pod("ends", a_shape(cpu="2"), node="off", **runs),
+        a_released_pod("mine", node="off", **runs),
+        a_released_pod("lent", a_shape(cpu="2"), node="a", owner=WEB, queue="rich", cluster_queue="rich"),
+        a_pod("waits", a_shape(cpu="2"), queue="owner", priority=5),
+        nodes=[a_node("a", cpu="2"), a_node("off", cpu="4", is_usable=False)],
+        queues=[
+            ClusterQueue(name="org"),
+            a_cluster_queue("owner", a_quota(cpu="2"), parent="org", preemption=policy),
+            *(a_cluster_queue(name, a_quota(cpu=cpu[name]), parent="org") for name in ("rich", "lender")),
+        ],
+        locals_=[a_local_queue(name, name) for name in cpu],
+    )
+    assert not decided(cache).evicts
+    assert pending(cache) == set()
+    cache.drop_pod("ends")
+    assert pending(cache) == {"owner"}
+    assert {evict.pod.name for evict in decided(cache).evicts} == {"lent", "mine"}
