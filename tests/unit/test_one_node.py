@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,12 +13,14 @@ from controller.core.decisions import Blocker, Wait
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Within
+from controller.core.queues import QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.settled import Settled
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
     a_cluster_queue,
+    a_local_queue,
     a_node,
     a_pod,
     a_quota,
@@ -78,3 +81,27 @@ def test_for_whom_only_room_that_came_free_is_new_nobody_goes_on_other_nodes(fre
 def test_where_all_that_may_go_leave_no_room_nobody_goes() -> None:
     rest = a_released_pod("rest", a_shape(cpu="2"), node="large", cluster_queue="team-a", priority=9, owner=WEB)
     assert gone(ELSEWHERE, LITTLE, rest, quota="100") == set()
+
+
+def test_beside_a_reservation_the_room_of_those_who_go_counts_though_the_nodes_were_found_full_before() -> None:
+    # "reserved" finds no room for two, and room is kept for it on "soon"; for "urgent" goes "large", which leaves
+    # three; so "waits", which asks for two as well, lacks quota alone, and "small" is enough on whichever node it is
+    runs: dict[str, Any] = {"queue": "b", "cluster_queue": "b"}
+    cache = a_cache(
+        a_pod("reserved", a_shape(cpu="2"), queue="kept", priority=9),
+        a_pod("urgent", queue="a", priority=7),
+        a_pod("waits", a_shape(cpu="2"), queue="b", priority=5),
+        a_released_pod("ends", a_shape(cpu="4"), node="soon", cluster_queue="kept", started=1, expected_runtime=60),
+        a_released_pod("large", a_shape(cpu="4"), owner=WEB, node="left", queue="a", cluster_queue="a"),
+        a_released_pod("dear", a_shape(cpu="3"), owner=WEB, node="other", priority=9, **runs),
+        a_released_pod("small", owner=WEB, node="other", **runs),
+        nodes=[a_node(name, cpu="4") for name in ("soon", "left", "other")],
+        queues=[
+            a_cluster_queue("kept", a_quota(cpu="8"), strategy=QueueingStrategy.BACKFILL),
+            a_cluster_queue("a", a_quota(cpu="4"), preemption=Preemption(Within.LOWER_PRIORITY)),
+            a_cluster_queue("b", a_quota(cpu="5"), preemption=Preemption(Within.LOWER_PRIORITY)),
+        ],
+        locals_=[a_local_queue(name, name) for name in ("kept", "a", "b")],
+    )
+    plan = decide(cache.snapshot(), limit=UNLIMITED)
+    assert {one.pod.name for one in plan.evicts} == {"large", "small"}
