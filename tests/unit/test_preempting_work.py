@@ -129,6 +129,13 @@ def test_of_what_others_borrowed_no_more_is_looked_at(policy: Reclaim) -> None:
     assert (search.of.offers.looked_at, search.of.looked_at, search.of.tries) == (8, 1, 2)
 
 
+def test_no_more_is_looked_at_where_not_one_node_alone_says_who_goes() -> None:
+    org, taker, giver = a_tree("500", "500")
+    search = Search(urgent(), queues=[org, replace(taker, limits={"cpu": 999_000}), giver], within="team-b")
+    assert search.go() == [1]
+    assert (search.of.offers.looked_at, search.of.looked_at) == (8, 1)
+
+
 def test_what_others_give_up_is_looked_at_again_only_where_something_was_charged() -> None:
     idle = (a_cluster_queue(f"idle-{number}", a_quota(cpu="1"), parent="org") for number in range(50))
     queues = [*a_tree("500", "990"), *idle]
