@@ -36,7 +36,8 @@ def charge_for(
         cluster_queue, flavor = payer(pod) if is_unstamped(pod) else (pod.cluster_queue or "", pod.flavor or "")
         if cluster_queue:
             node = pod.node or (None if is_overdue else pod.pinned)
-            return Charge(pod.shape.requests, node, cluster_queue, flavor, queue, pod.phase, pod.user, pod.also)
+            payer_of, is_stamped = (cluster_queue, flavor), not is_unstamped(pod)
+            return Charge(pod.shape.requests, node, *payer_of, queue, pod.phase, pod.user, pod.also, is_stamped)
     if pod.is_finished or pod.node is None:
         return None
     return Charge(pod.shape.requests, pod.node)

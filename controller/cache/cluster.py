@@ -206,8 +206,6 @@ class ClusterCache:
         pod = self.pods.get(uid)
         if admit is not None and admit.preemptions and pod is not None and pod.phase is Phase.QUEUED:
             self._waiting.go_on(admit.workload, admit.preemptions)
-        if admit is not None:
-            self.openings.usage_grew(admit.cluster_queue, (admit.flavor, *admit.also))
         self._on_change()
 
     def reject(self, uid: str, text: str) -> int:
@@ -283,17 +281,19 @@ class ClusterCache:
         self.evictions.see(uid, pod)
         self.clocks.see(uid, pod)
         self._unstamped.discard(uid)
+        former = self.usage.charge_of(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))
-        summed = {name for name in back.flavors if name in self.flavors and self.flavors[name].is_summed}
-        self.openings.given_back(back, summed, self.queues.giving)
+        self.openings.given_back(back, self.flavors, self.queues.giving)
         charge = self.usage.charge_of(uid)
+        # what is only assumed cannot be taken back yet
+        is_opened = pod is not None and pod.is_admitted and self.openings.taken(former, charge)
         self._waiting.foresight.see(uid, pod, charge)
         is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
             if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
                 self.reasons.released[uid] = None
-        return moved or is_metered or back != NOTHING or self.clocks.preemptible.has_changed
+        return moved or is_metered or is_opened or back != NOTHING or self.clocks.preemptible.has_changed
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, product
 from typing import Protocol
 
 from controller.cache.blocked import Blocked
 from controller.cache.doors import Doors
 from controller.cache.keyed import put_or_drop
-from controller.cache.usage import GivenBack, Usage
+from controller.cache.usage import Charge, GivenBack, Usage, taken
 from controller.core.backlog import Backlog
 from controller.core.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, Flavor
 from controller.core.quota_tree import QuotaTree
 from controller.core.tree_usage import TreeUsage
 from controller.core.workloads import WorkloadClass
@@ -48,11 +48,10 @@ class Openings:
         may_preempt = queue is not None and queue.preemption.is_any
         put_or_drop(self._preempting, name, queue.preemption if queue is not None and may_preempt else None)
 
-    def given_back(self, back: GivenBack, summed: Container[str], giving: Callable[[str], Iterable[str]]) -> None:
-        """Open those for which what was given back may be enough.
-
-        `summed` are the flavors whose room is known by sums, `giving` says which cluster queues give one.
-        """
+    def given_back(
+        self, back: GivenBack, flavors: Mapping[str, Flavor], giving: Callable[[str], Iterable[str]]
+    ) -> None:
+        """Open those for which what was given back may be enough; `giving` says which cluster queues give a flavor."""
         if back.node:
             self._blocked.freed.add(back.node)
         if not self._blocked.waits:
@@ -62,8 +61,8 @@ class Openings:
             tree = self._planted.tree
             for name in tree.relatives(back.cluster_queue):
                 self._blocked.open_for_quota(self.classes_of(name), name, back.flavors, tree, self._usage)
-        for flavor in back.flavors:
-            for name in giving(flavor) if flavor in summed else ():
+        for flavor in (flavors[name] for name in back.flavors if name in flavors):
+            for name in giving(flavor.name) if flavor.is_summed else ():
                 self.tree_changed(name)
 
     def _usage_fell(self, back: GivenBack) -> None:
@@ -107,14 +106,19 @@ class Openings:
     def _may_preempt_below(self, queue: str) -> Iterable[str]:
         return (name for name in self._planted.tree.below(queue) if name in self._preempting)
 
-    def usage_grew(self, cluster_queue: str, flavors: Collection[str]) -> None:
-        """Open those of its tree that may preempt in these flavors, if somebody more may go for them now."""
-        if not self._preempting:
-            return  # every release asks
-        path = self._planted.tree.path(cluster_queue)
+    def taken(self, former: Charge | None, now: Charge | None) -> bool:
+        """Open those of its tree that may preempt in the flavors of which a pod holds more now, and say whether any.
+
+        Somebody more may go for them then: the pod itself, or those of its queue, which borrows by it.
+        """
+        flavors = taken(former, now) if now is not None and self._preempting and self._blocked.waits else ()
+        if now is None or not flavors:
+            return False  # every change of a pod asks
+        settled, path = len(self._blocked.waits), self._planted.tree.path(now.cluster_queue)
         borrowed = {flavor for one in path[:-1] for flavor in self._usage.in_tree.borrowed(one)}
         for flavor in flavors:
-            self._open_for_preemption(path[-1] if flavor in borrowed else cluster_queue, flavor, short_of_room=True)
+            self._open_for_preemption(path[-1] if flavor in borrowed else path[0], flavor, short_of_room=True)
+        return len(self._blocked.waits) < settled
 
     def _open_for_preemption(self, queue: str, flavor: str, *, short_of_room: bool) -> None:
         """Open those of a queue, and of those below it, that may preempt in a flavor; once until more is known."""

@@ -6,7 +6,7 @@ Each pod has at most one charge. Replacing it adjusts the sums and says what was
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from controller.cache.past_usage import PastUsageBook
@@ -35,6 +35,8 @@ class Charge:
     user: str = ""
     also: tuple[str, ...] = ()
     """Flavors that hold the same quota for it until it is on a node of one of them."""
+    is_stamped: bool = field(default=False, compare=False)
+    """Whether the pod itself says so: only then it may be preempted."""
 
     @property
     def flavors(self) -> tuple[str, ...]:
@@ -144,12 +146,24 @@ class Usage:
             _shift(self.local_counts, (charge.local_queue, charge.phase), sign)
 
 
+def taken(former: Charge | None, now: Charge) -> tuple[str, ...]:
+    """Return the flavors of which a pod holds quota that it did not hold before, or could not be preempted for."""
+    may_go_only_now = former is not None and now.is_stamped and not former.is_stamped
+    return _only_in(now, None if may_go_only_now else former)
+
+
+def _only_in(one: Charge, other: Charge | None) -> tuple[str, ...]:
+    """Return the flavors of which the one takes quota that the other does not take."""
+    is_same = other is not None and (other.cluster_queue, other.requests) == (one.cluster_queue, one.requests)
+    stays = other.flavors if is_same and other is not None else ()
+    return tuple(name for name in one.flavors if name not in stays) if one.cluster_queue else ()
+
+
 def _given_back(former: Charge | None, now: Charge | None) -> GivenBack:
     if former is None:
         return NOTHING
+    gone = _only_in(former, now)
     same = now is not None and now.requests == former.requests
-    stays = set(now.flavors) if same and now is not None and now.cluster_queue == former.cluster_queue else set()
-    gone = tuple(one for one in former.flavors if one not in stays) if former.cluster_queue else ()
     same_node = same and now is not None and now.node == former.node
     return GivenBack(
         former.cluster_queue if gone else "",

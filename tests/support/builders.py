@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
@@ -222,9 +222,10 @@ def a_cache(
     flavors: Iterable[Flavor] | None = None,
     queues: Iterable[ClusterQueue] | None = None,
     locals_: Iterable[LocalQueue] | None = None,
+    on_change: Callable[[], None] = lambda: None,
 ) -> ClusterCache:
     """A cache fed with what `a_snapshot` would show."""
-    cache = ClusterCache(lambda: None)
+    cache = ClusterCache(on_change)
     cache.set_namespace("default", {})
     for node in [a_node()] if nodes is None else nodes:
         cache.put_node(node)
