@@ -77,8 +77,7 @@ class Openings:
         tree, usage = self._planted.tree, self._usage.in_tree
         path = tree.path(back.cluster_queue)
         if tree.strategies(path[0]):
-            kinds = chain.from_iterable(map(self.classes_of, self._may_preempt_below(path[-1])))
-            self._blocked.open([kind for kind in kinds if kind in self._blocked.waits])
+            self._shares_moved(path[-1])
             return
         before = TreeUsage(tree, usage)
         for flavor, (resource, amount) in product(back.flavors, back.requests):
@@ -103,6 +102,12 @@ class Openings:
                 ):
                     self._blocked.open_for_preemption([kind], flavor, short_of_room=True)
 
+    def _shares_moved(self, root: str) -> None:
+        """Open all of a tree that may preempt there: whatever the flavor, its queues have other shares now."""
+        if self._is_new((root, "", True)):
+            kinds = chain.from_iterable(map(self.classes_of, self._may_preempt_below(root)))
+            self._blocked.open([kind for kind in kinds if kind in self._blocked.waits])
+
     def _may_preempt_below(self, queue: str) -> Iterable[str]:
         return (name for name in self._planted.tree.below(queue) if name in self._preempting)
 
@@ -116,20 +121,26 @@ class Openings:
             return False  # every change of a pod asks
         settled, path = len(self._blocked.waits), self._planted.tree.path(now.cluster_queue)
         borrowed = {flavor for one in path[:-1] for flavor in self._usage.in_tree.borrowed(one)}
+        if self._planted.tree.strategies(path[0]) and not borrowed.isdisjoint(flavors):
+            self._shares_moved(path[-1])
         for flavor in flavors:
             self._open_for_preemption(path[-1] if flavor in borrowed else path[0], flavor, short_of_room=True)
         return len(self._blocked.waits) < settled
 
     def _open_for_preemption(self, queue: str, flavor: str, *, short_of_room: bool) -> None:
-        """Open those of a queue, and of those below it, that may preempt in a flavor; once until more is known."""
+        """Open those of a queue, and of those below it, that may preempt in a flavor."""
+        if self._is_new((queue, flavor, short_of_room)):
+            for name in self._may_preempt_below(queue):
+                self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
+
+    def _is_new(self, opened: tuple[str, str, bool]) -> bool:
+        """Say whether these were not opened since more was known, and take in that they are."""
         if self._blocked.learned != self._learned:
             self._opened.clear()
             self._learned = self._blocked.learned
-        key = (queue, flavor, short_of_room)
-        if key not in self._opened:
-            self._opened.add(key)
-            for name in self._may_preempt_below(queue):
-                self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
+        is_new = opened not in self._opened
+        self._opened.add(opened)
+        return is_new
 
     def may_be_preempted(self, uids: Iterable[str]) -> None:
         """Open those who may preempt these pods, and found others in the way in their flavors."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.fair_sharing_policy import FairSharing
+from controller.core.fair_sharing_policy import USUAL, FairSharing
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -266,7 +266,7 @@ def test_when_the_head_of_a_class_leaves_the_next_may_have_the_better_claim_wher
     assert [evict.pod.name for evict in decided(cache).evicts] == ["may-runs"]
 
 
-def where_shares_decide() -> ClusterCache:
+def where_shares_decide(fair: FairSharing | None = USUAL) -> ClusterCache:
     """`wants` and `has` share as one part of the tree; `wants` might take steady from `rich`, which borrowed 8 of it.
 
     Since `has` borrows spot, that part would have no smaller share than `rich` then. Who is held at the door of
@@ -286,7 +286,7 @@ def where_shares_decide() -> ClusterCache:
         nodes=[a_node("a", cpu="8"), a_node("b", cpu="8", labels={"pool": "steady"})],
         flavors=[a_flavor("spot"), a_flavor("steady")],
         queues=[
-            ClusterQueue(name="org", fair_sharing=FairSharing()),
+            ClusterQueue(name="org", fair_sharing=fair),
             *(
                 a_cluster_queue(
                     name,
@@ -335,3 +335,16 @@ def test_a_queue_that_has_some_of_its_own_left_again_may_take_it_back_though_its
     cache.drop_pod("ends")
     assert pending(cache) == {"owner"}
     assert {evict.pod.name for evict in decided(cache).evicts} == {"lent", "mine"}
+
+
+def test_where_shares_decide_usage_that_grows_opens_all_who_may_preempt_in_that_tree_whatever_the_flavor() -> None:
+    cache = where_shares_decide()
+    cache.put_pod(a_released_pod("more", a_shape(cpu="4"), node="a", queue="rich", cluster_queue="rich"))
+    assert pending(cache) == {"wants"}
+    assert [evict.pod.name for evict in decided(cache).evicts] == ["second"]
+
+
+def test_where_shares_do_not_decide_usage_that_grows_opens_nobody_who_waits_for_another_flavor() -> None:
+    cache = where_shares_decide(None)
+    cache.put_pod(a_released_pod("more", a_shape(cpu="4"), node="a", queue="rich", cluster_queue="rich"))
+    assert pending(cache) == set()
