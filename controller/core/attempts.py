@@ -30,7 +30,7 @@ class Attempt:
     """One of Kueue's: whether the workload may borrow then, and who gives way.
 
     `first` are queues that give up anyone before the others do. `takes_going`: of all queues only who goes anyway.
-    `spares_refused`: nobody goes whose eviction was refused before. `others`: who gives up, where shares decide.
+    `spares_refused`: nobody goes whose eviction was refused before.
     """
 
     may_borrow: bool
@@ -38,7 +38,6 @@ class Attempt:
     yields: Yield = Yield.ALL
     takes_going: bool = False
     spares_refused: bool = False
-    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,6 @@ class Attempts:
         self._ledger = ledger
         self._candidates = candidates
         self._offers = offers
-        self._borrowers = offers.borrowers
 
     def of(self, need: Need, *, is_any_away: bool) -> list[Attempt]:
         """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each.
@@ -79,7 +77,7 @@ class Attempts:
         """
         policy = need.queue.preemption
         if self._tree.strategies(need.queue.name):
-            return [Attempt(may_borrow=True, others=tuple(self._sharing(need)))]
+            return [Attempt(may_borrow=True)]
         others = self._others(need)
         if not others:
             is_any = is_any_away or next(self._candidates.own(need.claim, need.flavor), None) is not None
@@ -94,12 +92,6 @@ class Attempts:
             attempts.append(Attempt(may_borrow=False))
         attempts.append(Attempt(may_borrow=True, yields=Yield.GOING))
         return attempts
-
-    def _sharing(self, need: Need) -> list[str]:
-        """Return the other queues that borrow what is short, where shares decide who gives somebody up."""
-        short = self.short(need)
-        borrowing = self._borrowers.of(need.queue.name, need.flavor)
-        return [one for one in borrowing if one != need.queue.name and self._ledger.usage.borrows(one, short)]
 
     def _others(self, need: Need) -> list[str]:
         """Return the other queues that borrow and have somebody whom the claim may drive out, or who goes anyway."""

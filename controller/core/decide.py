@@ -234,7 +234,8 @@ class _Decision:
         goes_on, taken = True, None
         if isinstance(found, Wait):
             goes_on = self._wait(run[index], queue, known, found)
-            taken = Takes({}, is_more=True) if goes_on else None
+            if goes_on and self._fair is not None:
+                taken = taken_by(kind, self._preempting.placed[run[index].uid])
             if queue.strategy is QueueingStrategy.STRICT_FIFO:
                 self._close(queue, heads)
                 return taken

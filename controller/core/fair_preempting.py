@@ -6,14 +6,18 @@ no less than the preemptor's part has then. A share always counts the preemptor'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from bisect import insort
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from controller.core.candidates import Candidate
+from controller.core.candidates import Candidate, standing
 from controller.core.fair_sharing import NOTHING, FairShares
 from controller.core.fair_sharing_policy import Share, Strategy
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
+
+_Ranked = tuple[Share, int, str]
+"""A queue's share, its number among those right below the same one, and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,51 +32,90 @@ class FairVictims:
     """Candidates one after the other, each to be gone from the usage before the next is asked for."""
 
     def __init__(self, tree: QuotaTree, usage: TreeUsage, shares: FairShares, demand: Demand, now: float) -> None:
+        """`shares` know what holds while nobody is away."""
         self._tree = tree
         self._usage = usage
         self._shares = shares
         self._demand = demand
         self._now = now
         self._path = tree.path(demand.queue)
+        self._known: dict[str, Share] = {}
+        """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
+        self._without: dict[tuple[object, ...], Share] = {}
+        """Of queues that would give up a pod the share afterwards, by the pod's queue, flavor and requests."""
+        self._moved = set(self._path)
 
-    def take(self, candidates: Iterable[Candidate], strategies: tuple[Strategy, ...]) -> Iterator[Candidate]:
-        """Yield whom to take away, as long as anybody may be; `candidates` are in their order."""
-        retried: list[Candidate] = []
-        yield from self._first(_Targets(candidates), strategies[0], retried)
+    def take(
+        self, line_of: Callable[[str], Iterator[Candidate]], strategies: tuple[Strategy, ...]
+    ) -> Iterator[Candidate]:
+        """Yield whom to take away, as long as anybody may be; `line_of` says who of a queue is asked, in order."""
+        targets, refused = _Targets(line_of, self._stands_before), _Refused()
+        yield from self._first(targets, strategies[0], refused)
         if len(strategies) > 1:
-            yield from self._second(_Targets(retried))
+            yield from self._second(self._again(targets, refused))
 
-    def _first(self, targets: _Targets, strategy: Strategy, failed: list[Candidate]) -> Iterator[Candidate]:
-        """One victim of the queue with the largest share at a time; in `failed` are those that may not be taken so."""
+    def _first(self, targets: _Targets, strategy: Strategy, refused: _Refused) -> Iterator[Candidate]:
+        """One victim of the queue with the largest share at a time."""
         while (name := self._next(targets)) is not None:
             if name == self._demand.queue or self._is_within_nominal():
-                yield targets.pop(name)
+                one = targets.pop(name)
+                yield one
+                self._is_gone(one, targets)
                 continue
             mine, theirs = self._almost_common(name)
             preemptor, before = self._share(mine), self._share(theirs)
-            while targets.of.get(name):
+            if not preemptor < before:
+                # a share never grows by whom its queue gives up, so nobody of it may go
+                targets.pruned.add(theirs)
+                refused.parts.add(theirs)
+                continue
+            while targets.first(name) is not None:
                 one = targets.pop(name)
                 if self._now < one.quiet_for_borrowers:
                     continue
-                if strategy.allows(preemptor, before, self._share(theirs, without=one)):
+                if strategy.allows(preemptor, before, self._share_without(one, theirs)):
                     yield one
+                    self._is_gone(one, targets)
                     break
-                failed.append(one)
+                refused.ones.setdefault(name, one)
 
     def _second(self, targets: _Targets) -> Iterator[Candidate]:
         """One victim of each queue that has a larger share than the preemptor's would be."""
         while (name := self._next(targets)) is not None:
             mine, theirs = self._almost_common(name)
+            if not self._share(mine) < self._share(theirs):
+                targets.pruned.add(theirs)
+                continue
             one = targets.pop(name)
-            targets.drop(name)
-            if self._share(mine) < self._share(theirs):
-                yield one
+            targets.pruned.add(name)
+            yield one
+            self._is_gone(one, targets)
+
+    def _again(self, targets: _Targets, refused: _Refused) -> _Targets:
+        """Return of each queue the first that was refused; those queues first of which it was known first."""
+        order = {name: number for number, name in enumerate(refused.ones)}
+
+        def first(name: str) -> Iterator[Candidate]:
+            one = refused.ones.get(name)
+            if one is None and not refused.parts.isdisjoint(self._tree.path(name)):
+                one = next((it for it in targets.rest(name) if self._now >= it.quiet_for_borrowers), None)
+            return iter(() if one is None else (one,))
+
+        def comes_before(one: Candidate, other: Candidate) -> bool:
+            numbers = [order.get(it.queue, len(order)) for it in (one, other)]
+            return self._stands_before(one, other) if numbers[0] == numbers[1] else numbers[0] < numbers[1]
+
+        return _Targets(first, comes_before)
+
+    def _stands_before(self, one: Candidate, other: Candidate) -> bool:
+        own = self._demand.queue
+        return standing(one, own) < standing(other, own)
 
     def _next(self, targets: _Targets) -> str | None:
         """Return the queue that gives somebody up next."""
         root = self._path[-1]
         if len(self._path) == 1:
-            return root if targets.of.get(root) else None
+            return root if targets.first(root) is not None else None
         while root not in targets.pruned:
             name = self._descend(root, targets)
             if name is not None:
@@ -81,27 +124,66 @@ class FairVictims:
 
     def _descend(self, above: str, targets: _Targets) -> str | None:
         """Mirrors `nextTarget`: of the children the largest share, an inner queue before one that takes pods."""
-        queue: tuple[Share, str] | None = None
-        inner: tuple[Share, str] | None = None
-        for name in self._tree.children(above):
-            if name in targets.pruned:
-                continue
-            share = self._share(name)
-            if self._tree.children(name):
-                if share == NOTHING and name not in self._path:
-                    targets.pruned.add(name)
-                elif inner is None or share >= inner[0]:
-                    inner = share, name
-            elif (share == NOTHING and name != self._demand.queue) or not targets.of.get(name):
-                targets.pruned.add(name)
-            elif queue is None or (share, -targets.rank(name)) > (queue[0], -targets.rank(queue[1])):
-                queue = share, name
-        if inner is not None and (queue is None or inner[0] >= queue[0]):
-            return self._descend(inner[1], targets)
+        if above not in targets.ranked:
+            targets.ranked[above] = self._ranked(above, targets)
+        queues, inner = targets.ranked[above]
+        while True:
+            queue, deeper = self._best(queues, targets), self._best(inner, targets)
+            if deeper is None or (queue is not None and deeper[0] < queue[0]):
+                break
+            found = self._descend(deeper[-1], targets)
+            if found is not None:
+                return found
         if queue is None:
             targets.pruned.add(above)
             return None
-        return queue[1]
+        return self._first_of_alike(queues, targets)
+
+    def _ranked(self, above: str, targets: _Targets) -> tuple[list[_Ranked], list[_Ranked]]:
+        """Return the queues that take pods right below one, and the inner ones there, the largest shares last."""
+        queues: list[_Ranked] = []
+        inner: list[_Ranked] = []
+        for number, name in enumerate(self._tree.children(above)):
+            share = self._share(name)
+            if self._is_out(name, share):
+                targets.pruned.add(name)
+            else:
+                (inner if self._tree.children(name) else queues).append((share, number, name))
+        return sorted(queues), sorted(inner)
+
+    def _is_out(self, name: str, share: Share) -> bool:
+        """Whether nobody goes in a queue, or below it: it borrows nothing, and the preemptor is not there."""
+        return share == NOTHING and name not in self._path
+
+    def _best(self, ranked: list[_Ranked], targets: _Targets) -> _Ranked | None:
+        """Return the one with the largest share; of several the last. Shares only fall, so others need no look."""
+        while ranked:
+            share, number, name = ranked[-1]
+            if name in targets.pruned:
+                ranked.pop()
+            elif name not in targets.stale:
+                if self._tree.children(name) or targets.first(name) is not None:
+                    return ranked[-1]
+            else:
+                targets.stale.discard(name)
+                ranked.pop()
+                share = self._share(name)
+                if self._is_out(name, share):
+                    targets.pruned.add(name)
+                else:
+                    insort(ranked, (share, number, name))
+        return None
+
+    def _first_of_alike(self, queues: list[_Ranked], targets: _Targets) -> str:
+        """Return the queue that gives somebody up of those with the largest share, the best of them being known."""
+        share, _, best = queues[-1]
+        for other, _, name in reversed(queues[:-1]):
+            if other != share:
+                break
+            is_out = name in targets.pruned or (name in targets.stale and self._share(name) != share)
+            if not is_out and targets.is_before(name, best):
+                best = name
+        return best
 
     def _almost_common(self, name: str) -> tuple[str, str]:
         """Return the queues right below the lowest that is above both: on the preemptor's way, and on the other's."""
@@ -109,15 +191,43 @@ class FairVictims:
         common = next(one for one in self._path if one in theirs)
         return self._path[self._path.index(common) - 1], theirs[theirs.index(common) - 1]
 
-    def _share(self, name: str, *, without: Candidate | None = None) -> Share:
-        more: dict[Column, int] = {}
-        if name in self._path:
-            for column, amount in self._demand.amounts.items():
-                more[column] = self._usage.rise(self._demand.queue, column, amount, name)
-        if without is not None:
-            for column, amount in _held(without).items():
-                more[column] = more.get(column, 0) + self._usage.rise(without.queue, column, -amount, name)
-        return self._shares.of(name, more)
+    def _share(self, name: str) -> Share:
+        if name not in self._moved:
+            return self._shares.kept(name)
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._shares.of(name, self._demanded(name))
+        return known
+
+    def _share_without(self, one: Candidate, name: str) -> Share:
+        """Return the share of a queue above a candidate, but not above the preemptor, once it is gone."""
+        if len(one.pods) > 1:
+            return self._shares.of(name, self._given_up(one, name))
+        # a Job's pods are alike
+        alike = (one.queue, one.pods[0].flavor, one.pods[0].shape.requests)
+        known = self._without.get(alike)
+        if known is None:
+            known = self._without[alike] = self._shares.of(name, self._given_up(one, name))
+        return known
+
+    def _given_up(self, one: Candidate, name: str) -> Mapping[Column, int]:
+        """Return by how much the usage of a queue would rise, below zero, if a candidate were gone."""
+        return {column: self._usage.rise(one.queue, column, -few, name) for column, few in _held(one).items()}
+
+    def _demanded(self, name: str) -> Mapping[Column, int]:
+        """Return by how much the usage of a queue would rise by the demand."""
+        if name not in self._path:
+            return {}
+        amounts = self._demand.amounts.items()
+        return {column: self._usage.rise(self._demand.queue, column, amount, name) for column, amount in amounts}
+
+    def _is_gone(self, one: Candidate, targets: _Targets) -> None:
+        """Take in that a candidate is gone from the usage."""
+        for name in self._tree.path(one.queue):
+            self._moved.add(name)
+            self._known.pop(name, None)
+            targets.stale.add(name)
+        self._without.clear()
 
     def _is_within_nominal(self) -> bool:
         cells = self._tree.cells(self._demand.queue)
@@ -128,26 +238,59 @@ class FairVictims:
         )
 
 
+@dataclass(slots=True)
+class _Refused:
+    """Who may not go by the first strategy: `ones`, the first of each queue; and whoever is left below `parts`."""
+
+    ones: dict[str, Candidate] = field(default_factory=dict)
+    parts: set[str] = field(default_factory=set)
+
+
 class _Targets:
-    """Candidates by queue, and the parts of the tree that have nobody to give up any more."""
+    """Candidates by queue, as far as they are asked for, and the parts of the tree that have nobody to give up."""
 
-    def __init__(self, candidates: Iterable[Candidate]) -> None:
-        self.of: dict[str, list[tuple[int, Candidate]]] = {}
-        for rank, one in enumerate(candidates):
-            self.of.setdefault(one.queue, []).append((rank, one))
+    def __init__(
+        self, line_of: Callable[[str], Iterator[Candidate]], comes_before: Callable[[Candidate, Candidate], bool]
+    ) -> None:
+        self._line_of = line_of
+        self._comes_before = comes_before
+        self._lines: dict[str, Iterator[Candidate]] = {}
+        self._first: dict[str, Candidate | None] = {}
         self.pruned: set[str] = set()
+        self.ranked: dict[str, tuple[list[_Ranked], list[_Ranked]]] = {}
+        """By queue those right below it that may have somebody to give up: those that take pods, and inner ones."""
+        self.stale: set[str] = set()
+        """Queues whose share is less by now than it is there."""
 
-    def rank(self, queue: str) -> int:
-        """Return where the queue's first candidate stands among all."""
-        return self.of[queue][0][0]
+    def first(self, queue: str) -> Candidate | None:
+        """Return the queue's first candidate, if it has any left."""
+        if queue not in self._first:
+            self._lines[queue] = self._line_of(queue)
+            self._set(queue, next(self._lines[queue], None))
+        return self._first[queue]
+
+    def is_before(self, queue: str, other: str) -> bool:
+        """Say whether the first of a queue comes before the first of another."""
+        one, another = self.first(queue), self.first(other)
+        return one is not None and (another is None or self._comes_before(one, another))
 
     def pop(self, queue: str) -> Candidate:
-        """Take the queue's first candidate."""
-        return self.of[queue].pop(0)[1]
+        """Take the queue's first candidate, which there is."""
+        one = self.first(queue)
+        if one is None:
+            raise LookupError(queue)
+        self._set(queue, next(self._lines[queue], None))
+        return one
 
-    def drop(self, queue: str) -> None:
-        """Let the queue give up nobody else."""
-        self.of.pop(queue, None)
+    def rest(self, queue: str) -> Iterator[Candidate]:
+        """Yield those that were not taken, for good."""
+        while self.first(queue) is not None:
+            yield self.pop(queue)
+
+    def _set(self, queue: str, first: Candidate | None) -> None:
+        self._first[queue] = first
+        if first is None:
+            self.pruned.add(queue)
 
 
 def _held(one: Candidate) -> Mapping[Column, int]:

@@ -5,7 +5,7 @@ Mirrors Kueue's `DominantResourceShare`. Shares are exact fractions, so that no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
@@ -35,6 +35,20 @@ class FairShares:
         self._tree = tree
         self._usage = usage
         self._lendable: dict[str, Mapping[str, int]] = {}
+        self._kept: dict[str, Share] = {}
+
+    def kept(self, queue: str) -> Share:
+        """Return the share of a queue, which is kept until `forget`."""
+        known = self._kept.get(queue)
+        if known is None:
+            known = self._kept[queue] = self.of(queue)
+        return known
+
+    def forget(self, queues: Iterable[str]) -> None:
+        """Work out anew what these queues have, and those above them, now that what they use is another."""
+        for queue in queues:
+            for name in self._tree.path(queue):
+                self._kept.pop(name, None)
 
     def of(self, queue: str, more: Mapping[Column, int] = _NO_MORE) -> Share:
         """Return of each resource the part that the queue borrows of all that it could get; the largest, by weight.
@@ -44,12 +58,7 @@ class FairShares:
         path = self._tree.path(queue)
         if len(path) == 1:
             return NOTHING
-        borrowed: dict[str, int] = {}
-        used = self._usage.used
-        for column, cell in self._tree.cells(queue).items():
-            over = used(queue, *column) + more.get(column, 0) - cell.subtree
-            if over > 0:
-                borrowed[column[1]] = borrowed.get(column[1], 0) + over
+        borrowed = self._usage.borrowed_amounts(queue, more)
         if not borrowed:
             return NOTHING
         lendable = self._lendable_at(path[1])

@@ -40,6 +40,8 @@ class Ledger:
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._is_trying = False
         self._shadow: Ledger | None = None
+        self.charges = 0
+        """How often anything was charged for good."""
         self.charged: set[str] = set()
         """Queues that anything was charged to for good."""
         self._charged_in: dict[str, list[str]] = {}
@@ -292,6 +294,7 @@ class Ledger:
         for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need, is_only_held=is_only_held)
         if not self._is_trying:
+            self.charges += 1
             self.charged.add(queue)
             self.charged_in(self._snapshot.tree.path(queue)[-1]).append(queue)
         if flavor.is_summed:

@@ -31,14 +31,10 @@ _Shelf = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """What goes in takes: amounts of quota by column, and of room by place and resource.
-
-    `is_more`: more may have changed than that, as when others go for somebody.
-    """
+    """What goes in takes, or is held for it until others go: amounts of quota by column, and of room by place."""
 
     amounts: Mapping[Column, int]
     room: Mapping[tuple[Place, str], int] = field(default_factory=dict)
-    is_more: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -139,8 +135,6 @@ class Nominations:
 
     def outdated(self, taker: str, taken: Takes) -> set[str]:
         """Note what a line took; return the lines whose nominee may not fit any more."""
-        if taken.is_more:
-            return {line for line, one in self.of.items() if one.placed is not None}
         path = self._tree.path(taker)
         found = set(self._touchy.get(path[-1], ()))
         shelves: list[tuple[_Shelf, int]] = [

@@ -14,7 +14,9 @@ from controller.core.workloads import WorkloadClass
 
 
 def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
-    """Return what a workload takes where it was placed."""
+    """Return what a workload takes where it was placed, or where something is held for it; nowhere: nothing."""
+    if not placed:
+        return Takes({})
     if kind.size == 1 and not placed[0].among:
         place, name = _place(placed[0]), placed[0].flavor.name
         rooms = {} if place is None else {(place, resource): need for resource, need in kind.requests}

@@ -37,6 +37,10 @@ class Preempting:
         self._snapshot = snapshot
         self._returns = Returns(snapshot)
         self.search = VictimSearch(snapshot, ledger, self._returns, for_freed_room)
+        self._ledger = ledger
+        self._state: tuple[int, int, AnyLedger] | None = None
+        self._found: dict[str, _Found | None] = {}
+        """What was found in this state: how much was charged, for how many others go, and in what is left."""
         self._hopeless: set[str] = set()
         """Workloads that nobody can be preempted for."""
         self._rather: dict[str, _Found] = {}
@@ -46,6 +50,8 @@ class Preempting:
         self.preemptors: dict[str, int] = {}
         self.held: dict[str, Counter[Place]] = {}
         """Both as `Plan` has them."""
+        self.placed: dict[str, Placements] = {}
+        """By workload where what is held for it is."""
         self.evicts: list[Evict] = []
 
     def end(self) -> list[Evict]:
@@ -70,10 +76,20 @@ class Preempting:
             return None
         if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
-        found = self._rather.pop(workload.uid, None) or self._find(queue, workload, wait, left)
+        found = self._rather.pop(workload.uid, None) or self._found_just_now(queue, workload, wait, left)
         if found is None:
             self._hopeless.add(workload.uid)
         return found
+
+    def _found_just_now(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
+        """Find, or return what was found since anything was taken last: who is nominated often has the turn at once."""
+        state = self._ledger.charges, len(self.preemptors), left
+        if self._state != state:
+            self._state = state
+            self._found.clear()
+        if workload.uid not in self._found:
+            self._found[workload.uid] = self._find(queue, workload, wait, left)
+        return self._found[workload.uid]
 
     def rather(
         self, queue: ClusterQueue, workload: Workload, found: Placements | Wait, left: AnyLedger
@@ -139,7 +155,10 @@ class Preempting:
         pods = [pod for one in victims for pod in one.pods]
         begun = self._snapshot.preemptors.get(workload.uid, 0)
         self.preemptors[workload.uid] = max(begun, led_to(pods, self._snapshot.now)) if pods else begun
-        self.held[workload.uid] = self.search.take(claim, workload.kind, victims, left)
+        self.placed[workload.uid] = placed = self.search.take(claim, workload.kind, victims, left)
+        self.held[workload.uid] = Counter(
+            (flavor.name, one.node) for one in placed for flavor in (one.flavor, *one.also)
+        )
         for one in victims:
             for pod in one.to_evict:
                 self._returns.take(pod)

@@ -46,6 +46,7 @@ class TreeUsage:
         """What was used at the beginning where the base says otherwise."""
         self._rows: dict[UsageKey, _Row] = {}
         self._paths: dict[tuple[str, Column], tuple[_Row, ...]] = {}
+        self._cells: dict[str, tuple[tuple[Column, _Row], ...]] = {}
 
     @property
     def sums(self) -> Mapping[UsageKey, int]:
@@ -82,6 +83,21 @@ class TreeUsage:
     def borrowed(self, queue: str) -> set[str]:
         """Return the flavors of which a queue uses more than is its own."""
         return {column[0] for column in self._tree.cells(queue) if self.borrows(queue, [column])}
+
+    def borrowed_amounts(self, queue: str, more: Mapping[Column, int]) -> Mapping[str, int]:
+        """Return by resource how much more a queue uses than is its own, over all flavors, this much `more` used."""
+        cells = self._cells.get(queue)
+        if cells is None:
+            found = ((column, self._path(queue, column)[0]) for column in self._tree.cells(queue))
+            cells = self._cells[queue] = tuple(found)
+        amounts: dict[str, int] = {}
+        for column, row in cells:
+            over = row.used - row.subtree
+            if column in more:
+                over += more[column]
+            if over > 0:
+                amounts[column[1]] = amounts.get(column[1], 0) + over
+        return amounts
 
     def add(self, queue: str, flavor: str, resource: str, amount: int, *, is_only_held: bool = False) -> None:
         """Charge an amount to a queue and those above it, or, where it is negative, take it back.

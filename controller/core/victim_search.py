@@ -6,7 +6,6 @@ What is found is no minimum, but none of them could have stayed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from controller.core.attempts import Attempt, Attempts, Need
 from controller.core.away import Away
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate, standing, uses
-from controller.core.decisions import Place, Wait
+from controller.core.decisions import Wait
 from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
 from controller.core.giving_way import giving_way
@@ -48,7 +47,8 @@ class VictimSearch:
         self._ledger = ledger
         self._returns = returns
         self.candidates = Candidates(snapshot, returns)
-        self._shares_of: dict[int, FairShares] = {}
+        self._shares_of: dict[tuple[int, str], tuple[FairShares, int, int]] = {}
+        """By usage and tree, with how much of what moved there is taken in."""
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
         self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
@@ -76,7 +76,7 @@ class VictimSearch:
                 return victims
         return None
 
-    def take(self, claim: Claim, kind: WorkloadClass, victims: Iterable[Candidate], left: AnyLedger) -> Counter[Place]:
+    def take(self, claim: Claim, kind: WorkloadClass, victims: Iterable[Candidate], left: AnyLedger) -> Placements:
         """Let these be away from now on, and hold what the workload needs that they go for; say where."""
         self._away.take(victims)
         with self._away.ahead(left) as ahead:
@@ -86,7 +86,7 @@ class VictimSearch:
             left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
             if not placed.flavor.is_spot:
                 self._ledger.await_on_demand(claim.queue.name)
-        return Counter((flavor.name, one.node) for one in found for flavor in (one.flavor, *one.also))
+        return found
 
     def among_going(
         self, claim: Claim, kind: WorkloadClass, left: AnyLedger, *, may_borrow: bool
@@ -191,8 +191,9 @@ class VictimSearch:
             return found if need.offer is None or need.offer.usage is not None else list(found)
         amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
         demand, now = Demand(need.queue.name, amounts), self._snapshot.now
-        victims = FairVictims(self._tree, ahead.usage, self._shares(ahead), demand, now)
-        return victims.take(self._in_fair_order(need, attempt), strategies)
+        victims = FairVictims(self._tree, ahead.usage, self._shares(ahead, need.queue.name), demand, now)
+        short = self._attempts.short(need)
+        return victims.take(partial(self._sharing_line, need, attempt, short), strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
@@ -222,20 +223,25 @@ class VictimSearch:
         self._looked_at += 1
         return one.key not in self._away.victims and uses(one, columns)
 
-    def _in_fair_order(self, need: Need, attempt: Attempt) -> list[Candidate]:
-        """Return all that may go where queues share by their shares: of others those that borrow what is short."""
-        short = self._attempts.short(need)
-        found = list(self._line(need, attempt, short, need.queue.name))
-        for name in attempt.others:
-            borrowed = [column for column in short if self._ledger.usage.borrows(name, [column])]
-            found += self._line(need, attempt, borrowed, name)
-        return sorted(found, key=lambda one: standing(one, need.queue.name))
+    def _sharing_line(self, need: Need, attempt: Attempt, short: Sequence[Column], name: str) -> Iterator[Candidate]:
+        """Yield those of a queue that may go where shares decide: of others those that have what they borrow of it."""
+        if name == need.queue.name:
+            return self._line(need, attempt, short, name)
+        borrowed = [column for column in short if self._ledger.usage.borrows(name, [column])]
+        return self._line(need, attempt, borrowed, name) if borrowed else iter(())
 
-    def _shares(self, ahead: AnyLedger) -> FairShares:
-        known = self._shares_of.get(id(ahead.usage))
+    def _shares(self, ahead: AnyLedger, queue: str) -> FairShares:
+        """Return the shares in a queue's tree while nobody is tried on."""
+        root = self._tree.path(queue)[-1]
+        charged, victims = self._ledger.charged_in(root), self._away.queues_in(root)
+        key = (id(ahead.usage), root)
+        known = self._shares_of.get(key)
         if known is None:
-            known = self._shares_of[id(ahead.usage)] = FairShares(self._tree, ahead.usage)
-        return known
+            known = self._shares_of[key] = FairShares(self._tree, ahead.usage), 0, 0
+        shares, seen, gone = known
+        shares.forget({*charged[seen:], *victims[gone:]})
+        self._shares_of[key] = shares, len(charged), len(victims)
+        return shares
 
     def _fits(
         self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool

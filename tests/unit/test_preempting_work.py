@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from controller.core.decide import decide
 from controller.core.decisions import Wait
+from controller.core.fair_sharing_policy import USUAL, FairSharing
 from controller.core.ledger import Ledger
 from controller.core.offer import Offer
 from controller.core.owners import Job, Owner
@@ -118,6 +120,38 @@ def test_each_of_several_passes_by_those_who_go_already() -> None:
     assert search.go() == list(range(1, 21))
     assert search.of.looked_at == sum(range(1, 21))
     assert search.of.tries <= 3 * 20
+
+
+def a_fair_tree(own: str, others: str, weight: int = 1) -> list[ClusterQueue]:
+    org, taker, giver = a_tree(own, others)
+    return [replace(org, fair_sharing=USUAL), taker, replace(giver, fair_sharing=FairSharing(Fraction(weight)))]
+
+
+def test_where_shares_decide_those_alone_are_looked_at_who_are_asked() -> None:
+    search = Search(urgent(), queues=a_fair_tree("500", "500"), within="team-b")
+    assert search.go() == [1]
+    # the first of team-b's, and who would be the next
+    assert (search.of.looked_at, search.of.tries) == (2, 2)
+
+
+def test_nobody_is_looked_at_one_by_one_whose_part_of_the_tree_has_a_smaller_share() -> None:
+    """By its weight team-b, which borrows 500, has less than team-a would have with one more than its own."""
+    search = Search(urgent(), queues=a_fair_tree("0", "999", weight=10_000), within="team-b")
+    assert search.go() == [0]
+    # the first of team-b's, and who would be the next
+    assert (search.of.looked_at, search.of.tries) == (2, 0)
+
+
+def test_who_has_the_turn_as_it_was_nominated_is_not_searched_for_again() -> None:
+    search = Search(urgent(), queues=a_fair_tree("500", "500"), within="team-b")
+    (workload,) = next(iter(search.snapshot.runs.values()))
+    wait = place(search.snapshot, search.ledger, search.queue, workload.kind, only_freed=False)
+    assert isinstance(wait, Wait)
+    found = search.preempting.find(search.queue, workload, wait, search.ledger)
+    assert found is not None
+    tries = search.of.tries
+    assert search.preempting.find(search.queue, workload, wait, search.ledger) == found
+    assert search.of.tries == tries
 
 
 @pytest.mark.parametrize("policy", [Reclaim.ANY, Reclaim.LOWER_PRIORITY])
