@@ -26,7 +26,9 @@ class Blocked(Settled):
         self.learned = 0
         """How often it was told why a class waits."""
         self._hopeless: set[WorkloadClass] = set()
-        """Of Backfill queues those that no end of others lets in; other nodes may."""
+        """Of Backfill queues those that no end of others lets in, and of those that may preempt who fits no node of
+        some flavor; other nodes may.
+        """
         self._queues = queues
         self._local_queues = local_queues
 
@@ -41,7 +43,10 @@ class Blocked(Settled):
         if strategy is QueueingStrategy.STRICT_FIFO or wait.reason in _UNDECIDED or wait.booking is not None:
             self.open([kind])
             return
-        self.settle(kind, wait, may_preempt=queue is not None and queue.preemption.is_any)
+        may_preempt = queue is not None and queue.preemption.is_any
+        self.settle(kind, wait, may_preempt=may_preempt)
+        if may_preempt and any(one.reason is Reason.NEVER_FITS for one in wait.blockers):
+            self._hopeless.add(kind)
         if strategy is QueueingStrategy.BACKFILL and ends_in_time(wait):
             self.line_up(kind, order)
         elif strategy is QueueingStrategy.BACKFILL:
@@ -61,7 +66,8 @@ class Blocked(Settled):
     def open_for_nodes(self) -> None:
         """Let those be looked at again that other nodes make something else of.
 
-        Who waits for a later flavor may never fit an earlier one now; who fitted nowhere may have a reservation.
+        Who waits for a later flavor may never fit an earlier one now; who fitted nowhere may have a reservation, or
+        have others go.
         """
         self.open([kind for kind, wait in self.waits.items() if wait.later is not None or kind in self._hopeless])
         self._hopeless.clear()

@@ -70,7 +70,7 @@ class Openings:
 
         Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But who borrows from less
         far now has others give way, whatever their priority, who are farther; and a queue that came to have some of its
-        own left takes back what is its own. Where shares decide, all are other shares now, whatever the flavor.
+        own left takes back what is its own.
         """
         if not self._preempting:
             return  # most clusters preempt nobody

@@ -4,13 +4,14 @@ or their Job lets them. The rules are `core.preemption`, `core.rounds` and `core
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from controller.cache.timers import Timers
+from controller.core.groups import GroupKey
 from controller.core.owners import Job
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue
-from controller.core.rounds import quiet_until
+from controller.core.rounds import BORROWERS, quiet_until
 
 
 class Preemptible:
@@ -20,11 +21,15 @@ class Preemptible:
         """The cache's own queues, read as they are at the time."""
         self._queues = queues
         self._spares: dict[str, int] = {}
-        self._spared: set[str] = set()
+        self._spared: dict[str, int] = {}
+        """How many times lie ahead from which on more may preempt a pod."""
         self._going: set[str] = set()
         self._job_of: dict[str, str] = {}
         self._of_job: dict[str, dict[str, str]] = {}
         """By the Job's uid: its admitted pods, and where each is charged."""
+        self._group_of: dict[str, GroupKey] = {}
+        self._of_group: dict[GroupKey, dict[str, Pod]] = {}
+        """The admitted pods of each group."""
         self._changed: set[str] = set()
         self.timers = Timers()
 
@@ -33,24 +38,28 @@ class Preemptible:
         admitted = pod if pod is not None and pod.is_admitted and pod.cluster_queue else None
         # its queue may be known only later
         self._belong(uid, admitted)
+        self._stand_together(uid, admitted)
         queue = None if admitted is None else self._queues.get(admitted.cluster_queue or "")
         if pod is None or queue is None:
             self.timers.set(uid, None)
-            for known in (self._spared, self._going, self._changed):
+            self._spared.pop(uid, None)
+            for known in (self._going, self._changed):
                 known.discard(uid)
             return
         if pod.is_terminating and uid not in self._going:
             self._going.add(uid)
             self._changed.add(uid)
         spares = queue.preemption.minimum_runtime
-        until = max(quiet_until(pod, borrows=True), (pod.started or pod.admitted_at) + spares if spares else 0.0)
-        if until > self.timers.now:
-            self._spared.add(uid)
-            self.timers.set(uid, until)
-        elif uid in self._spared:
-            self._spared.discard(uid)
-            self.timers.set(uid, None)
+        since = pod.started or pod.admitted_at
+        times = (quiet_until(pod, borrows=True), since + spares if spares else 0.0)
+        ahead = [one for one in times if one > self.timers.now]
+        self.timers.set(uid, min(ahead, default=None))
+        if len(ahead) < self._spared.get(uid, 0):
             self._changed.add(uid)
+        if ahead:
+            self._spared[uid] = len(ahead)
+        else:
+            self._spared.pop(uid, None)
 
     @property
     def has_changed(self) -> bool:
@@ -79,9 +88,12 @@ class Preemptible:
         self._changed.add(uid)
 
     def take_changed(self) -> Iterator[str]:
-        """Yield the pods that changed since this was asked last."""
-        while self._changed:
-            yield self._changed.pop()
+        """Yield the pods that changed since this was asked last, and those of their gangs, which go with them."""
+        changed = set(self._changed)
+        self._changed.clear()
+        yield from changed
+        for key in {self._group_of[uid] for uid in changed if uid in self._group_of}:
+            yield from self._of_group[key]
 
     def moved(self, charged: Mapping[str, Iterable[str]]) -> list[str]:
         """Return, of the pods that each cluster queue is charged with, those whose queue spares them otherwise now."""
@@ -100,6 +112,30 @@ class Preemptible:
         if job and pod is not None:
             self._job_of[uid] = job
             self._of_job.setdefault(job, {})[uid] = pod.cluster_queue or ""
+
+    def _stand_together(self, uid: str, pod: Pod | None) -> None:
+        """Take in of which group an admitted pod is; who leaves one may have kept the others from being preempted."""
+        key = None if pod is None or pod.group is None else pod.group.key
+        former = self._group_of.get(uid)
+        if former is not None and former != key:
+            del self._group_of[uid]
+            rest = self._of_group[former]
+            gone = rest.pop(uid)
+            if rest and _shields(gone, rest.values()):
+                self._changed.add(next(iter(rest)))
+            if not rest:
+                del self._of_group[former]
+        if key is not None and pod is not None:
+            self._group_of[uid] = key
+            self._of_group.setdefault(key, {})[uid] = pod
+
+
+def _shields(gone: Pod, rest: Collection[Pod]) -> bool:
+    """Say whether a pod may have kept the rest of its gang from being preempted, as none of them does."""
+    if gone.is_terminating or gone.preemptions >= BORROWERS:
+        return True  # as one that goes and does not end, or by rounds
+    alike = (gone.owner, gone.priority, gone.priority_class)
+    return all((one.owner, one.priority, one.priority_class) != alike for one in rest)
 
 
 def _returns(job: Job | None) -> tuple[object, ...] | None:

@@ -69,13 +69,17 @@ class _Emptied:
         )
 
     def _look(self, node: str) -> Iterator[tuple[str, str, Mapping[str, int]]]:
-        """Yield the pods of queues; to others of the tree only those give way whose queue borrows, or who go."""
+        """Yield the pods of queues; to others of the tree only those give way whose queue borrows, or who go.
+
+        A gang goes as a whole, also where its queue borrows only what others of its members have.
+        """
         for uid in self._snapshot.bound.get(node, ()):
             pod = self._snapshot.pods.get(uid)
             if pod is None or not pod.cluster_queue:
                 continue
             is_going = pod.is_terminating or uid in self._snapshot.leaving.evicting
             flavors = (pod.flavor or "", *pod.also)
-            gives = is_going or not self._snapshot.usage.borrowed(pod.cluster_queue).isdisjoint(flavors)
+            borrowed = self._snapshot.usage.borrowed(pod.cluster_queue)
+            gives = is_going or not borrowed.isdisjoint(borrowed if pod.group is not None else flavors)
             root = self._snapshot.tree.path(pod.cluster_queue)[-1] if gives else ""
             yield pod.cluster_queue, root, dict(pod.shape.requests)

@@ -39,10 +39,10 @@ class OneNode:
         """Else who is away may have been taken off it since it was asked before."""
         self._allowed = snapshot.nodes.allowed(flavor, shape.constraints)
         self._near: AbstractSet[str] | None = None
-        """The pods on the nodes that count, by uid, where those are only some."""
+        """The pods on the nodes that count, by uid, where those are only some; of any flavor, as of a gang."""
         if only is not None:
             self._allowed &= only
-            self._near = {uid for node in self._allowed for uid in snapshot.bound.get(node, ())}
+            self._near = {uid for node in only for uid in snapshot.bound.get(node, ())}
         self._free: dict[str, dict[str, int]] = {}
         self._there: dict[str, list[Candidate]] = {}
 

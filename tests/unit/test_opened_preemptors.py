@@ -1,0 +1,120 @@
+"""What opens classes that may preempt where gangs, shares or other preemptors are in play: who is evicted then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from controller.cache.cluster import ClusterCache
+from controller.core.fair_sharing_policy import FairSharing, Strategy
+from controller.core.groups import GroupKey, Membership
+from controller.core.owners import Owner
+from controller.core.pods import Pod
+from controller.core.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queues import ClusterQueue
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_flavor,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    decided,
+)
+from tests.unit.test_settled import pending
+
+NOW = 100_000.0
+RECLAIMS, WITHIN = Preemption(Within.NEVER, Reclaim.ANY), Preemption(Within.LOWER_PRIORITY)
+GANG = Membership(GroupKey("default", "gang"), 2, minimum=1)
+
+
+def a_world(queues: list[ClusterQueue], *pods: Pod, **nodes: str) -> ClusterCache:
+    """Nodes by name, `s...` of `steady`, with so many cpus each; it has come to rest."""
+    labels = {name: {"pool": "steady" if name.startswith("s") else "spot"} for name in nodes}
+    cache = a_cache(
+        nodes=[a_node(name, labels=labels[name], cpu=cpu, pods=20) for name, cpu in nodes.items()],
+        flavors=[a_flavor("spot"), a_flavor("steady")],
+        queues=queues,
+        locals_=[a_local_queue(one.name, one.name) for one in queues],
+    )
+    cache.pass_to(NOW)
+    for pod in pods:
+        cache.put_pod(pod)
+    return cache
+
+
+def runs(name: str, of: str, cpu: int, node: str, **fields: Any) -> Pod:
+    flavor = "steady" if node.startswith("s") else "spot"
+    stamps = {"queue": of, "cluster_queue": of, "node": node, "flavor": flavor, "admitted_at": NOW - 9000}
+    owner = Owner("apps/v1", "ReplicaSet", "web", "web")
+    return a_released_pod(name, a_shape(cpu=str(cpu)), **{**stamps, "owner": owner, **fields})
+
+
+def waits(name: str, of: str, cpu: int, **fields: Any) -> Pod:
+    return a_pod(name, a_shape(cpu=str(cpu)), queue=of, **{"created": NOW, **fields})
+
+
+def queue(name: str, spot: int, steady: int | None = None, **fields: Any) -> ClusterQueue:
+    quotas = [a_quota("spot", cpu=str(spot)), *([] if steady is None else [a_quota("steady", cpu=str(steady))])]
+    return a_cluster_queue(name, *quotas, **{"parent": "org", **fields})
+
+
+def evicted(cache: ClusterCache) -> list[str]:
+    return [evict.pod.uid for evict in decided(cache).evicts]
+
+
+def at_rest(cache: ClusterCache) -> ClusterCache:
+    plan = decided(cache)
+    assert (plan.admits, plan.evicts, pending(cache)) == ((), (), set())
+    return cache
+
+
+def test_where_shares_decide_what_is_admitted_in_one_flavor_lets_its_queues_pods_go_in_another() -> None:
+    org = ClusterQueue(name="org", fair_sharing=FairSharing(strategies=(Strategy.LESS_THAN_OR_EQUAL_TO_FINAL_SHARE,)))
+    queues = [org, queue("owns", 2, preemption=RECLAIMS), queue("lends", 3, 3), queue("borrows", 0, 1)]
+    cache = at_rest(a_world(queues, runs("spot", "borrows", 3, "a"), waits("first", "owns", 3), a="3", s="3"))
+    cache.put_pod(runs("steady", "borrows", 3, "s"))
+    cache.openings.usage_grew("borrows", ["steady"])
+    assert pending(cache) == {"owns"}
+    assert evicted(cache) == ["spot"]
+
+
+def test_who_fitted_no_node_may_have_others_go_on_a_larger_one() -> None:
+    queues = [ClusterQueue(name="org"), queue("owns", 5, preemption=RECLAIMS), queue("borrows", 0)]
+    cache = at_rest(a_world(queues, runs("there", "borrows", 2, "a"), waits("large", "owns", 3), a="2"))
+    cache.put_node(a_node("a", cpu="4", pods=20))
+    assert evicted(cache) == ["there"]
+
+
+def test_a_gang_is_preemptible_again_once_the_member_is_gone_or_aged_whom_rounds_left_in_peace() -> None:
+    queues = [ClusterQueue(name="org"), queue("owns", 2, preemption=RECLAIMS), queue("borrows", 0, 0)]
+    quiet = runs("quiet", "borrows", 1, "s", group=GANG, preemptions=6, admitted_at=NOW - 600)
+    pods = quiet, runs("other", "borrows", 2, "a", group=GANG), waits("first", "owns", 2)
+    for goes in (True, False):
+        cache = at_rest(a_world(queues, *pods, a="2", s="1"))
+        if goes:
+            cache.drop_pod("quiet")
+        else:
+            cache.pass_to(NOW + 3000)
+        assert sorted(evicted(cache)) == (["other"] if goes else ["other", "quiet"])
+
+
+def test_the_end_of_a_minimum_runtime_counts_while_rounds_leave_a_pod_in_peace_for_longer() -> None:
+    own = queue("own", 1, preemption=replace(WITHIN, minimum_runtime=600))
+    pod = runs("runs", "own", 1, "a", preemptions=3, admitted_at=NOW - 100, started=int(NOW) - 100)
+    cache = at_rest(a_world([ClusterQueue(name="org"), own], pod, waits("first", "own", 1, priority=2), a="1"))
+    assert cache.clocks.next_change() == NOW + 500
+    cache.pass_to(NOW + 500)
+    assert evicted(cache) == ["runs"]
+
+
+def test_room_opens_those_for_whom_a_gang_may_go_that_borrows_on_other_nodes() -> None:
+    queues = [ClusterQueue(name="org"), queue("owns", 4, 4, preemption=RECLAIMS), queue("borrows", 4, 2)]
+    gang = [runs(name, "borrows", 1, node, group=GANG) for name, node in (("gang-1", "s"), ("gang-2", "a"))]
+    others = runs("ends", "borrows", 1, "a"), runs("more", "borrows", 2, "s")
+    cache = at_rest(a_world(queues, *gang, *others, waits("first", "owns", 3), a="3", s="3"))
+    cache.drop_pod("ends")
+    assert sorted(evicted(cache)) == ["gang-1", "gang-2"]
