@@ -170,6 +170,7 @@ class ClusterCache:
                 self._refresh(uid)
         self._waiting.settle(self.now, self.budgets.used_up)
         queues, tree = self.cluster_queues, self.tree
+        self.openings.let_go(self._waiting.take_let_go())
         self.openings.may_be_preempted(self.clocks.preemptible.take_changed())
         self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.openings.classes_of)
         return queues, tree
@@ -190,8 +191,7 @@ class ClusterCache:
             self._refresh(admit.uid)
         self._waiting.settle(self.now)
         let_go = self._waiting.learn(plan)
-        for queue in let_go.queues:
-            self.openings.tree_changed(queue)
+        self.openings.let_go(let_go)
         if let_go:
             self._on_change()
 

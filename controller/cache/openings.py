@@ -10,6 +10,7 @@ from controller.cache.blocked import Blocked
 from controller.cache.doors import Doors
 from controller.cache.keyed import put_or_drop
 from controller.cache.usage import Charge, GivenBack, Usage, taken
+from controller.cache.waiting import LetGo
 from controller.core.backlog import Backlog
 from controller.core.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue, Flavor
@@ -152,6 +153,17 @@ class Openings:
                 if policy.within is not Within.NEVER if is_own else policy.reclaim is not Reclaim.NEVER:
                     for flavor in flavors:
                         self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=True)
+
+    def let_go(self, what: LetGo) -> None:
+        """Open whom that concerns what preemptors hold or hold no more.
+
+        Where others go for somebody, those of the tree that may preempt there find them gone in the next decision: what
+        is left beside the demand that is held may be enough if some more go.
+        """
+        for queue in what.queues:
+            self.tree_changed(queue)
+        for queue, flavor in what.begun:
+            self._open_for_preemption(self._planted.tree.path(queue)[-1], flavor, short_of_room=True)
 
     def tree_changed(self, cluster_queue: str) -> None:
         """Open all of a queue's tree."""

@@ -37,6 +37,8 @@ class LetGo:
     nodes: set[str] = field(default_factory=set)
     queues: set[str] = field(default_factory=set)
     is_unknown: bool = False
+    begun: set[tuple[str, str]] = field(default_factory=set)
+    """Where others go since for somebody: cluster queue and flavor of what is held."""
 
     def add(self, queue: str, places: Iterable[Place]) -> None:
         """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
@@ -46,7 +48,7 @@ class LetGo:
             self.queues.add(queue)
 
     def __bool__(self) -> bool:
-        return bool(self.nodes or self.queues or self.is_unknown)
+        return bool(self.nodes or self.queues or self.is_unknown or self.begun)
 
 
 class Waiting:
@@ -72,6 +74,8 @@ class Waiting:
         self._preemptors: Mapping[str, int] | None = None
         self._held: Mapping[str, Counter[Place]] = {}
         """Where room was kept for them."""
+        self._gone = LetGo()
+        """What was kept for those that wait no longer, though nobody admitted them."""
         self._told_before: dict[str, float] = {}
         """Until the first plan: since when pods that wait say that others go for them, by their workloads."""
         self.places = Places(jobs, queues, local_queues)
@@ -199,6 +203,8 @@ class Waiting:
             found.nodes.update(node for _, node in former - kept if node is not None)
             if uid in gone or _by_flavor(former) - _by_flavor(kept):
                 found.add(admitted.get(uid) or self._queue_of(uid), former)
+        moved = {uid: places for uid, places in plan.held.items() if places != self._held.get(uid)}
+        found.begun = {(self._queue_of(uid), flavor) for uid, places in moved.items() for flavor, _ in places}
         going_on = {uid: places for uid, places in {**self._held, **now}.items() if uid not in admitted}
         self._held = plan.held if plan.is_complete else going_on
         return found
@@ -235,11 +241,29 @@ class Waiting:
             return False
         kind = workload.kind
         is_head = self.backlog.runs[kind][0] is workload
+        self._give_up(workload)
         self.backlog.remove(uid)
         self._left(kind)
         if is_head and kind in self.backlog.runs:
             self.blocked.head_left(kind)
         return True
+
+    def take_let_go(self) -> LetGo:
+        """Return what preemptors held that are gone since this was asked last."""
+        gone, self._gone = self._gone, LetGo()
+        self.blocked.freed.update(gone.nodes)
+        if gone.is_unknown:
+            self.open_all()
+        return gone
+
+    def _give_up(self, workload: Workload) -> None:
+        """Let go at once what is kept for one that goes: else those that come later would find it, and take it."""
+        if workload.uid in self._held and not any(uid in self._sent for uid in workload.pods):
+            places = self._held[workload.uid]
+            self._held = {uid: held for uid, held in self._held.items() if uid != workload.uid}
+            self._preemptors = {uid: times for uid, times in self.preemptors.items() if uid != workload.uid}
+            self._gone.nodes.update(node for _, node in places if node is not None)
+            self._gone.add(self._queue_of(workload.uid), places)
 
     def mark_due(self, workload: Workload) -> None:
         """Note that the conditions of its pods may differ from what they should say."""

@@ -288,8 +288,7 @@ def test_what_was_held_for_a_preemptor_that_gives_up_is_given_to_others_at_once(
     cache = a_cache(a_victim("v"), urgent(cpu="2"), small, queues=[a_queue("2")], nodes=[a_node(cpu="16")])
     assert evicted(cache) == ["v"]
     GIVES_UP[why](cache)
-    decided(cache)
-    assert list(admitted(decided(cache))) == ["small"]
+    assert [*admitted(decided(cache)), *admitted(decided(cache))] == ["small"]
 
 
 def test_enough_go_though_one_more_would_let_the_workload_borrow_where_it_may_not() -> None:

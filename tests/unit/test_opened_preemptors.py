@@ -22,6 +22,7 @@ from tests.support.builders import (
     a_quota,
     a_released_pod,
     a_shape,
+    admitted,
     decided,
 )
 from tests.unit.test_settled import pending
@@ -118,3 +119,29 @@ def test_room_opens_those_for_whom_a_gang_may_go_that_borrows_on_other_nodes() -
     cache = at_rest(a_world(queues, *gang, *others, waits("first", "owns", 3), a="3", s="3"))
     cache.drop_pod("ends")
     assert sorted(evicted(cache)) == ["gang-1", "gang-2"]
+
+
+def test_who_preempts_within_a_queue_finds_those_gone_that_go_for_another() -> None:
+    # two are left of what "large" gives back, and one of them is held: with "mine" gone "second" fits
+    takes = Preemption(Within.NEVER, Reclaim.LOWER_PRIORITY, borrows=True)
+    queues = [ClusterQueue(name="org"), queue("own", 1, preemption=WITHIN), queue("takes", 0, preemption=takes)]
+    queues += [queue("lends", 1), queue("borrows", 0)]
+    pods = runs("mine", "own", 1, "b"), runs("large", "borrows", 3, "a")
+    cache = a_world(
+        queues, *pods, waits("second", "own", 1, priority=2), waits("first", "takes", 1, priority=1), a="5", b="1"
+    )
+    found = decided(cache)
+    assert [evict.pod.uid for evict in found.evicts] == ["large"]
+    cache.put_pod(replace(cache.pods["large"], is_terminating=True, resource_version="9"))
+    assert evicted(cache) == ["mine"]
+
+
+def test_what_is_kept_for_a_preemptor_that_is_deleted_is_its_trees_in_the_next_decision() -> None:
+    queues = [ClusterQueue(name="org"), queue("owns", 3, preemption=RECLAIMS), queue("other", 1), queue("borrows", 0)]
+    pods = runs("there", "borrows", 3, "a"), waits("large", "owns", 3, created=NOW - 50), waits("small", "other", 1)
+    cache = a_world(queues, *pods, a="4")
+    assert evicted(cache) == ["there"]
+    cache.put_pod(replace(cache.pods["there"], is_terminating=True, resource_version="9"))
+    assert not admitted(decided(cache))
+    cache.drop_pod("large")
+    assert list(admitted(decided(cache))) == ["small"]
