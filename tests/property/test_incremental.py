@@ -1,0 +1,183 @@
+"""What a decision skips, and what it remembers, changes nothing: event after event it says what a full one would.
+
+Elsewhere that is held where nobody moves any more; here for each decision on the way there, in trees whose queues
+preempt from one another by policies that contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core.candidates import KnownCandidates
+from controller.core.decide import decide
+from controller.core.decisions import Place, Plan
+from controller.core.keys import GATE
+from controller.core.offer import KnownOffers
+from controller.core.pods import Phase, Pod
+from controller.core.queues import StopPolicy
+from controller.core.snapshot import Snapshot
+from tests.support.builders import a_cache, a_flavor, a_local_queue
+from tests.support.contested_worlds import FLAVORS, NOW, Contested, Happening, fair, gangs, trees
+
+_DECISIONS = 100
+"""More in a row than any of these worlds takes to come to rest."""
+
+
+class World:
+    """A cache, and an apiserver, a scheduler and owners that do at once what they are asked for."""
+
+    def __init__(self, drawn: Contested) -> None:
+        self.drawn = drawn
+        self.now = NOW
+        self.version = 2
+        self.made: dict[str, int] = {}
+        self.cache: ClusterCache = a_cache(
+            *drawn.pods,
+            nodes=drawn.nodes,
+            flavors=[a_flavor(name) for name in FLAVORS],
+            queues=drawn.queues,
+            locals_=[a_local_queue(one.name, one.name) for one in drawn.queues],
+        )
+        self.cache.pass_to(self.now)
+        self.decisions = 0
+        self.held: Mapping[str, Counter[Place]] = {}
+
+    def put(self, pod: Pod, **changes: Any) -> None:
+        self.version += 1
+        self.cache.put_pod(replace(pod, resource_version=str(self.version), **changes))
+
+    # -- what happens ----------------------------------------------------------------------------------------------
+
+    def happen(self, happening: Happening) -> None:
+        what, one = happening
+        match what:
+            case "ends":
+                self._end(one)
+            case "comes":
+                self.put(one, created=float(self.now))
+            case "node":
+                self.cache.put_node(one)
+            case "node gone":
+                self.cache.drop_node(one)
+            case "cordoned":
+                node = self.cache.nodes.get(one)
+                if node is not None:
+                    self.cache.put_node(replace(node, is_cordoned=not node.is_cordoned))
+            case "held" | "opened":
+                stop = StopPolicy.HOLD if what == "held" else StopPolicy.NONE
+                self.cache.set_cluster_queue(one, replace(self.cache.cluster_queues[one], stop=stop))
+            case _:
+                self.now += one
+                self.cache.pass_to(self.now)
+
+    def _end(self, name: str) -> None:
+        """Let a pod end that runs, be deleted where it waits, and be gone where it was evicted."""
+        pod = next((one for one in self.cache.pods.values() if one.name.partition("/")[0] == name), None)
+        if pod is not None and pod.is_terminating:
+            self._make_again(pod)
+        elif pod is not None and pod.phase is Phase.RUNNING:
+            self.put(pod, is_finished=True, has_succeeded=True)
+            self.cache.drop_pod(pod.uid)
+        elif pod is not None:
+            self.cache.drop_pod(pod.uid)
+
+    def _make_again(self, pod: Pod) -> None:
+        name = pod.name.partition("/")[0]
+        self.made[name] = self.made.get(name, 0) + 1
+        self.cache.drop_pod(pod.uid)
+        again = f"{name}/{self.made[name]}"
+        plain = replace(pod, name=again, uid=again, gates=(GATE,), generation=1, is_terminating=False, preemptions=0)
+        anew = replace(plain, cluster_queue=None, flavor=None, node=None, admitted_at=0.0, started=0)
+        self.put(anew, created=float(self.now))
+
+    # -- decisions -------------------------------------------------------------------------------------------------
+
+    def rest(self) -> str:
+        """Decide until nobody moves; say what differs from what full decisions would do, if anything does."""
+        for number in range(_DECISIONS):
+            snapshot = self.cache.snapshot()
+            full = decide(_forgetful(snapshot), limit=self.drawn.limit)
+            plan = decide(self.cache.snapshot(), limit=self.drawn.limit)
+            self.decisions += 1
+            differs = _differs(plan, full, is_moved=plan.held != self.held)
+            self.held = plan.held
+            if differs:
+                return f"decision {number}: {_said(plan)}\n{'in full':>10}: {_said(full)}"
+            self.cache.absorb(plan)
+            self._carry_out(plan)
+            if plan.is_complete and not plan.admits and not plan.evicts:
+                return ""
+        return f"{_DECISIONS} decisions in a row moved somebody"
+
+    def _carry_out(self, plan: Plan) -> None:
+        for admit in plan.admits:
+            stamps: dict[str, Any] = {"cluster_queue": admit.cluster_queue, "flavor": admit.flavor, "node": admit.node}
+            stamps |= {"preemptions": admit.preemptions, "admitted_at": float(self.now), "started": self.now}
+            self.put(self.cache.pods[admit.uid], gates=(), generation=2, **stamps)
+            self.cache.settle(admit.uid)
+        for evict in plan.evicts:
+            if self.drawn.is_slow:
+                self.put(self.cache.pods[evict.pod.uid], is_terminating=True)
+            else:
+                self._make_again(self.cache.pods[evict.pod.uid])
+
+
+def _forgetful(snapshot: Snapshot) -> Snapshot:
+    """The same world, of which nothing is known yet."""
+    offers, candidates = KnownOffers(), KnownCandidates()
+    return replace(snapshot, settled=None, freed=frozenset(), offers=offers, candidates=candidates)
+
+
+def _said(plan: Plan) -> tuple[list[str], list[str]]:
+    """Who is admitted, and where; who is evicted."""
+    return (
+        [f"{one.uid} on {one.flavor} {one.node}" for one in plan.admits],
+        [f"{one.pod.uid} evicted" for one in plan.evicts],
+    )
+
+
+def _differs(plan: Plan, full: Plan, *, is_moved: bool) -> bool:
+    """Whether a plan says something else than a full one may leave to the next decision.
+
+    `is_moved`: preemptors hold something else than before. Whom that concerns is opened for the next decision, as are
+    those who may preempt whom this one admits; in this one a full decision finds them already.
+    """
+    if is_moved:
+        return False
+    (admits, evicts), (all_admits, all_evicts) = _said(plan), _said(full)
+    if plan.admits:
+        return admits != all_admits or not set(evicts) <= set(all_evicts)
+    return bool(all_admits) or evicts != all_evicts
+
+
+def difference(drawn: Contested) -> tuple[str, int]:
+    """Return what differs after which event, and how many decisions were held to full ones."""
+    world = World(drawn)
+    said = world.rest()
+    if said:
+        return f"before anything happened: {said}", world.decisions
+    for number, happening in enumerate(drawn.happenings):
+        world.happen(happening)
+        said = world.rest()
+        if said:
+            return f"event {number}, {happening}: {said}", world.decisions
+    return "", world.decisions
+
+
+@pytest.mark.parametrize("seed", [98, 255])
+def test_worlds_that_alone_saw_a_fault_made_on_purpose_go_on_to_see_it(seed: int) -> None:
+    said, _ = difference(trees(seed))
+    assert not said, f"trees({seed}): {said}"
+
+
+@pytest.mark.parametrize("kind", [trees, gangs, fair], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("seed", range(80))
+def test_what_is_skipped_and_remembered_changes_no_decision(kind: Callable[[int], Contested], seed: int) -> None:
+    said, _ = difference(kind(seed))
+    assert not said, f"{kind.__name__}({seed}): {said}"
