@@ -7,7 +7,7 @@ no less than the preemptor's part has then. A share always counts the preemptor'
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from controller.core.candidates import Candidate, standing
@@ -46,9 +46,18 @@ class FairVictims:
         self._moved = set(self._path)
 
     def take(
-        self, line_of: Callable[[str], Iterator[Candidate]], strategies: tuple[Strategy, ...]
+        self,
+        going: Iterable[Candidate],
+        line_of: Callable[[str], Iterator[Candidate]],
+        strategies: tuple[Strategy, ...],
     ) -> Iterator[Candidate]:
-        """Yield whom to take away, as long as anybody may be; `line_of` says who of a queue is asked, in order."""
+        """Yield whom to take away, as long as anybody may be; `line_of` says who of a queue is asked, in order.
+
+        Those that are `going` anyway come first.
+        """
+        for one in going:
+            yield one
+            self._note_gone(one)
         targets, refused = _Targets(line_of, self._stands_before), _Refused()
         yield from self._first(targets, strategies[0], refused)
         if len(strategies) > 1:
@@ -222,20 +231,18 @@ class FairVictims:
         return {column: self._usage.rise(self._demand.queue, column, amount, name) for column, amount in amounts}
 
     def _is_gone(self, one: Candidate, targets: _Targets) -> None:
-        """Take in that a candidate is gone from the usage."""
+        """Take in that a candidate is gone from the usage, while others are asked for."""
+        self._note_gone(one)
+        targets.stale.update(self._tree.path(one.queue))
+
+    def _note_gone(self, one: Candidate) -> None:
         for name in self._tree.path(one.queue):
             self._moved.add(name)
             self._known.pop(name, None)
-            targets.stale.add(name)
         self._without.clear()
 
     def _is_within_nominal(self) -> bool:
-        cells = self._tree.cells(self._demand.queue)
-        return all(
-            self._usage.used(self._demand.queue, *column) + amount <= cells[column].subtree
-            for column, amount in self._demand.amounts.items()
-            if column in cells
-        )
+        return not self._usage.exceeds(self._demand.queue, self._demand.amounts)
 
 
 @dataclass(slots=True)

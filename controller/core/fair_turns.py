@@ -157,11 +157,6 @@ class FairTurns:
 
     def _competes(self, name: str, line: str, number: int) -> tuple[bool, Share]:
         """Return whether a queue would borrow of what so many like the line's head ask for, and the share then."""
-        cells = self._tree.cells(name)
         amounts = self._nominees.of[line].takes.amounts
         more = {column: self._usage.rise(line, column, amount * number, name) for column, amount in amounts.items()}
-        borrows = any(
-            column in cells and self._usage.used(name, *column) + amount > cells[column].subtree
-            for column, amount in more.items()
-        )
-        return borrows, self._shares.of(name, more)
+        return self._usage.exceeds(name, more), self._shares.of(name, more)

@@ -181,8 +181,15 @@ class RoomLeft:
 
     def emptiest(self, flavor: str, requests: Requests, at: Places) -> str | None:
         """Return the one with room for one of these that has most left of the first resource; None: none has room."""
-        at = self._fitting(flavor, requests, at)
-        if not at.size:
+        node = self._with_most(flavor, requests, at)
+        if node is None or self.fits(node, requests):
+            return node
+        return self._with_most(flavor, requests, self._fitting(flavor, requests, at))
+
+    def _with_most(self, flavor: str, requests: Requests, at: Places) -> str | None:
+        """Return the one of these places with most left of the first resource."""
+        self.compared += len(at)
+        if not at.size or not requests:
             return None
         most = int(self._row(flavor, requests[0][0])[at].argmax())
         return self._room.nodes.in_order(flavor)[int(at[most])]

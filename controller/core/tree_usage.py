@@ -84,6 +84,14 @@ class TreeUsage:
         """Return the flavors of which a queue uses more than is its own."""
         return {column[0] for column in self._tree.cells(queue) if self.borrows(queue, [column])}
 
+    def exceeds(self, queue: str, more: Mapping[Column, int]) -> bool:
+        """Say whether a queue, with this much more of some columns, uses more of any of these than is its own."""
+        for column, amount in more.items():
+            row = self._path(queue, column)[0]
+            if row.is_quota and row.used + amount > row.subtree:
+                return True
+        return False
+
     def borrowed_amounts(self, queue: str, more: Mapping[Column, int]) -> Mapping[str, int]:
         """Return by resource how much more a queue uses than is its own, over all flavors, this much `more` used."""
         cells = self._cells.get(queue)

@@ -193,7 +193,7 @@ class VictimSearch:
         demand, now = Demand(need.queue.name, amounts), self._snapshot.now
         victims = FairVictims(self._tree, ahead.usage, self._shares(ahead, need.queue.name), demand, now)
         short = self._attempts.short(need)
-        return victims.take(partial(self._sharing_line, need, attempt, short), strategies)
+        return victims.take(self._going(need, attempt), partial(self._sharing_line, need, attempt, short), strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
@@ -223,12 +223,19 @@ class VictimSearch:
         self._looked_at += 1
         return one.key not in self._away.victims and uses(one, columns)
 
+    def _going(self, need: Need, attempt: Attempt) -> list[Candidate]:
+        """Return those of the tree that go anyway, in order: whatever the shares, what they leave is free."""
+        own, going = need.queue.name, replace(attempt, takes_going=True)
+        names = (name for name in self.candidates.going if self._tree.path(name)[-1] == self._tree.path(own)[-1])
+        found = (one for name in names for one in self._line(need, going, need.columns, name))
+        return sorted(found, key=lambda one: standing(one, own))
+
     def _sharing_line(self, need: Need, attempt: Attempt, short: Sequence[Column], name: str) -> Iterator[Candidate]:
-        """Yield those of a queue that may go where shares decide: of others those that have what they borrow of it."""
-        if name == need.queue.name:
-            return self._line(need, attempt, short, name)
-        borrowed = [column for column in short if self._ledger.usage.borrows(name, [column])]
-        return self._line(need, attempt, borrowed, name) if borrowed else iter(())
+        """Yield those of a queue that shares may let go: of others those that have what they borrow of it."""
+        columns = short
+        if name != need.queue.name:
+            columns = [column for column in short if self._ledger.usage.borrows(name, [column])]
+        return (one for one in self._line(need, attempt, columns, name) if not one.is_going) if columns else iter(())
 
     def _shares(self, ahead: AnyLedger, queue: str) -> FairShares:
         """Return the shares in a queue's tree while nobody is tried on."""

@@ -78,7 +78,6 @@ def test_where_shares_decide_what_is_admitted_in_one_flavor_lets_its_queues_pods
     queues = [org, queue("owns", 2, preemption=RECLAIMS), queue("lends", 3, 3), queue("borrows", 0, 1)]
     cache = at_rest(a_world(queues, runs("spot", "borrows", 3, "a"), waits("first", "owns", 3), a="3", s="3"))
     cache.put_pod(runs("steady", "borrows", 3, "s"))
-    cache.openings.usage_grew("borrows", ["steady"])
     assert pending(cache) == {"owns"}
     assert evicted(cache) == ["spot"]
 
