@@ -159,7 +159,9 @@ def _end_pods(cache: ClusterCache, chance: random.Random, count: int) -> list[fl
     running = [uid for uid, pod in cache.pods.items() if pod.phase is Phase.RUNNING]
     seconds = []
     for uid in chance.sample(running, min(count, len(running))):
-        pod = cache.pods[uid]
+        pod = cache.pods.get(uid)
+        if pod is None:
+            continue  # preempted meanwhile
         ended = replace(pod, is_finished=True, resource_version=_later(pod))
         start = process_time()
         cache.put_pod(ended)
