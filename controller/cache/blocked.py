@@ -45,12 +45,18 @@ class Blocked(Settled):
             return
         may_preempt = queue is not None and queue.preemption.is_any
         self.settle(kind, wait, may_preempt=may_preempt)
-        if may_preempt and any(one.reason is Reason.NEVER_FITS for one in wait.blockers):
+        self._hopeless.discard(kind)
+        if may_preempt and any(one.rests_on_nodes for one in wait.blockers):
             self._hopeless.add(kind)
         if strategy is QueueingStrategy.BACKFILL and ends_in_time(wait):
             self.line_up(kind, order)
         elif strategy is QueueingStrategy.BACKFILL:
             self._hopeless.add(kind)
+
+    def forget(self, kind: WorkloadClass) -> None:
+        """Drop a class, of which nothing may wait any more."""
+        super().forget(kind)
+        self._hopeless.discard(kind)
 
     def head_left(self, kind: WorkloadClass) -> None:
         """Let the next of a class be looked at where it may preempt: it may have the better claim."""

@@ -37,7 +37,7 @@ class Openings:
         self._usage = usage
         self._planted = planted
         self._learned = 0
-        self._opened: set[tuple[str, str, bool]] = set()
+        self._opened: set[tuple[object, ...]] = set()
         self._preempting: dict[str, Preemption] = {}
 
     def classes_of(self, cluster_queue: str) -> Iterable[WorkloadClass]:
@@ -105,7 +105,7 @@ class Openings:
 
     def _shares_moved(self, root: str) -> None:
         """Open all of a tree that may preempt there: whatever the flavor, its queues have other shares now."""
-        if self._is_new((root, "", True)):
+        if self._is_new(("shares of", root)):
             kinds = chain.from_iterable(map(self.classes_of, self._may_preempt_below(root)))
             self._blocked.open([kind for kind in kinds if kind in self._blocked.waits])
 
@@ -134,7 +134,7 @@ class Openings:
             for name in self._may_preempt_below(queue):
                 self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
 
-    def _is_new(self, opened: tuple[str, str, bool]) -> bool:
+    def _is_new(self, opened: tuple[object, ...]) -> bool:
         """Say whether these were not opened since more was known, and take in that they are."""
         if self._blocked.learned != self._learned:
             self._opened.clear()

@@ -21,8 +21,8 @@ class Preemptible:
         """The cache's own queues, read as they are at the time."""
         self._queues = queues
         self._spares: dict[str, int] = {}
-        self._spared: dict[str, int] = {}
-        """How many times lie ahead from which on more may preempt a pod."""
+        self._spared: dict[str, list[float]] = {}
+        """The times that lie ahead from which on more may preempt a pod."""
         self._going: set[str] = set()
         self._job_of: dict[str, str] = {}
         self._of_job: dict[str, dict[str, str]] = {}
@@ -54,10 +54,11 @@ class Preemptible:
         times = (quiet_until(pod, borrows=True), since + spares if spares else 0.0)
         ahead = [one for one in times if one > self.timers.now]
         self.timers.set(uid, min(ahead, default=None))
-        if len(ahead) < self._spared.get(uid, 0):
+        former = self._spared.get(uid, [])
+        if len(ahead) < len(former) or any(one <= self.timers.now for one in former):
             self._changed.add(uid)
         if ahead:
-            self._spared[uid] = len(ahead)
+            self._spared[uid] = ahead
         else:
             self._spared.pop(uid, None)
 

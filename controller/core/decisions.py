@@ -34,7 +34,7 @@ class Blocker:
 
     `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding. `at` is the cluster
     queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors, of `user` where it is a user's.
-    `booking`: the reservation beside which there is too little.
+    `booking`: the reservation beside which there is too little. `rests_on_nodes`: other nodes may change it.
     """
 
     flavor: str
@@ -46,6 +46,7 @@ class Blocker:
     at: str = ""
     user: str = ""
     booking: Booking | None = None
+    rests_on_nodes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class FairVictims:
             self._is_gone(one, targets)
 
     def _again(self, targets: _Targets, refused: _Refused) -> _Targets:
-        """Return of each queue the first that was refused; those queues first of which it was known first."""
+        """Return of each queue the first that was refused; of equal shares those first that were refused one by one."""
         order = {name: number for number, name in enumerate(refused.ones)}
 
         def first(name: str) -> Iterator[Candidate]:

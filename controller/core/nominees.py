@@ -25,12 +25,13 @@ def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
     room: Counter[tuple[Place, str]] = Counter()
     shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
     for shape, one in zip(shapes, placed, strict=True):
-        place = _place(one)
         for resource, need in shape.requests:
             for flavor in (one.flavor, *one.also):
                 amounts[flavor.name, resource] += need
-            if place is not None:
-                room[place, resource] += need
+                if flavor.is_summed:
+                    room[("sum", flavor.name), resource] += need
+            if one.node is not None:
+                room[("node", one.node), resource] += need
     return Takes(amounts, room)
 
 

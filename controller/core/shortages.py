@@ -26,7 +26,7 @@ def too_few_nodes(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set
     most = snapshot.nodes.most(flavor, shape)
     if most < count:
         detail = f"its nodes hold at most {most} of the {count} pods, even when nothing else runs there"
-        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail, rests_on_nodes=True)
     if not found:
         return _tightest(ledger, flavor, shape)
     return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {found} of the {count} pods now")
@@ -38,11 +38,13 @@ def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | N
     if not index.allowed(flavor, shape.constraints):
         usable = len(index.usable(flavor.name))
         detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
-        return Blocker(flavor.name, Reason.NEVER_FITS if usable else Reason.NO_CAPACITY, detail=detail)
+        reason = Reason.NEVER_FITS if usable else Reason.NO_CAPACITY
+        return Blocker(flavor.name, reason, detail=detail, rests_on_nodes=True)
     for resource, need in shape.requests:
         largest = index.largest(flavor, shape.constraints, resource)
         if need > largest:
-            return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, "more than its largest node has")
+            detail = "more than its largest node has"
+            return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, detail, rests_on_nodes=True)
     return None
 
 

@@ -29,6 +29,7 @@ from controller.core.quota_tree import Column
 from controller.core.removals import Removals
 from controller.core.returns import Returns
 from controller.core.snapshot import Snapshot
+from controller.core.tree_usage import TreeUsage
 from controller.core.workloads import WorkloadClass
 
 
@@ -193,7 +194,8 @@ class VictimSearch:
         demand, now = Demand(need.queue.name, amounts), self._snapshot.now
         victims = FairVictims(self._tree, ahead.usage, self._shares(ahead, need.queue.name), demand, now)
         short = self._attempts.short(need)
-        return victims.take(self._going(need, attempt), partial(self._sharing_line, need, attempt, short), strategies)
+        line_of = partial(self._sharing_line, need, attempt, ahead.usage, short)
+        return victims.take(self._going(need, attempt), line_of, strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
@@ -230,11 +232,16 @@ class VictimSearch:
         found = (one for name in names for one in self._line(need, going, need.columns, name))
         return sorted(found, key=lambda one: standing(one, own))
 
-    def _sharing_line(self, need: Need, attempt: Attempt, short: Sequence[Column], name: str) -> Iterator[Candidate]:
-        """Yield those of a queue that shares may let go: of others those that have what they borrow of it."""
+    def _sharing_line(
+        self, need: Need, attempt: Attempt, usage: TreeUsage, short: Sequence[Column], name: str
+    ) -> Iterator[Candidate]:
+        """Yield those of a queue that shares may let go: of others those that have what they borrow of it.
+
+        `usage` is without those that go: what these have is not borrowed any more.
+        """
         columns = short
         if name != need.queue.name:
-            columns = [column for column in short if self._ledger.usage.borrows(name, [column])]
+            columns = [column for column in short if usage.borrows(name, [column])]
         return (one for one in self._line(need, attempt, columns, name) if not one.is_going) if columns else iter(())
 
     def _shares(self, ahead: AnyLedger, queue: str) -> FairShares:

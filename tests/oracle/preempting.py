@@ -6,8 +6,9 @@ of them together are enough, and none could have stayed. Where a queue preempts 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 
 from tests.oracle import fairness, rules, sets
 from tests.oracle.gangs import Workload
@@ -87,14 +88,17 @@ def fault(claim: Claim, victims: Set[str]) -> str:
     ending = {one.name for one in claim.world.running if one.is_ending}
     named = ending_named(claim)
     of_flavors = [{one.name for one in named if one.flavor == flavor} for flavor, _ in claim.queue.quotas]
-    # by shares it may come to its own before it comes to those of others
-    own = {one.name for one in named if one.queue == claim.queue.name}
-    readings = [{one.name for one in named}, *of_flavors, ending, own if _is_fair(claim) else set(), set()]
-    readings += [reading | claim.counted for reading in readings]
+    readings = [{one.name for one in named}, *of_flavors, ending, set()]
+    # who counts for those before it, and so goes without it, are as many of them as these need
+    readings = [reading | set(part) for reading in readings for part in _parts(claim.counted)]
     together = {name for unit in claim.units() if _names(unit) & victims for name in _names(unit)}
     without_these = [without(claim.placed, gone - together) for gone in readings]
     found = [_fault(replace(claim, placed=placed), victims) for placed in without_these]
     return "" if "" in found else found[0]
+
+
+def _parts(of: Set[str]) -> Iterator[tuple[str, ...]]:
+    return chain.from_iterable(combinations(sorted(of), count) for count in range(len(of) + 1))
 
 
 def _fault(claim: Claim, victims: Set[str]) -> str:

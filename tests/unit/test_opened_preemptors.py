@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from controller.cache.cluster import ClusterCache
 from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.groups import GroupKey, Membership
@@ -29,6 +31,7 @@ from tests.unit.test_settled import pending
 
 NOW = 100_000.0
 RECLAIMS, WITHIN = Preemption(Within.NEVER, Reclaim.ANY), Preemption(Within.LOWER_PRIORITY)
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
 GANG = Membership(GroupKey("default", "gang"), 2, minimum=1)
 
 
@@ -50,8 +53,7 @@ def a_world(queues: list[ClusterQueue], *pods: Pod, **nodes: str) -> ClusterCach
 def runs(name: str, of: str, cpu: int, node: str, **fields: Any) -> Pod:
     flavor = "steady" if node.startswith("s") else "spot"
     stamps = {"queue": of, "cluster_queue": of, "node": node, "flavor": flavor, "admitted_at": NOW - 9000}
-    owner = Owner("apps/v1", "ReplicaSet", "web", "web")
-    return a_released_pod(name, a_shape(cpu=str(cpu)), **{**stamps, "owner": owner, **fields})
+    return a_released_pod(name, a_shape(cpu=str(cpu)), **{**stamps, "owner": WEB, **fields})
 
 
 def waits(name: str, of: str, cpu: int, **fields: Any) -> Pod:
@@ -144,3 +146,42 @@ def test_what_is_kept_for_a_preemptor_that_is_deleted_is_its_trees_in_the_next_d
     assert not admitted(decided(cache))
     cache.drop_pod("large")
     assert list(admitted(decided(cache))) == ["small"]
+
+
+@pytest.mark.parametrize("has_gone_before", [False, True])
+def test_who_goes_anyway_counts_alike_whether_others_were_preempted_before_or_not(has_gone_before: bool) -> None:
+    """Once `goes` is gone `borrows` has no more cpu than is its own, so nobody of it goes for cpu."""
+    mild = Preemption(reclaim=Reclaim.LOWER_PRIORITY)
+    queues = [
+        ClusterQueue(name="org", fair_sharing=FairSharing()),
+        a_cluster_queue("owns", a_quota("spot", cpu="2", memory="2G"), parent="org", preemption=mild),
+        a_cluster_queue("borrows", a_quota("spot", cpu="2", memory="2G"), parent="org"),
+        a_cluster_queue("high", a_quota("spot", cpu="2", memory="2G"), parent="org"),
+        a_cluster_queue("apart", a_quota("spot", cpu="1", memory="2G"), preemption=Preemption(Within.LOWER_PRIORITY)),
+    ]
+
+    def there(name: str, of: str, priority: int = 0, **amounts: str) -> Pod:
+        placed = {"queue": of, "cluster_queue": of, "node": "a", "owner": WEB, "admitted_at": 1.0, "priority": priority}
+        return a_released_pod(name, a_shape(**amounts), **placed)
+
+    pods = [
+        replace(there("goes", "borrows", cpu="1"), is_terminating=True),
+        there("memory", "borrows", cpu="2", memory="3G"),
+        there("high", "high", 10, cpu="3"),
+        there("apart", "apart", cpu="1"),
+        a_pod("first", a_shape(memory="1G"), queue="owns", priority=5, created=1.0),
+        a_pod("waits", a_shape(cpu="2"), queue="owns", priority=5, created=2.0),
+    ]
+    if has_gone_before:
+        pods.append(a_pod("urgent", a_shape(cpu="1"), queue="apart", priority=9, created=float(NOW)))
+    nodes = [a_node("a", cpu="64", memory="64G", pods=100)]
+    cache = a_cache(*pods, nodes=nodes, queues=queues, locals_=[a_local_queue(one.name, one.name) for one in queues])
+    assert evicted(cache) == ["apart"] * has_gone_before
+
+
+def test_what_no_node_changes_is_not_looked_at_again_for_another_one() -> None:
+    """Of steady there is no quota for cpu at all."""
+    both = a_cluster_queue("owns", a_quota("spot", cpu="1"), a_quota("steady", memory="1G"), preemption=RECLAIMS)
+    cache = at_rest(a_world([both], runs("there", "owns", 1, "a"), waits("large", "owns", 1), a="4"))
+    cache.put_node(a_node("new", cpu="1", pods=20))
+    assert pending(cache) == set()

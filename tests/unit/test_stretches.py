@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from controller.core.fair_sharing_policy import USUAL
 from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, Flavor, QueueingStrategy
+from controller.core.queues import ClusterQueue, Flavor, FlavorMode, QueueingStrategy
 from controller.core.reasons import Reason
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
     a_flavor,
+    a_local_queue,
     a_node,
     a_pod,
     a_shape,
@@ -57,3 +59,19 @@ def test_a_stretch_ends_where_more_of_it_would_take_reserved_capacity() -> None:
     queue = a_cluster_queue("team-a", a_tree_quota("licence", 100_000), strategy=BACKFILL)
     count, waits = beside_a_reservation(queue, a_static_flavor(cpu="6"))
     assert (count, waits["main/5000"], waits["main/1000"]) == (1, Reason.NO_CAPACITY, Reason.WOULD_DELAY)
+
+
+def test_what_a_pod_holds_of_a_later_flavor_ends_what_was_found_for_others_there() -> None:
+    """The first may go to either flavor, and takes both of 2 cpu until it is on a node: nothing is left of `two`."""
+    org = ClusterQueue(name="org", fair_sharing=USUAL)
+    either = (a_tree_quota("two", 8000), a_tree_quota("one", 8000))
+    queues = [
+        org,
+        a_cluster_queue("a", *either, parent="org", flavor_mode=FlavorMode.ANY),
+        a_cluster_queue("b", a_tree_quota("two", 8000), parent="org"),
+    ]
+    pods = [a_pod(name, a_shape(cpu="2"), queue=name, created=float(name == "b")) for name in ("a", "b")]
+    doors = [a_local_queue(name, name) for name in ("a", "b")]
+    flavors = [a_static_flavor(name, labels={"pool": name}, cpu="2") for name in ("one", "two")]
+    plan = decided(a_cache(*pods, flavors=flavors, nodes=[], queues=queues, locals_=doors))
+    assert [admit.uid for admit in plan.admits] == ["a"]
