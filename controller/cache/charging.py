@@ -33,10 +33,10 @@ def charge_for(
         payer_of = admit.cluster_queue, admit.flavor
         return Charge(pod.shape.requests, admit.node, *payer_of, queue, Phase.RESERVED, pod.user, admit.also)
     if pod.is_admitted:
-        cluster_queue, flavor = payer(pod) if is_unstamped(pod) else (pod.cluster_queue or "", pod.flavor or "")
-        if cluster_queue:
+        is_stamped = not is_unstamped(pod)
+        payer_of = (pod.cluster_queue or "", pod.flavor or "") if is_stamped else payer(pod)
+        if payer_of[0]:
             node = pod.node or (None if is_overdue else pod.pinned)
-            payer_of, is_stamped = (cluster_queue, flavor), not is_unstamped(pod)
             return Charge(pod.shape.requests, node, *payer_of, queue, pod.phase, pod.user, pod.also, is_stamped)
     if pod.is_finished or pod.node is None:
         return None

@@ -109,13 +109,9 @@ class Nominations:
 
         Nodes apart, of which each takes another: `lasts_on`.
         """
-        path = self._tree.path(taker)
-        if self._touchy.get(path[-1]):
+        if self._touchy.get(self._tree.path(taker)[-1]):
             return 1
-        asked: list[tuple[_Shelf, int]] = [
-            (("quota", name, *column), amount) for column, amount in takes.amounts.items() for name in path
-        ]
-        asked += [((*place, "", resource), need) for (place, resource), need in takes.room.items() if place[0] == "sum"]
+        asked = ((shelf, amount) for shelf, amount in self._shelves(taker, takes) if shelf[0] != "node")
         return min((self._spared(shelf) // amount + 1 for shelf, amount in asked if amount), default=sys.maxsize)
 
     def lasts_on(self, nodes: Sequence[str | None], requests: Requests) -> int:
@@ -128,6 +124,14 @@ class Nominations:
                     return number + 1
         return len(nodes)
 
+    def _shelves(self, taker: str, takes: Takes) -> list[tuple[_Shelf, int]]:
+        """Return where a line takes something, and how much."""
+        path = self._tree.path(taker)
+        shelves: list[tuple[_Shelf, int]] = [
+            (("quota", name, *column), amount) for column, amount in takes.amounts.items() for name in path
+        ]
+        return shelves + [((*place, "", resource), amount) for (place, resource), amount in takes.room.items()]
+
     def _spared(self, shelf: _Shelf) -> int:
         """Return how much more may be taken there before anybody is looked at again."""
         heap = self._bounds.get(shelf)
@@ -135,13 +139,8 @@ class Nominations:
 
     def outdated(self, taker: str, taken: Takes) -> set[str]:
         """Note what a line took; return the lines whose nominee may not fit any more."""
-        path = self._tree.path(taker)
-        found = set(self._touchy.get(path[-1], ()))
-        shelves: list[tuple[_Shelf, int]] = [
-            (("quota", name, *column), amount) for column, amount in taken.amounts.items() for name in path
-        ]
-        shelves += [((*place, "", resource), amount) for (place, resource), amount in taken.room.items()]
-        for shelf, amount in shelves:
+        found = set(self._touchy.get(self._tree.path(taker)[-1], ()))
+        for shelf, amount in self._shelves(taker, taken):
             heap = self._bounds.get(shelf)
             # where nobody is, what is taken is counted by those who come
             if heap:

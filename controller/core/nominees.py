@@ -18,20 +18,19 @@ def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
     if not placed:
         return Takes({})
     if kind.size == 1 and not placed[0].among:
-        place, name = _place(placed[0]), placed[0].flavor.name
-        rooms = {} if place is None else {(place, resource): need for resource, need in kind.requests}
+        name, places = placed[0].flavor.name, _places(placed[0])
+        rooms = {(place, resource): need for place in places for resource, need in kind.requests}
         return Takes({(name, resource): need for resource, need in kind.requests}, rooms)
     amounts: Counter[Column] = Counter()
     room: Counter[tuple[Place, str]] = Counter()
     shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
     for shape, one in zip(shapes, placed, strict=True):
+        places = _places(one)
         for resource, need in shape.requests:
             for flavor in (one.flavor, *one.also):
                 amounts[flavor.name, resource] += need
-                if flavor.is_summed:
-                    room[("sum", flavor.name), resource] += need
-            if one.node is not None:
-                room[("node", one.node), resource] += need
+            for place in places:
+                room[place, resource] += need
     return Takes(amounts, room)
 
 
@@ -41,16 +40,15 @@ def taken_in_stretch(kind: WorkloadClass, first: Placement, nodes: Sequence[str 
     amounts = {(flavor.name, resource): need * count for resource, need in requests}
     room = Counter[tuple[Place, str]]()
     for node, number in Counter((first.node, *nodes)).items():
-        place = _place(Placement(flavor, node))
-        if place is not None:
+        for place in _places(Placement(flavor, node)):
             room.update({(place, resource): need * number for resource, need in requests})
     return Takes(amounts, room)
 
 
-def _place(placed: Placement) -> Place | None:
-    if placed.node is not None:
-        return "node", placed.node
-    return ("sum", placed.flavor.name) if placed.flavor.is_summed else None
+def _places(placed: Placement) -> list[Place]:
+    """Return where it takes room: on its node, and of each flavor that pays for it or holds quota for it by sums."""
+    nodes: list[Place] = [] if placed.node is None else [("node", placed.node)]
+    return nodes + [("sum", one.name) for one in (placed.flavor, *placed.also) if one.is_summed]
 
 
 def placed_head(

@@ -48,8 +48,7 @@ class Preempting:
         self._goes_on: set[tuple[WorkloadClass, int]] = set()
         """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
         self.preemptors: dict[str, int] = {}
-        self.held: dict[str, Counter[Place]] = {}
-        """Both as `Plan` has them."""
+        """As `Plan` has them."""
         self.placed: dict[str, Placements] = {}
         """By workload where what is held for it is."""
         self.evicts: list[Evict] = []
@@ -58,6 +57,14 @@ class Preempting:
         """Return those that have to be sent; nothing is searched for any more."""
         self.search.offers.close()
         return self.evicts
+
+    @property
+    def held(self) -> dict[str, Counter[Place]]:
+        """What is held for whom, as `Plan` has it."""
+        return {
+            uid: Counter((flavor.name, one.node) for one in placed for flavor in (one.flavor, *one.also))
+            for uid, placed in self.placed.items()
+        }
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
@@ -155,10 +162,7 @@ class Preempting:
         pods = [pod for one in victims for pod in one.pods]
         begun = self._snapshot.preemptors.get(workload.uid, 0)
         self.preemptors[workload.uid] = max(begun, led_to(pods, self._snapshot.now)) if pods else begun
-        self.placed[workload.uid] = placed = self.search.take(claim, workload.kind, victims, left)
-        self.held[workload.uid] = Counter(
-            (flavor.name, one.node) for one in placed for flavor in (one.flavor, *one.also)
-        )
+        self.placed[workload.uid] = self.search.take(claim, workload.kind, victims, left)
         for one in victims:
             for pod in one.to_evict:
                 self._returns.take(pod)
