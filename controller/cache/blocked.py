@@ -40,7 +40,8 @@ class Blocked(Settled):
         self.learned += 1
         queue = self.queue_of(kind)
         strategy = None if queue is None else queue.strategy
-        if strategy is QueueingStrategy.STRICT_FIFO or wait.reason in _UNDECIDED or wait.booking is not None:
+        is_undecided = wait.reason in _UNDECIDED or wait.is_put_off
+        if strategy is QueueingStrategy.STRICT_FIFO or is_undecided or wait.booking is not None:
             self.open([kind])
             return
         may_preempt = queue is not None and queue.preemption.is_any

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from heapq import heapify, heappop, heappush
 
@@ -312,6 +313,8 @@ class _Decision:
         if known is not None and found.reason is not Reason.WOULD_DELAY:
             found = brought_up_to_date(known, found)
         preempting = self._preempting.make_room(queue, workload, found, self._left(queue, kind))
+        if workload.uid in self._preempting.put_off:
+            found = replace(found, is_put_off=True)
         if preempting is None and self._backfill is not None:
             found = self._backfill.book(queue, workload, found)
         if preempting is not None:

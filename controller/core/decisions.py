@@ -62,6 +62,7 @@ class Wait:
     """A class of workloads stays queued: the reason, and what each flavor said (or `text` where none was asked).
 
     `later` is the first flavor that was not asked yet. `booking` is the reservation of the first of the class.
+    `is_put_off`: whom to preempt is not asked before fewer evictions are under way.
     """
 
     reason: Reason
@@ -69,6 +70,7 @@ class Wait:
     blockers: tuple[Blocker, ...] = ()
     later: Later | None = None
     booking: Booking | None = None
+    is_put_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

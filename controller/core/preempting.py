@@ -52,6 +52,8 @@ class Preempting:
         self.placed: dict[str, Placements] = {}
         """By workload where what is held for it is."""
         self.evicts: list[Evict] = []
+        self.put_off: set[str] = set()
+        """Workloads for which nobody was looked for, since enough others go."""
 
     def end(self) -> list[Evict]:
         """Return those that have to be sent; nothing is searched for any more."""
@@ -67,7 +69,7 @@ class Preempting:
         }
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
-        """Preempt for a workload that cannot be admitted for this reason; None where that would not help.
+        """Preempt for a workload that cannot be admitted for this reason; None where that would not help, or not yet.
 
         `left` is what it may take: beside reservations of others no more than their time leaves.
 
@@ -78,15 +80,28 @@ class Preempting:
         return None if found is None else self._take(workload, *found, left)
 
     def find(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
-        """Say whom to preempt for it, and on which flavor; None: that would not help, nor later in this decision."""
+        """Say whom to preempt for it, and on which flavor; None: nobody, nor later in this decision."""
         if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
             return None
         if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
-        found = self._rather.pop(workload.uid, None) or self._found_just_now(queue, workload, wait, left)
+        found = self._rather.pop(workload.uid, None)
+        if found is None and self._is_too_early(workload):
+            if _contested(queue, wait):
+                self.put_off.add(workload.uid)
+            return None
+        found = found or self._found_just_now(queue, workload, wait, left)
         if found is None:
             self._hopeless.add(workload.uid)
         return found
+
+    def _is_too_early(self, workload: Workload) -> bool:
+        """Whether others would have to go first: as many are to be evicted by now as may be.
+
+        What is found for more is not acted upon, and it would be looked for in each decision until all those are gone.
+        """
+        enough = self._snapshot.leaving.evictions_left
+        return len(self.evicts) >= enough and workload.uid not in self._snapshot.preemptors
 
     def _found_just_now(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Find, or return what was found since anything was taken last: who is nominated often has the turn at once."""

@@ -101,9 +101,8 @@ class World:
     def rest(self) -> str:
         """Decide until nobody moves; say what differs from what full decisions would do, if anything does."""
         for number in range(_DECISIONS):
-            snapshot = self.cache.snapshot()
-            full = decide(_forgetful(snapshot), limit=self.drawn.limit)
-            plan = decide(self.cache.snapshot(), limit=self.drawn.limit)
+            full = decide(_forgetful(self._seen()), limit=self.drawn.limit)
+            plan = decide(self._seen(), limit=self.drawn.limit)
             self.decisions += 1
             differs = _differs(plan, full, is_moved=plan.held != self.held)
             self.held = plan.held
@@ -114,6 +113,10 @@ class World:
             if plan.is_complete and not plan.admits and not plan.evicts:
                 return ""
         return f"{_DECISIONS} decisions in a row moved somebody"
+
+    def _seen(self) -> Snapshot:
+        snapshot = self.cache.snapshot()
+        return replace(snapshot, leaving=replace(snapshot.leaving, evictions_left=self.drawn.at_once))
 
     def _carry_out(self, plan: Plan) -> None:
         for admit in plan.admits:
@@ -181,3 +184,10 @@ def test_worlds_that_alone_saw_a_fault_made_on_purpose_go_on_to_see_it(seed: int
 def test_what_is_skipped_and_remembered_changes_no_decision(kind: Callable[[int], Contested], seed: int) -> None:
     said, _ = difference(kind(seed))
     assert not said, f"{kind.__name__}({seed}): {said}"
+
+
+@pytest.mark.parametrize("kind", [trees, gangs, fair], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("seed", range(80, 100))
+def test_who_is_put_off_while_enough_others_go_is_not_forgotten(kind: Callable[[int], Contested], seed: int) -> None:
+    said, _ = difference(replace(kind(seed), at_once=1))
+    assert not said, f"{kind.__name__}({seed}), one eviction at a time: {said}"

@@ -43,7 +43,8 @@ Happening = tuple[str, Any]
 class Contested:
     """A world and what happens in it.
 
-    `is_slow`: who is evicted goes on until something more happens to it. `limit`: so many are admitted at a time.
+    `is_slow`: who is evicted goes on until something more happens to it. `limit`: so many are admitted at a time,
+    `at_once`: so many evicted.
     """
 
     queues: tuple[ClusterQueue, ...]
@@ -52,6 +53,7 @@ class Contested:
     happenings: tuple[Happening, ...]
     is_slow: bool = False
     limit: int = UNLIMITED
+    at_once: int = 100
 
 
 def trees(seed: int) -> Contested:
