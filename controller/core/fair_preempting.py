@@ -7,17 +7,14 @@ no less than the preemptor's part has then. A share always counts the preemptor'
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from controller.core.candidates import Candidate, standing
-from controller.core.fair_sharing import NOTHING, FairShares
+from controller.core.fair_sharing import NOTHING, FairShares, Ranked
 from controller.core.fair_sharing_policy import Share, Strategy
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
-
-_Ranked = tuple[Share, int, str]
-"""A queue's share, its number among those right below the same one, and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ class FairVictims:
 
     def take(
         self,
-        going: Iterable[Candidate],
+        going: Collection[Candidate],
         line_of: Callable[[str], Iterator[Candidate]],
         strategies: tuple[Strategy, ...],
     ) -> Iterator[Candidate]:
@@ -55,17 +52,21 @@ class FairVictims:
 
         Those that are `going` anyway come first.
         """
+        for queue in {self._demand.queue, *(one.queue for one in going)}:
+            for name in self._tree.path(queue):
+                self._shares.ranked(name)  # what is kept is that of before anybody is away
         for one in going:
             yield one
             self._note_gone(one)
-        targets, refused = _Targets(line_of, self._stands_before), _Refused()
+        targets = _Targets(line_of, self._stands_before)
+        refused: dict[str, Candidate] = {}
         yield from self._first(targets, strategies[0], refused)
         if len(strategies) > 1:
             yield from self._second(self._again(targets, refused))
 
-    def _first(self, targets: _Targets, strategy: Strategy, refused: _Refused) -> Iterator[Candidate]:
-        """One victim of the queue with the largest share at a time."""
-        while (name := self._next(targets)) is not None:
+    def _first(self, targets: _Targets, strategy: Strategy, refused: dict[str, Candidate]) -> Iterator[Candidate]:
+        """One victim of the queue with the largest share at a time; note the first of each that may not go."""
+        while (name := self._next(targets, spares_owner=False)) is not None:
             if name == self._demand.queue or self._is_within_nominal():
                 one = targets.pop(name)
                 yield one
@@ -75,8 +76,7 @@ class FairVictims:
             preemptor, before = self._share(mine), self._share(theirs)
             if not preemptor < before:
                 # a share never grows by whom its queue gives up, so nobody of it may go
-                targets.pruned.add(theirs)
-                refused.parts.add(theirs)
+                targets.refuse(theirs)
                 continue
             while targets.first(name) is not None:
                 one = targets.pop(name)
@@ -86,27 +86,27 @@ class FairVictims:
                     yield one
                     self._is_gone(one, targets)
                     break
-                refused.ones.setdefault(name, one)
+                refused.setdefault(name, one)
 
     def _second(self, targets: _Targets) -> Iterator[Candidate]:
         """One victim of each queue that has a larger share than the preemptor's would be."""
-        while (name := self._next(targets)) is not None:
+        while (name := self._next(targets, spares_owner=True)) is not None:
             mine, theirs = self._almost_common(name)
             if not self._share(mine) < self._share(theirs):
-                targets.pruned.add(theirs)
+                targets.refuse(theirs)
                 continue
             one = targets.pop(name)
             targets.pruned.add(name)
             yield one
             self._is_gone(one, targets)
 
-    def _again(self, targets: _Targets, refused: _Refused) -> _Targets:
+    def _again(self, targets: _Targets, refused: Mapping[str, Candidate]) -> _Targets:
         """Return of each queue the first that was refused; of equal shares those first that were refused one by one."""
-        order = {name: number for number, name in enumerate(refused.ones)}
+        order = {name: number for number, name in enumerate(refused)}
 
         def first(name: str) -> Iterator[Candidate]:
-            one = refused.ones.get(name)
-            if one is None and not refused.parts.isdisjoint(self._tree.path(name)):
+            one = refused.get(name)
+            if one is None and not targets.refused.isdisjoint(self._tree.path(name)):
                 one = next((it for it in targets.rest(name) if self._now >= it.quiet_for_borrowers), None)
             return iter(() if one is None else (one,))
 
@@ -120,27 +120,34 @@ class FairVictims:
         own = self._demand.queue
         return standing(one, own) < standing(other, own)
 
-    def _next(self, targets: _Targets) -> str | None:
-        """Return the queue that gives somebody up next."""
+    def _next(self, targets: _Targets, *, spares_owner: bool) -> str | None:
+        """Return the queue that gives somebody up next.
+
+        `spares_owner`: shares are asked also where the preemptor stays within what is its own.
+        """
         root = self._path[-1]
         if len(self._path) == 1:
             return root if targets.first(root) is not None else None
         while root not in targets.pruned:
-            name = self._descend(root, targets)
+            name = self._descend(root, targets, spares_owner=spares_owner)
             if name is not None:
                 return name
         return None
 
-    def _descend(self, above: str, targets: _Targets) -> str | None:
+    def _descend(self, above: str, targets: _Targets, *, spares_owner: bool) -> str | None:
         """Mirrors `nextTarget`: of the children the largest share, an inner queue before one that takes pods."""
         if above not in targets.ranked:
             targets.ranked[above] = self._ranked(above, targets)
         queues, inner = targets.ranked[above]
         while True:
             queue, deeper = self._best(queues, targets), self._best(inner, targets)
+            shares = [one[0] for one in (queue, deeper) if one is not None]
+            if self._is_refused(above, shares, targets) and (spares_owner or not self._is_within_nominal()):
+                targets.refuse(above)
+                return None
             if deeper is None or (queue is not None and deeper[0] < queue[0]):
                 break
-            found = self._descend(deeper[-1], targets)
+            found = self._descend(deeper[-1], targets, spares_owner=spares_owner)
             if found is not None:
                 return found
         if queue is None:
@@ -148,26 +155,38 @@ class FairVictims:
             return None
         return self._first_of_alike(queues, targets)
 
-    def _ranked(self, above: str, targets: _Targets) -> tuple[list[_Ranked], list[_Ranked]]:
+    def _is_refused(self, above: str, shares: Collection[Share], targets: _Targets) -> bool:
+        """Whether nobody below may go: the preemptor's part has nobody left, and none of the others, `shares` being the
+        largest, a larger share.
+        """
+        if not shares or above not in self._path[1:]:
+            return False
+        mine = self._path[self._path.index(above) - 1]
+        return mine in targets.pruned and not self._share(mine) < max(shares)
+
+    def _ranked(self, above: str, targets: _Targets) -> tuple[list[Ranked], list[Ranked]]:
         """Return the queues that take pods right below one, and the inner ones there, the largest shares last."""
-        queues: list[_Ranked] = []
-        inner: list[_Ranked] = []
-        for number, name in enumerate(self._tree.children(above)):
-            share = self._share(name)
-            if self._is_out(name, share):
-                targets.pruned.add(name)
-            else:
-                (inner if self._tree.children(name) else queues).append((share, number, name))
-        return sorted(queues), sorted(inner)
+        ranked = list(self._shares.ranked(above))
+        if above in self._moved:
+            ranked = [one for one in ranked if one[-1] not in self._moved]
+            for number, name in enumerate(self._tree.children(above)):
+                if name in self._moved:
+                    self._rank(ranked, number, name, targets)
+        inner = [one for one in ranked if self._tree.children(one[-1])]
+        return [one for one in ranked if not self._tree.children(one[-1])] if inner else ranked, inner
 
-    def _is_out(self, name: str, share: Share) -> bool:
-        """Whether nobody goes in a queue, or below it: it borrows nothing, and the preemptor is not there."""
-        return share == NOTHING and name not in self._path
+    def _rank(self, ranked: list[Ranked], number: int, name: str, targets: _Targets) -> None:
+        """Put a queue where its share is, unless nobody goes in it: it borrows nothing, and is not the preemptor's."""
+        share = self._share(name)
+        if share == NOTHING and name not in self._path:
+            targets.pruned.add(name)
+        else:
+            insort(ranked, (share, number, name))
 
-    def _best(self, ranked: list[_Ranked], targets: _Targets) -> _Ranked | None:
+    def _best(self, ranked: list[Ranked], targets: _Targets) -> Ranked | None:
         """Return the one with the largest share; of several the last. Shares only fall, so others need no look."""
         while ranked:
-            share, number, name = ranked[-1]
+            _, number, name = ranked[-1]
             if name in targets.pruned:
                 ranked.pop()
             elif name not in targets.stale:
@@ -176,14 +195,10 @@ class FairVictims:
             else:
                 targets.stale.discard(name)
                 ranked.pop()
-                share = self._share(name)
-                if self._is_out(name, share):
-                    targets.pruned.add(name)
-                else:
-                    insort(ranked, (share, number, name))
+                self._rank(ranked, number, name, targets)
         return None
 
-    def _first_of_alike(self, queues: list[_Ranked], targets: _Targets) -> str:
+    def _first_of_alike(self, queues: list[Ranked], targets: _Targets) -> str:
         """Return the queue that gives somebody up of those with the largest share, the best of them being known."""
         share, _, best = queues[-1]
         for other, _, name in reversed(queues[:-1]):
@@ -213,7 +228,9 @@ class FairVictims:
         if len(one.pods) > 1:
             return self._shares.of(name, self._given_up(one, name))
         # a Job's pods are alike
-        alike = (one.queue, one.pods[0].flavor, one.pods[0].shape.requests)
+        alike = (one.queue, one.pods[0].flavor or "", one.pods[0].shape.requests)
+        if name not in self._moved:
+            return self._shares.without(name, alike)
         known = self._without.get(alike)
         if known is None:
             known = self._without[alike] = self._shares.of(name, self._given_up(one, name))
@@ -245,14 +262,6 @@ class FairVictims:
         return not self._usage.exceeds(self._demand.queue, self._demand.amounts)
 
 
-@dataclass(slots=True)
-class _Refused:
-    """Who may not go by the first strategy: `ones`, the first of each queue; and whoever is left below `parts`."""
-
-    ones: dict[str, Candidate] = field(default_factory=dict)
-    parts: set[str] = field(default_factory=set)
-
-
 class _Targets:
     """Candidates by queue, as far as they are asked for, and the parts of the tree that have nobody to give up."""
 
@@ -264,10 +273,17 @@ class _Targets:
         self._lines: dict[str, Iterator[Candidate]] = {}
         self._first: dict[str, Candidate | None] = {}
         self.pruned: set[str] = set()
-        self.ranked: dict[str, tuple[list[_Ranked], list[_Ranked]]] = {}
+        self.refused: set[str] = set()
+        """Parts of which whoever is left may not go, by shares."""
+        self.ranked: dict[str, tuple[list[Ranked], list[Ranked]]] = {}
         """By queue those right below it that may have somebody to give up: those that take pods, and inner ones."""
         self.stale: set[str] = set()
         """Queues whose share is less by now than it is there."""
+
+    def refuse(self, part: str) -> None:
+        """Let nobody more of a part of the tree go."""
+        self.pruned.add(part)
+        self.refused.add(part)
 
     def first(self, queue: str) -> Candidate | None:
         """Return the queue's first candidate, if it has any left."""

@@ -5,10 +5,11 @@ Mirrors Kueue's `DominantResourceShare`. Shares are exact fractions, so that no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
+from controller.core.amounts import Requests
 from controller.core.fair_sharing_policy import Share
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
@@ -18,6 +19,12 @@ _INFINITE: Final = 2**63 - 1
 
 NOTHING: Final[Share] = (False, 0.0, Fraction(0))
 """The share of who borrows nothing."""
+
+Ranked = tuple[Share, int, str]
+"""A queue's share, its number among those right below the same one, and its name."""
+
+Freed = tuple[str, str, Requests]
+"""What a pod has: its queue, its flavor, its requests."""
 
 _NO_MORE: Final[Mapping[Column, int]] = {}
 
@@ -36,6 +43,8 @@ class FairShares:
         self._usage = usage
         self._lendable: dict[str, Mapping[str, int]] = {}
         self._kept: dict[str, Share] = {}
+        self._ranked: dict[str, list[Ranked]] = {}
+        self._without: dict[str, dict[Freed, Share]] = {}
 
     def kept(self, queue: str) -> Share:
         """Return the share of a queue, which is kept until `forget`."""
@@ -46,9 +55,30 @@ class FairShares:
 
     def forget(self, queues: Iterable[str]) -> None:
         """Work out anew what these queues have, and those above them, now that what they use is another."""
-        for queue in queues:
-            for name in self._tree.path(queue):
-                self._kept.pop(name, None)
+        for name in {name for queue in queues for name in self._tree.path(queue)}:
+            for known in (self._kept, self._ranked, self._without):
+                known.pop(name, None)
+
+    def ranked(self, above: str) -> Sequence[Ranked]:
+        """Return those right below a queue that borrow, the largest shares last; kept until `forget`."""
+        known = self._ranked.get(above)
+        if known is None:
+            found = ((self.kept(name), number, name) for number, name in enumerate(self._tree.children(above)))
+            known = self._ranked[above] = sorted(one for one in found if one[0] != NOTHING)
+        return known
+
+    def without(self, queue: str, freed: Freed) -> Share:
+        """Return the share of a queue once this is gone from one below it, or from itself; kept until `forget`."""
+        known = self._without.setdefault(queue, {})
+        if freed not in known:
+            below, flavor, requests = freed
+            usage = self._usage
+            more = {
+                (flavor, resource): usage.rise(below, (flavor, resource), -amount, queue)
+                for resource, amount in requests
+            }
+            known[freed] = self.of(queue, more)
+        return known[freed]
 
     def of(self, queue: str, more: Mapping[Column, int] = _NO_MORE) -> Share:
         """Return of each resource the part that the queue borrows of all that it could get; the largest, by weight.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -40,10 +41,12 @@ RUNNING, NODES = 1000, 100
 TEAMS = ("team-a", "team-b")
 
 
-def running(queue: str = "team-a") -> list[Pod]:
-    """Ten pods of one core on each node, the later ones admitted later."""
+def running(*queues: str) -> list[Pod]:
+    """Ten pods of one core on each node, the later ones admitted later, by queues in turn."""
     return [
-        a_released_pod(f"v{n:04}", owner=WEB, node=f"n{n % NODES}", admitted_at=float(n), cluster_queue=queue)
+        a_released_pod(
+            f"v{n:04}", owner=WEB, node=f"n{n % NODES}", admitted_at=float(n), cluster_queue=queues[n % len(queues)]
+        )
         for n in range(RUNNING)
     ]
 
@@ -51,11 +54,12 @@ def running(queue: str = "team-a") -> list[Pod]:
 class Search:
     """One world, and what is done for the workloads that wait in it, in one decision."""
 
-    def __init__(self, *waiting: Pod, queues: Any = None, within: str = "team-a") -> None:
+    def __init__(self, *waiting: Pod, queues: Any = None, within: str | Sequence[str] = "team-a") -> None:
         nodes = [a_node(f"n{number}", cpu="10") for number in range(NODES)]
         lower = Preemption(Within.LOWER_PRIORITY)
         known = queues or [a_cluster_queue("team-a", a_quota(cpu="1000"), preemption=lower)]
-        self.cache = a_cache(*running(within), *waiting, nodes=nodes, queues=known, locals_=[a_local_queue("main")])
+        those = running(*([within] if isinstance(within, str) else within))
+        self.cache = a_cache(*those, *waiting, nodes=nodes, queues=known, locals_=[a_local_queue("main")])
         self.begin()
 
     def begin(self) -> None:
@@ -139,6 +143,18 @@ def test_nobody_is_looked_at_one_by_one_whose_part_of_the_tree_has_a_smaller_sha
     search = Search(urgent(), queues=a_fair_tree("0", "999", weight=10_000), within="team-b")
     assert search.go() == [0]
     # the first of team-b's, and who would be the next
+    assert (search.of.looked_at, search.of.tries) == (2, 0)
+
+
+def test_where_the_largest_share_is_too_small_no_other_is_looked_at() -> None:
+    org, taker, _ = a_fair_tree("0", "0")
+    givers = [
+        a_cluster_queue(f"giver-{number}", a_quota(cpu="20"), parent="org", fair_sharing=FairSharing(Fraction(10_000)))
+        for number in range(20)
+    ]
+    search = Search(urgent(), queues=[org, taker, *givers], within=[one.name for one in givers])
+    assert search.go() == [0]
+    # of one of twenty the first, and who would be the next
     assert (search.of.looked_at, search.of.tries) == (2, 0)
 
 
@@ -242,7 +258,7 @@ def test_where_nobody_may_go_nothing_is_tried() -> None:
 def test_a_class_that_finds_nobody_is_searched_for_once_and_not_again_before_something_moves() -> None:
     nodes = [a_node(f"n{number}", cpu="10") for number in range(NODES)]
     queues = [a_cluster_queue("team-a", a_quota(cpu="1000"), preemption=Preemption(Within.LOWER_PRIORITY))]
-    cache = a_cache(*running(), *(a_pod(f"p{number}") for number in range(50)), nodes=nodes, queues=queues)
+    cache = a_cache(*running("team-a"), *(a_pod(f"p{number}") for number in range(50)), nodes=nodes, queues=queues)
     plan = decide(cache.snapshot(), limit=UNLIMITED)
     assert (len(plan.waits), plan.evicts) == (1, ())
     cache.absorb(plan)
