@@ -7,10 +7,10 @@ it as long as the offer of the tree lasts.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from functools import partial
 
 from controller.core.attempts import Attempt, Need, Yield
 from controller.core.candidates import Candidate
+from controller.core.falling_usage import FallingUsage
 from controller.core.offer import Line, Offer, held
 from controller.core.offers import is_over
 from controller.core.preemption import Claim
@@ -35,7 +35,8 @@ def giving_way(
     key = (id(usage), above, attempt, *_asked_by(claim, attempt))
     line = offer.lines.get(key)
     if line is None:
-        line = offer.lines[key] = Line([], _in_turn(offer, claim, attempt, tree, above, TreeUsage(tree, usage), away))
+        left = FallingUsage(tree, offer.columns, usage, offer.rows.setdefault(id(usage), {}))
+        line = offer.lines[key] = Line([], _in_turn(offer, claim, attempt, tree, above, left, away))
     at = 0
     while at < len(line.known) or _goes_on(line):
         one = line.known[at]
@@ -70,20 +71,19 @@ def _in_turn(
     attempt: Attempt,
     tree: QuotaTree,
     above: tuple[str, ...],
-    left: TreeUsage,
+    left: FallingUsage,
     away: Container[str],
 ) -> Iterator[Candidate]:
     """Yield them; what goes on when a later decision asks for more does not keep an earlier one's ledger."""
-    borrows, closed = partial(left.borrows, columns=offer.columns), set[str]()
+    closed = set[str]()
     for one in _asked_for(offer, claim, attempt):
         # who goes anyway loses nothing by it, whatever its queue owns, and those come first; what a queue uses only
         # falls while others are taken away, so one that does not borrow now will not again
         if one.queue in closed:
             continue
-        if one.is_going or is_over(tree.path(one.queue), above, borrows):
+        if one.is_going or is_over(tree.path(one.queue), above, left.borrows):
             yield one
-            for (flavor, resource), amount in held(one, offer.columns, away):
-                left.add(one.queue, flavor, resource, -amount)
+            left.take(one.queue, held(one, offer.columns, away))
         else:
             closed.add(one.queue)
 

@@ -12,6 +12,7 @@ from math import inf
 from typing import Generic, TypeVar
 
 from controller.core.candidates import Candidate, KnownCandidates, Standing, standing, uses
+from controller.core.falling_usage import Row
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
 
@@ -34,14 +35,16 @@ class Line(Generic[_One]):
 class Offer:
     """What the queues of one tree give up of some columns, at most: `going` go anyway, `staying` do not go yet.
 
-    Both in the order of Kueue's `CandidatesOrdering` as another queue sees them. `usage` is what it was made of as long
-    as nothing was charged since, and until `until`, epoch seconds, it stays so. `looked_at` counts candidates that were
-    looked at for it, `compared` those that were compared with a claim, in one decision.
+    Both in the order of Kueue's `CandidatesOrdering` as another queue sees them. `usage` is what it was made of, None
+    where something was charged since, and until `until`, epoch seconds, it holds but for those who `moved`. `looked_at`
+    counts candidates that were looked at for it, `compared` those that were compared with a claim, in one decision.
     """
 
     columns: tuple[Column, ...]
     now: float
-    usage: TreeUsage | None
+    usage: TreeUsage | None = None
+    moved: set[str] = field(default_factory=set)
+    """Queues that have to be put anew before another decision, since it does not know what happened in this one."""
     until: float = inf
     by_queue: dict[str, Line[_Ranked]] = field(default_factory=dict)
     """Whom each queue gives up at most."""
@@ -53,6 +56,8 @@ class Offer:
     """Of `givers` those that are outside of the subtree so high on that path."""
     lines: dict[tuple[object, ...], Line[Candidate]] = field(default_factory=dict)
     """Who goes, by all that says who does (`core.giving_way`)."""
+    rows: dict[int, dict[str, Row]] = field(default_factory=dict)
+    """What these begin with, by the usage that it is of."""
     going: list[_Ranked] = field(default_factory=list)
     _staying: list[_Ranked] = field(default_factory=list)
     charges: int = 0
@@ -71,6 +76,7 @@ class Offer:
         self.givers.clear()
         self.outside.clear()
         self.lines.clear()
+        self.rows.clear()
 
     def close(self) -> None:
         """End what was begun: iterators that refer to this would keep it, and their candidates, in memory."""
@@ -144,7 +150,7 @@ def held(one: Candidate, columns: Collection[Column], away: Container[str]) -> I
 
 
 class KnownOffers:
-    """The offers of trees in which nothing moved since. Mutable: kept by the cache, filled by `decide`."""
+    """The offers of trees, and which of their queues moved since. Mutable: kept by the cache, filled by `decide`."""
 
     def __init__(self, candidates: KnownCandidates | None = None) -> None:
         """`candidates` know which queues moved."""
@@ -153,16 +159,19 @@ class KnownOffers:
         self._of: dict[str, dict[tuple[Column, ...], Offer]] = {}
 
     def catch_up(self, tree: QuotaTree) -> None:
-        """Forget the offers of trees in which anything moved since the decision before."""
+        """Take in which queues moved since the decision before; forget all offers where that may be any."""
         moved = self._candidates.take_moved()
-        roots = [*self._of] if tree is not self._tree or moved is None else {tree.path(one)[-1] for one in moved}
-        for root in roots:
-            for offer in self.drop(root):
+        if tree is not self._tree or moved is None:
+            for offer in [offer for known in self._of.values() for offer in known.values()]:
                 offer.close()
+            self._of.clear()
+        for queue in moved or ():
+            for offer in self._of.get(tree.path(queue)[-1], {}).values():
+                offer.moved.add(queue)
         self._tree = tree
 
     def get(self, root: str, columns: tuple[Column, ...], now: float) -> Offer | None:
-        """Return the offer of a tree, if it is known and holds now."""
+        """Return the offer of a tree, if it is known and holds now, but for those who moved."""
         found = self._of.get(root, {}).get(columns)
         return found if found is not None and now < found.until else None
 
@@ -176,7 +185,3 @@ class KnownOffers:
         if offer.columns in known:
             known[offer.columns].close()
         known[offer.columns] = offer
-
-    def drop(self, root: str) -> Iterable[Offer]:
-        """Return the offers of a tree in which something moved, and remember them no more."""
-        return self._of.pop(root, {}).values()

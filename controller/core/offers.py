@@ -28,7 +28,6 @@ class Offers:
         self._away = away
         self.borrowers = Borrowers(snapshot.tree, snapshot.usage, ledger)
         self._of: dict[tuple[str, tuple[Column, ...]], Offer] = {}
-        self._dropped: list[Offer] = []
         snapshot.offers.catch_up(snapshot.tree)
         self._unsteady = {self._tree.path(queue)[-1] for queue in candidates.moving}
 
@@ -48,13 +47,11 @@ class Offers:
         charged, victims = self._ledger.charged_in(root), self._away.queues_in(root)
         offer = self._of.get((root, columns))
         if offer is None:
-            offer = self._of[root, columns] = self._begin(root, columns, is_moved=bool(charged or victims))
+            offer = self._of[root, columns] = self._begin(root, columns, {*charged, *victims})
         else:
             moved = {*charged[offer.charges :], *victims[offer.victims :]}
             if moved:
-                self._dropped += self._snapshot.offers.drop(root)
-                offer.move()
-                self._put(offer, moved)
+                self._move(offer, moved)
         offer.charges, offer.victims = len(charged), len(victims)
         return offer
 
@@ -63,21 +60,33 @@ class Offers:
         for (root, columns), offer in self._of.items():
             if not self._snapshot.offers.has(root, columns, offer):
                 offer.close()
-        for offer in self._dropped:
-            offer.close()
 
-    def _begin(self, root: str, columns: tuple[Column, ...], *, is_moved: bool) -> Offer:
+    def _begin(self, root: str, columns: tuple[Column, ...], moved: set[str]) -> Offer:
+        """Go on with what is known, or look at all of the tree; some queues `moved` in this decision by now."""
         known, now = self._snapshot.offers, self._snapshot.now
-        is_lasting = not is_moved and root not in self._unsteady
+        is_lasting = root not in self._unsteady
         offer = known.get(root, columns, now) if is_lasting else None
         if offer is not None:
             offer.go_on(now)
-            return offer
-        offer = Offer(columns, now, None if is_moved else self._snapshot.usage)
-        self._put(offer, set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going)))
-        if is_lasting and all(map(self._candidates.is_lasting, self._tree.below(root))):
-            known.put(root, offer)
+            if offer.moved or moved:
+                since, offer.moved = offer.moved, set()
+                self._move(offer, since | moved)
+                # what moved before is taken in by now
+                offer.moved = moved
+        else:
+            offer = Offer(columns, now, moved=moved)
+            self._put(offer, set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going)))
+            if is_lasting and all(map(self._candidates.is_lasting, self._tree.below(root))):
+                known.put(root, offer)
+        if not moved:
+            offer.usage = self._snapshot.usage
         return offer
+
+    def _move(self, offer: Offer, moved: set[str]) -> None:
+        """Take in that these queues moved; what they give up now, another decision may not know."""
+        offer.move()
+        offer.moved |= moved
+        self._put(offer, moved)
 
     def givers(self, offer: Offer, queue: str) -> list[str]:
         """Return the queues that give anybody up to a queue: they borrow, or their pods go anyway; it may be one."""
@@ -116,7 +125,7 @@ class Offers:
             is_any = self._candidates.going_of(name) or usage.borrows(name, offer.columns)
             candidates = self._candidates.of(name, offer.columns[0][0]) if is_any else ()
             # what is kept must not know who goes in this decision
-            offer.put(name, usage, candidates, self._away.victims if offer.usage is None else frozenset())
+            offer.put(name, usage, candidates, self._away.victims if name in offer.moved else frozenset())
 
 
 def is_over(path: Iterable[str], above: Collection[str], borrows: Callable[[str], bool]) -> bool:

@@ -79,7 +79,7 @@ def waiting(name: str, queue: str, **amounts: str) -> Pod:
     return a_pod(name, a_shape(**amounts), queue=queue, priority=5)
 
 
-def test_an_offer_of_other_resources_that_nobody_asked_for_is_gone_when_its_tree_moves() -> None:
+def test_offers_of_a_tree_that_moved_go_on_and_are_gone_with_a_pass_over_everything() -> None:
     own = {"borrows": a_quota(cpu="0", memory="0"), "owns": a_quota(cpu="1", memory="0")}
     theirs: dict[str, Any] = {"owner": WEB, "node": "node-1", "queue": "gives", "cluster_queue": "gives"}
     cache = a_cache(
@@ -100,10 +100,16 @@ def test_an_offer_of_other_resources_that_nobody_asked_for_is_gone_when_its_tree
     with counted_offers() as count:
         assert not decided(cache).evicts
         assert count() == 2
-        # one goes for the first of these, and then the second finds another usage than what was kept is made of
+        # one goes for the first of these, and then the second finds another usage than what is kept was made of
         cache.put_pod(waiting("next-1", "owns", cpu="1"))
         cache.put_pod(waiting("next-2", "borrows", cpu="2"))
         assert len(decided(cache).evicts) == 1
+        assert count() == 2
+        cache.reopen_all()
+        decided(cache)
+        assert count() == 2
+        cache.reopen_all()
+        cache.snapshot().offers.catch_up(cache.tree)
         assert count() == 0
 
 

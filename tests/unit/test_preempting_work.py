@@ -209,6 +209,19 @@ def test_what_others_give_up_is_looked_at_again_in_a_later_decision_only_where_s
     assert looked_at == [(10, 10), (0, 0), (0, 0), (9, 9), (0, 0)]
 
 
+def test_of_a_tree_in_which_one_queue_moved_that_one_alone_is_looked_at_again() -> None:
+    org, taker, _ = a_tree("500", "0")
+    givers = [a_cluster_queue(f"giver-{number}", a_quota(cpu="45"), parent="org") for number in range(10)]
+    queues = [replace(org, flavors=(a_quota(cpu="40"),)), taker, *givers]
+    search = Search(urgent(cpu="10"), queues=queues, within=[one.name for one in givers])
+    for happens, looked_at in ((None, 10 * 55), (partial(search.cache.drop_pod, "v0999"), 54)):
+        if happens is not None:
+            happens()
+        search.begin()
+        search.go()
+        assert search.of.offers.looked_at == looked_at
+
+
 def test_no_offer_is_left_in_memory_that_is_not_kept_for_another_decision() -> None:
     def offers() -> int:
         return sum(isinstance(one, Offer) for one in gc.get_objects())
