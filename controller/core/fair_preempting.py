@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from controller.core.candidates import Candidate, standing
 from controller.core.fair_sharing import NOTHING, FairShares, Ranked
@@ -47,10 +48,12 @@ class FairVictims:
         going: Collection[Candidate],
         line_of: Callable[[str], Iterator[Candidate]],
         strategies: tuple[Strategy, ...],
+        *,
+        may_others_go: bool,
     ) -> Iterator[Candidate]:
         """Yield whom to take away, as long as anybody may be; `line_of` says who of a queue is asked, in order.
 
-        Those that are `going` anyway come first.
+        Those that are `going` anyway come first. `may_others_go`: other queues have anybody who is asked.
         """
         for queue in {self._demand.queue, *(one.queue for one in going)}:
             for name in self._tree.path(queue):
@@ -59,6 +62,8 @@ class FairVictims:
             yield one
             self._note_gone(one)
         targets = _Targets(line_of, self._stands_before)
+        if not going and targets.first(self._demand.queue) is None and not (may_others_go and self._is_less()):
+            return
         refused: dict[str, Candidate] = {}
         yield from self._first(targets, strategies[0], refused)
         if len(strategies) > 1:
@@ -257,6 +262,19 @@ class FairVictims:
             self._moved.add(name)
             self._known.pop(name, None)
         self._without.clear()
+
+    def _is_less(self) -> bool:
+        """Whether any share is larger than the preemptor's, or, where it stays within its own, whether there is any.
+
+        Most that search have a share like all others, and nobody in their own queue to preempt.
+        """
+        is_owner = self._is_within_nominal()
+        for mine, above in pairwise(self._path):
+            others = (share for share, _, name in reversed(self._shares.ranked(above)) if name != mine)
+            largest = next(others, NOTHING)
+            if largest != NOTHING if is_owner else self._share(mine) < largest:
+                return True
+        return False
 
     def _is_within_nominal(self) -> bool:
         return not self._usage.exceeds(self._demand.queue, self._demand.amounts)

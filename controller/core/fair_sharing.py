@@ -5,7 +5,7 @@ Mirrors Kueue's `DominantResourceShare`. Shares are exact fractions, so that no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -45,6 +45,7 @@ class FairShares:
         self._kept: dict[str, Share] = {}
         self._ranked: dict[str, list[Ranked]] = {}
         self._without: dict[str, dict[Freed, Share]] = {}
+        self._borrowers: dict[Column, set[str]] = {}
 
     def kept(self, queue: str) -> Share:
         """Return the share of a queue, which is kept until `forget`."""
@@ -58,6 +59,18 @@ class FairShares:
         for name in {name for queue in queues for name in self._tree.path(queue)}:
             for known in (self._kept, self._ranked, self._without):
                 known.pop(name, None)
+            for column, borrowers in self._borrowers.items():
+                borrowers.discard(name)
+                if self._usage.borrows(name, (column,)):
+                    borrowers.add(name)
+
+    def borrowers(self, root: str, column: Column) -> Collection[str]:
+        """Return the queues of the tree that use more of a column than is their own; kept until `forget`."""
+        known = self._borrowers.get(column)
+        if known is None:
+            found = (name for name in self._tree.below(root) if self._usage.borrows(name, (column,)))
+            known = self._borrowers[column] = set(found)
+        return known
 
     def ranked(self, above: str) -> Sequence[Ranked]:
         """Return those right below a queue that borrow, the largest shares last; kept until `forget`."""

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from heapq import merge
+from itertools import chain
 
 from controller.core.attempts import Attempt, Attempts, Need
 from controller.core.away import Away
@@ -192,10 +193,12 @@ class VictimSearch:
             return found if need.offer is None or need.offer.usage is not None else list(found)
         amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
         demand, now = Demand(need.queue.name, amounts), self._snapshot.now
-        victims = FairVictims(self._tree, ahead.usage, self._shares(ahead, need.queue.name), demand, now)
-        short = self._attempts.short(need)
+        shares, short = self._shares(ahead, need.queue.name), self._attempts.short(need)
+        victims = FairVictims(self._tree, ahead.usage, shares, demand, now)
         line_of = partial(self._sharing_line, need, attempt, ahead.usage, short)
-        return victims.take(self._going(need, attempt), line_of, strategies)
+        borrowers = chain.from_iterable(shares.borrowers(self._tree.path(demand.queue)[-1], one) for one in short)
+        may_others_go = any(one != demand.queue and self.candidates.of(one, need.flavor) for one in borrowers)
+        return victims.take(self._going(need, attempt), line_of, strategies, may_others_go=may_others_go)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
