@@ -132,9 +132,11 @@ class Preemptible:
 
 
 def _shields(gone: Pod, rest: Collection[Pod]) -> bool:
-    """Say whether a pod may have kept the rest of its gang from being preempted, as none of them does."""
+    """Say whether a pod may have kept the rest of its gang from being preempted, or others before it, as none does."""
     if gone.is_terminating or gone.preemptions >= BORROWERS:
         return True  # as one that goes and does not end, or by rounds
+    if all(one.admitted_at < gone.admitted_at for one in rest):
+        return True  # a gang stands in the order where its latest member does
     alike = (gone.owner, gone.priority, gone.priority_class)
     return all((one.owner, one.priority, one.priority_class) != alike for one in rest)
 

@@ -122,6 +122,17 @@ def test_room_opens_those_for_whom_a_gang_may_go_that_borrows_on_other_nodes() -
     assert sorted(evicted(cache)) == ["gang-1", "gang-2"]
 
 
+def test_a_gang_whose_latest_member_ends_lets_others_go_first() -> None:
+    # as long as the gang comes first nobody else has to go: without it "borrows" borrows nothing
+    queues = [ClusterQueue(name="org"), queue("owns", 2, preemption=RECLAIMS), queue("borrows", 2, 1)]
+    late = {"gang-1": ("b", 9000), "gang-2": ("s", 10)}
+    gang = [runs(name, "borrows", 1, node, group=GANG, admitted_at=NOW - ago) for name, (node, ago) in late.items()]
+    there = runs("there", "borrows", 2, "a", admitted_at=NOW - 100)
+    cache = at_rest(a_world(queues, *gang, there, waits("first", "owns", 2), a="2", b="1", s="1"))
+    cache.drop_pod("gang-2")
+    assert evicted(cache) == ["there"]
+
+
 def test_who_preempts_within_a_queue_finds_those_gone_that_go_for_another() -> None:
     # two are left of what "large" gives back, and one of them is held: with "mine" gone "second" fits
     takes = Preemption(Within.NEVER, Reclaim.LOWER_PRIORITY, borrows=True)

@@ -267,7 +267,7 @@ def test_when_the_head_of_a_class_leaves_the_next_may_have_the_better_claim_wher
     assert [evict.pod.name for evict in decided(cache).evicts] == ["may-runs"]
 
 
-def where_shares_decide(fair: FairSharing | None = USUAL, **limits: int) -> ClusterCache:
+def where_shares_decide(fair: FairSharing | None = USUAL, *, cpu: int | None = None) -> ClusterCache:
     """`wants` and `has` share as one part of the tree; `wants` might take steady from `rich`, which borrowed 8 of it.
 
     Since `has` borrows spot, that part would have no smaller share than `rich` then. Who is held at the door of
@@ -287,7 +287,7 @@ def where_shares_decide(fair: FairSharing | None = USUAL, **limits: int) -> Clus
         nodes=[a_node("a", cpu="8"), a_node("b", cpu="8", labels={"pool": "steady"})],
         flavors=[a_flavor("spot"), a_flavor("steady")],
         queues=[
-            ClusterQueue(name="org", fair_sharing=fair, limits=limits),
+            ClusterQueue(name="org", fair_sharing=fair, limits={} if cpu is None else {"cpu": cpu}),
             *(
                 a_cluster_queue(
                     name,
@@ -313,9 +313,9 @@ def test_where_shares_decide_usage_that_falls_opens_all_who_may_preempt_in_that_
     assert [evict.pod.name for evict in decided(cache).evicts] == ["second"]
 
 
-@pytest.mark.parametrize(("limits", "opened"), [({}, {"wants"}), ({"cpu": 11_000}, {"wants", "rich"})])
-def test_of_other_parts_it_opens_those_who_lack_what_came_free(limits: dict[str, int], opened: set[str]) -> None:
-    cache = where_shares_decide(**limits)
+@pytest.mark.parametrize(("cpu", "opened"), [(None, {"wants"}), (11_000, {"wants", "rich"})])
+def test_of_other_parts_it_opens_those_who_lack_what_came_free(cpu: int | None, opened: set[str]) -> None:
+    cache = where_shares_decide(cpu=cpu)
     cache.put_pod(a_pod("rich-waits", a_shape(constraints(selector={"pool": "steady"}), cpu="4"), queue="rich"))
     decided(cache)
     assert pending(cache) == set()
