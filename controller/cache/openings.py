@@ -71,21 +71,22 @@ class Openings:
 
         Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But who borrows from less
         far now has others give way, whatever their priority, who are farther; and a queue that came to have some of its
-        own left takes back what is its own. By shares it is all of that part of the tree which has a smaller one by it.
+        own left takes back what is its own.
+        By shares it is all of the tree: whose share falls may go later than the preemptor's own, and what is in its way
+        is another then.
         """
         if not self._preempting:
             return  # most clusters preempt nobody
         tree, usage = self._planted.tree, self._usage.in_tree
         path = tree.path(back.cluster_queue)
-        for flavor in back.flavors:
-            self._open_for_preemption(path[-1], flavor, short_of_room=False)
         if tree.strategies(path[0]):
-            self._shares_moved(path[-2] if len(path) > 1 else path[0])
+            self._shares_moved(path[-1])
             return
         before = TreeUsage(tree, usage)
         for flavor, (resource, amount) in product(back.flavors, back.requests):
             before.add(path[0], flavor, resource, amount)
         for flavor in back.flavors:
+            self._open_for_preemption(path[-1], flavor, short_of_room=False)
             self._open_the_nearer(path, flavor, before)
 
     def _open_the_nearer(self, path: Sequence[str], flavor: str, before: TreeUsage) -> None:
@@ -104,10 +105,10 @@ class Openings:
                 ):
                     self._blocked.open_for_preemption([kind], flavor, short_of_room=True)
 
-    def _shares_moved(self, part: str) -> None:
-        """Open all of a part of a tree that may preempt there: whatever the flavor, its queues have other shares."""
-        if self._is_new(("shares of", part)):
-            kinds = chain.from_iterable(map(self.classes_of, self._may_preempt_below(part)))
+    def _shares_moved(self, root: str) -> None:
+        """Open all of a tree that may preempt there: whatever the flavor, its queues have other shares now."""
+        if self._is_new(("shares of", root)):
+            kinds = chain.from_iterable(map(self.classes_of, self._may_preempt_below(root)))
             self._blocked.open([kind for kind in kinds if kind in self._blocked.waits])
 
     def _may_preempt_below(self, queue: str) -> Iterable[str]:

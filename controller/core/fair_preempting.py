@@ -62,7 +62,11 @@ class FairVictims:
             yield one
             self._note_gone(one)
         targets = _Targets(line_of, self._stands_before)
-        if not going and targets.first(self._demand.queue) is None and not (may_others_go and self._is_less()):
+        if (
+            not going
+            and targets.first(self._demand.queue) is None
+            and not (may_others_go and self._has_larger_shares())
+        ):
             return
         refused: dict[str, Candidate] = {}
         yield from self._first(targets, strategies[0], refused)
@@ -263,7 +267,7 @@ class FairVictims:
             self._known.pop(name, None)
         self._without.clear()
 
-    def _is_less(self) -> bool:
+    def _has_larger_shares(self) -> bool:
         """Whether any share is larger than the preemptor's, or, where it stays within its own, whether there is any.
 
         Most that search have a share like all others, and nobody in their own queue to preempt.
@@ -271,8 +275,7 @@ class FairVictims:
         is_owner = self._is_within_nominal()
         for mine, above in pairwise(self._path):
             others = (share for share, _, name in reversed(self._shares.ranked(above)) if name != mine)
-            largest = next(others, NOTHING)
-            if largest != NOTHING if is_owner else self._share(mine) < largest:
+            if (NOTHING if is_owner else self._share(mine)) < next(others, NOTHING):
                 return True
         return False
 

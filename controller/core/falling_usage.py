@@ -28,9 +28,9 @@ class Row:
 
 
 class FallingUsage:
-    """The usage at every queue of a tree, beginning from what another says, which must not change before it is asked.
+    """The usage at every queue of a tree, beginning from what another says; nobody may be tried on while it is asked.
 
-    `known` are the rows of that other, which are put there as they are asked for.
+    `known` are the rows of that other, put there as they are asked for; all that go on from it share them.
     """
 
     def __init__(self, tree: QuotaTree, columns: Sequence[Column], usage: TreeUsage, known: dict[str, Row]) -> None:

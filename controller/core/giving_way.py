@@ -1,7 +1,7 @@
 """Who of other queues gives way to a claim in an attempt: in order, each as far as its queue still borrows then.
 
 All who preempt from one place of a tree meet the same. So it is worked out for the first of them, and for those after
-it as long as the offer of the tree lasts.
+it until something moves in the tree.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the queues of one tree would give up to others of some columns: the candidates of each, as far as it borrows.
 
-It says nothing of who asks. So it lasts as long as nothing moves in the tree, also from one decision to the next.
+It says nothing of who asks. So it lasts from one decision to the next, but for the queues in which something moved.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What the queues of trees would give up to others, as a decision needs it, and what moved since that was known.
 
 Kueue looks at all candidates of all queues for each workload. Most workloads that look find nobody, and look in the
-same trees: so what the queues of a tree would give up is known until something is charged there.
+same trees: so what the queues of a tree would give up is known, and where something is charged that of one queue is
+looked at again.
 """
 
 from __future__ import annotations
@@ -56,10 +57,12 @@ class Offers:
         return offer
 
     def close(self) -> None:
-        """End those that are not kept for another decision."""
+        """End those that are not kept for another decision, and what others have of this one alone."""
         for (root, columns), offer in self._of.items():
             if not self._snapshot.offers.has(root, columns, offer):
                 offer.close()
+            elif offer.moved:
+                offer.move()
 
     def _begin(self, root: str, columns: tuple[Column, ...], moved: set[str]) -> Offer:
         """Go on with what is known, or look at all of the tree; some queues `moved` in this decision by now."""

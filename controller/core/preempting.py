@@ -6,7 +6,7 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from controller.core.booked import AnyLedger
@@ -53,7 +53,7 @@ class Preempting:
         """By workload where what is held for it is."""
         self.evicts: list[Evict] = []
         self.put_off: set[str] = set()
-        """Workloads for which nobody was looked for, since enough others go."""
+        """Workloads for which nobody may be evicted yet, since enough others are to be."""
 
     def end(self) -> list[Evict]:
         """Return those that have to be sent; nothing is searched for any more."""
@@ -86,22 +86,40 @@ class Preempting:
         if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
         found = self._rather.pop(workload.uid, None)
-        if found is None and self._is_too_early(workload):
-            if _contested(queue, wait):
-                self.put_off.add(workload.uid)
-            return None
-        found = found or self._found_just_now(queue, workload, wait, left)
-        if found is None:
-            self._hopeless.add(workload.uid)
+        if not self._is_too_early(workload):
+            found = found or self._found_just_now(queue, workload, wait, left)
+            if found is None:
+                self._hopeless.add(workload.uid)
+            return found
+        if found is None or any(one.to_evict for one in found[1]):
+            found = self._among_going(queue, workload, wait, left)
+        if found is None and _contested(queue, wait):
+            self.put_off.add(workload.uid)
         return found
 
     def _is_too_early(self, workload: Workload) -> bool:
-        """Whether others would have to go first: as many are to be evicted by now as may be.
+        """Whether nobody may be evicted for it yet: as many are to be by now as may be at once.
 
         What is found for more is not acted upon, and it would be looked for in each decision until all those are gone.
         """
         enough = self._snapshot.leaving.evictions_left
         return len(self.evicts) >= enough and workload.uid not in self._snapshot.preemptors
+
+    def _among_going(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
+        """Say which of those that go anyway it needs gone, and on which flavor; None: they are too few."""
+        if not self.search.is_any_going:
+            return None
+        for claim, flavor in self._claims(queue, workload, wait):
+            victims = self.search.find_going(claim, workload.kind, flavor, left)
+            if victims is not None:
+                return claim, victims, flavor
+        return None
+
+    def _claims(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Iterator[tuple[Claim, str]]:
+        """Yield the flavors in which others are in the way, in order, and on what account they would go."""
+        claim = self.search.candidates.claim(queue, workload)
+        for flavor in _contested(queue, wait):
+            yield replace(claim, queue=_up_to(queue, flavor)) if queue.preempts_first else claim, flavor
 
     def _found_just_now(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Find, or return what was found since anything was taken last: who is nominated often has the turn at once."""
@@ -144,20 +162,17 @@ class Preempting:
     def _find(
         self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool = True
     ) -> _Found | None:
-        claim = self.search.candidates.claim(queue, workload)
-        begun = self._goes_on_waiting(claim, workload, wait, left, may_borrow=may_borrow)
+        begun = self._goes_on_waiting(queue, workload, wait, left, may_borrow=may_borrow)
         if begun is not None:
             return begun
-        for flavor in _contested(queue, wait):
-            if queue.preempts_first:
-                claim = replace(claim, queue=_up_to(queue, flavor))
+        for claim, flavor in self._claims(queue, workload, wait):
             victims = self.search.find(claim, workload.kind, flavor, left, may_borrow=may_borrow)
             if victims is not None:
                 return claim, victims, flavor
         return None
 
     def _goes_on_waiting(
-        self, claim: Claim, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool
+        self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool
     ) -> _Found | None:
         """Say who of those that go already is needed by who has begun: nobody is compared with it anew then.
 
@@ -166,9 +181,9 @@ class Preempting:
         """
         if not self._snapshot.preemptors.get(workload.uid):
             return None
-        flavors = _contested(claim.queue, wait)
-        if claim.queue.preempts_first and flavors:
-            claim = replace(claim, queue=_up_to(claim.queue, flavors[-1]))
+        claim = self.search.candidates.claim(queue, workload)
+        for last, _ in self._claims(queue, workload, wait):
+            claim = last
         found = self.search.among_going(claim, workload.kind, left, may_borrow=may_borrow)
         return None if found is None else (claim, *found)
 

@@ -67,16 +67,28 @@ class VictimSearch:
         self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger, *, may_borrow: bool
     ) -> list[Candidate] | None:
         """Say who has to go so that a workload fits this flavor; None: that would not help."""
-        name, columns = claim.queue.name, tuple((flavor, resource) for resource, _ in kind.requests)
-        is_fair = bool(self._tree.strategies(name))
-        offer = None if is_fair or not columns else self.offers.of(name, columns)
-        need = Need(claim, kind, flavor, left, columns, offer)
+        need = self._need(claim, kind, flavor, left)
         for attempt in self._attempts.of(need, is_any_away=bool(self._away.victims)):
             tried = replace(attempt, may_borrow=attempt.may_borrow and may_borrow)
             victims = self._search_gently(need, tried)
             if victims is not None:
                 return victims
         return None
+
+    @property
+    def is_any_going(self) -> bool:
+        """Whether anybody goes, in this decision or since an earlier one."""
+        return bool(self._away.victims or self.candidates.going)
+
+    def find_going(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> list[Candidate] | None:
+        """Say who of those that go anyway has to be gone so that a workload fits this flavor; None: all are too few."""
+        return self._search(self._need(claim, kind, flavor, left), Attempt(may_borrow=True, takes_going=True))
+
+    def _need(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> Need:
+        name, columns = claim.queue.name, tuple((flavor, resource) for resource, _ in kind.requests)
+        is_fair = bool(self._tree.strategies(name))
+        offer = None if is_fair or not columns else self.offers.of(name, columns)
+        return Need(claim, kind, flavor, left, columns, offer)
 
     def take(self, claim: Claim, kind: WorkloadClass, victims: Iterable[Candidate], left: AnyLedger) -> Placements:
         """Let these be away from now on, and hold what the workload needs that they go for; say where."""

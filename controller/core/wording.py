@@ -45,7 +45,7 @@ def _describe_all(wait: Wait, since: float, uid: str) -> str:
     if wait.later is not None:
         clauses.append(f"flavor {wait.later.flavor}: tried from {utc_text(int(since) + wait.later.after)} on")
     if wait.is_put_off:
-        clauses.append("preempts nobody before some of the evictions under way are through")
+        clauses.append("whom it may preempt is not asked before some of the evictions under way are through")
     if wait.booking is not None and wait.booking.uid == uid:
         clauses.append(f"kept for it {_from(wait.booking)}")
     return "; ".join(clauses)

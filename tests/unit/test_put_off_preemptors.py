@@ -78,7 +78,7 @@ def test_no_more_are_preempted_for_than_may_be_evicted_and_the_others_follow() -
     plan = absorbed(cache)
     assert (evicted(plan), [*plan.preemptors]) == (["first-runs"], ["first-urgent"])
     assert waiting(plan) == {"first/2000": "Preempting", "second/2000": "QuotaExceeded"}
-    assert said(plan).endswith("; preempts nobody before some of the evictions under way are through")
+    assert said(plan).endswith("; whom it may preempt is not asked before some of the evictions under way are through")
 
     # nothing moved in its queue: it is looked at all the same, and found to be no further
     again = absorbed(cache)
@@ -134,7 +134,25 @@ def test_who_rather_preempts_than_takes_a_later_flavor_does_not_take_it_meanwhil
             )
         ],
     )
-    let_go_elsewhere(cache, 100)
+    elsewhere = let_go_elsewhere(cache, 100)
     plan = absorbed(cache)
-    assert (admitted(plan), evicted(plan)) == ({}, [])
-    assert waiting(plan) == {"main/2000": "Preempting"}
+    assert (admitted(plan), evicted(plan), plan.preemptors) == ({}, [], {})
+    assert waiting(plan) == {"main/2000": "QuotaExceeded"}
+    cache.evictions.forget(elsewhere[0].pod.uid)
+    assert evicted(absorbed(cache)) == ["runs"]
+
+
+@pytest.mark.parametrize("count", [0, 100])
+def test_who_needs_nobody_more_evicted_keeps_what_those_leave_that_go_already(count: int) -> None:
+    cache = a_cache(
+        a_released_pod("dying", a_shape(cpu="1"), node="one", owner=WEB, is_terminating=True),
+        a_pod("urgent", a_shape(cpu="2"), priority=5),
+        a_pod("small", a_shape(cpu="1"), created=9.0),
+        nodes=[a_node("one", cpu="2")],
+        queues=[a_cluster_queue("team-a", a_quota("spot", cpu="2"), preemption=LOWER)],
+    )
+    let_go_elsewhere(cache, count)
+    plan = absorbed(cache)
+    assert (admitted(plan), waiting(plan)["main/2000"]) == ({}, "Preempting")
+    cache.drop_pod("dying")
+    assert [*admitted(absorbed(cache))] == ["urgent"]

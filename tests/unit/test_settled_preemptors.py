@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.fair_sharing_policy import USUAL, FairSharing
+from controller.core.fair_sharing_policy import USUAL, FairSharing, Strategy
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -267,7 +267,7 @@ def test_when_the_head_of_a_class_leaves_the_next_may_have_the_better_claim_wher
     assert [evict.pod.name for evict in decided(cache).evicts] == ["may-runs"]
 
 
-def where_shares_decide(fair: FairSharing | None = USUAL, *, cpu: int | None = None) -> ClusterCache:
+def where_shares_decide(fair: FairSharing | None = USUAL) -> ClusterCache:
     """`wants` and `has` share as one part of the tree; `wants` might take steady from `rich`, which borrowed 8 of it.
 
     Since `has` borrows spot, that part would have no smaller share than `rich` then. Who is held at the door of
@@ -287,7 +287,7 @@ def where_shares_decide(fair: FairSharing | None = USUAL, *, cpu: int | None = N
         nodes=[a_node("a", cpu="8"), a_node("b", cpu="8", labels={"pool": "steady"})],
         flavors=[a_flavor("spot"), a_flavor("steady")],
         queues=[
-            ClusterQueue(name="org", fair_sharing=fair, limits={} if cpu is None else {"cpu": cpu}),
+            ClusterQueue(name="org", fair_sharing=fair),
             *(
                 a_cluster_queue(
                     name,
@@ -306,21 +306,41 @@ def where_shares_decide(fair: FairSharing | None = USUAL, *, cpu: int | None = N
     return cache
 
 
-def test_where_shares_decide_usage_that_falls_opens_all_who_may_preempt_in_that_part_whatever_the_flavor() -> None:
+def test_where_shares_decide_usage_that_falls_opens_all_who_may_preempt_in_that_tree_whatever_the_flavor() -> None:
     cache = where_shares_decide()
     cache.drop_pod("ends")
     assert pending(cache) == {"wants"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["second"]
 
 
-@pytest.mark.parametrize(("cpu", "opened"), [(None, {"wants"}), (11_000, {"wants", "rich"})])
-def test_of_other_parts_it_opens_those_who_lack_what_came_free(cpu: int | None, opened: set[str]) -> None:
-    cache = where_shares_decide(cpu=cpu)
-    cache.put_pod(a_pod("rich-waits", a_shape(constraints(selector={"pool": "steady"}), cpu="4"), queue="rich"))
-    decided(cache)
+def test_where_shares_decide_it_opens_those_too_of_whom_others_have_the_same_share() -> None:
+    """`theirs` has more than `mine` with the demand until "ends" is gone; then "own" goes first, "other" after it."""
+    both = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
+    fair = FairSharing(strategies=(Strategy.LESS_THAN_OR_EQUAL_TO_FINAL_SHARE,))
+    running = {
+        "own": ("mine", "20", "b", WEB, 0.0),
+        "ends": ("theirs", "15", "a", WEB, 1.0),
+        "other": ("theirs", "12", "b", WEB, 5.0),
+        "stays": ("theirs", "33", "c", None, 0.0),
+    }
+    cache = a_cache(
+        *(
+            a_released_pod(name, a_shape(cpu=cpu), queue=of, cluster_queue=of, node=node, owner=owner, admitted_at=at)
+            for name, (of, cpu, node, owner, at) in running.items()
+        ),
+        a_pod("urgent", a_shape(cpu="30"), queue="mine", priority=5),
+        nodes=[a_node(name, cpu=cpu) for name, cpu in {"a": "15", "b": "32", "c": "33"}.items()],
+        queues=[
+            a_cluster_queue("org", a_quota(cpu="200"), fair_sharing=fair),
+            a_cluster_queue("mine", a_quota(cpu="0"), parent="org", preemption=both),
+            a_cluster_queue("theirs", a_quota(cpu="0"), parent="org"),
+        ],
+        locals_=[a_local_queue(name, name) for name in ("mine", "theirs")],
+    )
+    assert not decided(cache).evicts
     assert pending(cache) == set()
     cache.drop_pod("ends")
-    assert pending(cache) == opened
+    assert {evict.pod.name for evict in decided(cache).evicts} == {"own", "other"}
 
 
 def test_a_queue_that_has_some_of_its_own_left_again_may_take_it_back_though_its_workload_would_borrow_as_far() -> None:
