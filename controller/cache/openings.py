@@ -72,8 +72,8 @@ class Openings:
         Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But who borrows from less
         far now has others give way, whatever their priority, who are farther; and a queue that came to have some of its
         own left takes back what is its own.
-        By shares it is all of the tree: whose share falls may go later than the preemptor's own, and what is in its way
-        is another then.
+        By shares it is all of the tree: who has a smaller share by it may come after the preemptor's own, and others
+        stand in its way then.
         """
         if not self._preempting:
             return  # most clusters preempt nobody

@@ -61,7 +61,7 @@ class FairVictims:
         for one in going:
             yield one
             self._note_gone(one)
-        targets = _Targets(line_of, self._stands_before)
+        targets = _Targets(line_of, self._stands_before, spares_owner=False)
         if (
             not going
             and targets.first(self._demand.queue) is None
@@ -75,7 +75,7 @@ class FairVictims:
 
     def _first(self, targets: _Targets, strategy: Strategy, refused: dict[str, Candidate]) -> Iterator[Candidate]:
         """One victim of the queue with the largest share at a time; note the first of each that may not go."""
-        while (name := self._next(targets, spares_owner=False)) is not None:
+        while (name := self._next(targets)) is not None:
             if name == self._demand.queue or self._is_within_nominal():
                 one = targets.pop(name)
                 yield one
@@ -99,7 +99,7 @@ class FairVictims:
 
     def _second(self, targets: _Targets) -> Iterator[Candidate]:
         """One victim of each queue that has a larger share than the preemptor's would be."""
-        while (name := self._next(targets, spares_owner=True)) is not None:
+        while (name := self._next(targets)) is not None:
             mine, theirs = self._almost_common(name)
             if not self._share(mine) < self._share(theirs):
                 targets.refuse(theirs)
@@ -123,27 +123,24 @@ class FairVictims:
             numbers = [order.get(it.queue, len(order)) for it in (one, other)]
             return self._stands_before(one, other) if numbers[0] == numbers[1] else numbers[0] < numbers[1]
 
-        return _Targets(first, comes_before)
+        return _Targets(first, comes_before, spares_owner=True)
 
     def _stands_before(self, one: Candidate, other: Candidate) -> bool:
         own = self._demand.queue
         return standing(one, own) < standing(other, own)
 
-    def _next(self, targets: _Targets, *, spares_owner: bool) -> str | None:
-        """Return the queue that gives somebody up next.
-
-        `spares_owner`: shares are asked also where the preemptor stays within what is its own.
-        """
+    def _next(self, targets: _Targets) -> str | None:
+        """Return the queue that gives somebody up next."""
         root = self._path[-1]
         if len(self._path) == 1:
             return root if targets.first(root) is not None else None
         while root not in targets.pruned:
-            name = self._descend(root, targets, spares_owner=spares_owner)
+            name = self._descend(root, targets)
             if name is not None:
                 return name
         return None
 
-    def _descend(self, above: str, targets: _Targets, *, spares_owner: bool) -> str | None:
+    def _descend(self, above: str, targets: _Targets) -> str | None:
         """Mirrors `nextTarget`: of the children the largest share, an inner queue before one that takes pods."""
         if above not in targets.ranked:
             targets.ranked[above] = self._ranked(above, targets)
@@ -151,12 +148,12 @@ class FairVictims:
         while True:
             queue, deeper = self._best(queues, targets), self._best(inner, targets)
             shares = [one[0] for one in (queue, deeper) if one is not None]
-            if self._is_refused(above, shares, targets) and (spares_owner or not self._is_within_nominal()):
+            if self._is_refused(above, shares, targets):
                 targets.refuse(above)
                 return None
             if deeper is None or (queue is not None and deeper[0] < queue[0]):
                 break
-            found = self._descend(deeper[-1], targets, spares_owner=spares_owner)
+            found = self._descend(deeper[-1], targets)
             if found is not None:
                 return found
         if queue is None:
@@ -171,7 +168,9 @@ class FairVictims:
         if not shares or above not in self._path[1:]:
             return False
         mine = self._path[self._path.index(above) - 1]
-        return mine in targets.pruned and not self._share(mine) < max(shares)
+        if mine not in targets.pruned or self._share(mine) < max(shares):
+            return False
+        return targets.spares_owner or not self._is_within_nominal()
 
     def _ranked(self, above: str, targets: _Targets) -> tuple[list[Ranked], list[Ranked]]:
         """Return the queues that take pods right below one, and the inner ones there, the largest shares last."""
@@ -235,19 +234,15 @@ class FairVictims:
     def _share_without(self, one: Candidate, name: str) -> Share:
         """Return the share of a queue above a candidate, but not above the preemptor, once it is gone."""
         if len(one.pods) > 1:
-            return self._shares.of(name, self._given_up(one, name))
+            return self._shares.without(name, one.queue, _held(one))
         # a Job's pods are alike
         alike = (one.queue, one.pods[0].flavor or "", one.pods[0].shape.requests)
         if name not in self._moved:
-            return self._shares.without(name, alike)
+            return self._shares.kept_without(name, alike)
         known = self._without.get(alike)
         if known is None:
-            known = self._without[alike] = self._shares.of(name, self._given_up(one, name))
+            known = self._without[alike] = self._shares.without(name, one.queue, _held(one))
         return known
-
-    def _given_up(self, one: Candidate, name: str) -> Mapping[Column, int]:
-        """Return by how much the usage of a queue would rise, below zero, if a candidate were gone."""
-        return {column: self._usage.rise(one.queue, column, -few, name) for column, few in _held(one).items()}
 
     def _demanded(self, name: str) -> Mapping[Column, int]:
         """Return by how much the usage of a queue would rise by the demand."""
@@ -287,8 +282,14 @@ class _Targets:
     """Candidates by queue, as far as they are asked for, and the parts of the tree that have nobody to give up."""
 
     def __init__(
-        self, line_of: Callable[[str], Iterator[Candidate]], comes_before: Callable[[Candidate, Candidate], bool]
+        self,
+        line_of: Callable[[str], Iterator[Candidate]],
+        comes_before: Callable[[Candidate, Candidate], bool],
+        *,
+        spares_owner: bool,
     ) -> None:
+        """`spares_owner`: shares are asked also where the preemptor stays within what is its own."""
+        self.spares_owner = spares_owner
         self._line_of = line_of
         self._comes_before = comes_before
         self._lines: dict[str, Iterator[Candidate]] = {}

@@ -80,17 +80,16 @@ class FairShares:
             known = self._ranked[above] = sorted(one for one in found if one[0] != NOTHING)
         return known
 
-    def without(self, queue: str, freed: Freed) -> Share:
-        """Return the share of a queue once this is gone from one below it, or from itself; kept until `forget`."""
+    def without(self, queue: str, below: str, held: Mapping[Column, int]) -> Share:
+        """Return the share of a queue once this much is gone from one below it, or from itself."""
+        return self.of(queue, {column: self._usage.rise(below, column, -few, queue) for column, few in held.items()})
+
+    def kept_without(self, queue: str, freed: Freed) -> Share:
+        """Return `without` for one pod; kept until `forget`."""
         known = self._without.setdefault(queue, {})
         if freed not in known:
             below, flavor, requests = freed
-            usage = self._usage
-            more = {
-                (flavor, resource): usage.rise(below, (flavor, resource), -amount, queue)
-                for resource, amount in requests
-            }
-            known[freed] = self.of(queue, more)
+            known[freed] = self.without(queue, below, {(flavor, resource): amount for resource, amount in requests})
         return known[freed]
 
     def of(self, queue: str, more: Mapping[Column, int] = _NO_MORE) -> Share:

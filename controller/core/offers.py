@@ -72,10 +72,8 @@ class Offers:
         if offer is not None:
             offer.go_on(now)
             if offer.moved or moved:
-                since, offer.moved = offer.moved, set()
-                self._move(offer, since | moved)
-                # what moved before is taken in by now
-                offer.moved = moved
+                self._move(offer, offer.moved | moved)
+                offer.moved = moved  # what moved before is taken in by now
         else:
             offer = Offer(columns, now, moved=moved)
             self._put(offer, set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going)))

@@ -6,8 +6,9 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
@@ -109,11 +110,9 @@ class Preempting:
         """Say which of those that go anyway it needs gone, and on which flavor; None: they are too few."""
         if not self.search.is_any_going:
             return None
-        for claim, flavor in self._claims(queue, workload, wait):
-            victims = self.search.find_going(claim, workload.kind, flavor, left)
-            if victims is not None:
-                return claim, victims, flavor
-        return None
+        claims = self._claims(queue, workload, wait)
+        find = self.search.find_going
+        return _first((claim, find(claim, workload.kind, flavor, left), flavor) for claim, flavor in claims)
 
     def _claims(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Iterator[tuple[Claim, str]]:
         """Yield the flavors in which others are in the way, in order, and on what account they would go."""
@@ -165,11 +164,9 @@ class Preempting:
         begun = self._goes_on_waiting(queue, workload, wait, left, may_borrow=may_borrow)
         if begun is not None:
             return begun
-        for claim, flavor in self._claims(queue, workload, wait):
-            victims = self.search.find(claim, workload.kind, flavor, left, may_borrow=may_borrow)
-            if victims is not None:
-                return claim, victims, flavor
-        return None
+        find = partial(self.search.find, may_borrow=may_borrow)
+        claims = self._claims(queue, workload, wait)
+        return _first((claim, find(claim, workload.kind, flavor, left), flavor) for claim, flavor in claims)
 
     def _goes_on_waiting(
         self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool
@@ -181,9 +178,8 @@ class Preempting:
         """
         if not self._snapshot.preemptors.get(workload.uid):
             return None
-        claim = self.search.candidates.claim(queue, workload)
-        for last, _ in self._claims(queue, workload, wait):
-            claim = last
+        claims = [claim for claim, _ in self._claims(queue, workload, wait)]
+        claim = claims[-1] if claims else self.search.candidates.claim(queue, workload)
         found = self.search.among_going(claim, workload.kind, left, may_borrow=may_borrow)
         return None if found is None else (claim, *found)
 
@@ -202,6 +198,11 @@ class Preempting:
         # what those that go for others leave may be enough for it too
         who = f"{count} preempted pod{'s' * (count > 1)}" if count else "preempted pods"
         return Wait(Reason.PREEMPTING, f"{where}waits for {who} to go")
+
+
+def _first(tried: Iterable[tuple[Claim, list[Candidate] | None, str]]) -> _Found | None:
+    """Return the first that was found."""
+    return next(((claim, victims, flavor) for claim, victims, flavor in tried if victims is not None), None)
 
 
 def _last_of(queue: ClusterQueue, found: Placements | Wait) -> int:
