@@ -22,12 +22,12 @@ from controller.core.decisions import Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
 from controller.core.fair_turns import FairTurns
+from controller.core.heads import Head, Heads
 from controller.core.ledger import Ledger
 from controller.core.looked_at import looked_at
 from controller.core.mixing import rests_on_mix
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by, taken_in_stretch
-from controller.core.past_usage_order import PastUsages, Rank
 from controller.core.placement import Placement, Placements, brought_up_to_date, place
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, QueueingStrategy
@@ -36,14 +36,9 @@ from controller.core.settled import flavors_without_room
 from controller.core.snapshot import Snapshot
 from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
-from controller.core.workloads import Hold, OrderKey, QueueKey, Workload, WorkloadClass, among_all, is_ahead
+from controller.core.workloads import Hold, QueueKey, Workload, WorkloadClass
 
-_Head = tuple[int, Rank, OrderKey, int, WorkloadClass]
-"""Of a class: how many began before its head to preempt others, all where it has not; where past usage puts it, its
-place in the order and its index in its run; the class. Orders are total, so the class is never compared.
-"""
-
-_Line = tuple[ClusterQueue, list[_Head]]
+_Line = tuple[ClusterQueue, list[Head]]
 """A cluster queue and the heap of its classes' heads."""
 
 
@@ -71,10 +66,8 @@ class _Decision:
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._looked_at = looked_at(snapshot, self._ledger)
         self._preempting = Preempting(snapshot, self._ledger, self._looked_at.for_freed_room)
-        begun = (uid for uid, preemptions in snapshot.preemptors.items() if preemptions)
-        self._begun = {uid: number for number, uid in enumerate(begun)}
-        self._past = PastUsages(snapshot.past_usage)
-        self._fair = FairTurns(snapshot.tree, self._ledger, self._nominate) if snapshot.tree.fair_roots else None
+        self._heads = Heads(snapshot)
+        self._fair = self._share_turns() if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
         self._line_up(self._looked_at.kinds)
@@ -96,17 +89,23 @@ class _Decision:
             queue = self._enter(kind)
             if queue is not None:
                 self._put_preemptors_first(kind)
-                head = self._head(self._run_of(kind), 0)
+                head = self._heads.of(self._run_of(kind), 0)
                 self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+
+    def _share_turns(self) -> FairTurns:
+        def earliest(name: str) -> Turn | None:
+            return self._heads.earliest(name, self._lines[name][1])
+
+        return FairTurns(self._snapshot.tree, self._ledger, self._nominate, earliest)
 
     def _run_of(self, kind: WorkloadClass) -> Sequence[Workload]:
         return self._reordered.get(kind) or self._snapshot.runs[kind]
 
     def _put_preemptors_first(self, kind: WorkloadClass) -> None:
         """Let those of a class for whom others went come before what gangs lack: these may be those others."""
-        begun, run = self._begun, self._snapshot.runs[kind]
-        if begun and any(one.uid in begun for one in run[1:]):
-            self._reordered[kind] = sorted(run, key=lambda one: begun.get(one.uid, len(begun)))
+        reordered = self._heads.preemptors_first(self._snapshot.runs[kind])
+        if reordered is not None:
+            self._reordered[kind] = reordered
 
     def _stand_by(self, found: Container[WorkloadClass]) -> list[WorkloadClass]:
         """Of the settled classes, those to look at because they may be the first of a Backfill queue."""
@@ -123,7 +122,7 @@ class _Decision:
 
     def _begin(self) -> None:
         fair = {name for name in self._lines if self._fair is not None and self._fair.has(name)}
-        self._turns = [self._turn(name, heads[0]) for name, (_, heads) in self._lines.items() if name not in fair]
+        self._turns = [self._heads.turn(name, heads[0]) for name, (_, heads) in self._lines.items() if name not in fair]
         if self._fair is not None:
             self._turns += self._fair.enter(fair)
         heapify(self._turns)
@@ -132,21 +131,12 @@ class _Decision:
         """Let the turns come up that follow a line's."""
         is_fair = self._fair is not None and self._fair.has(name)
         if self._lines[name][1] and not is_fair:
-            heappush(self._turns, self._turn(name, self._lines[name][1][0]))
+            heappush(self._turns, self._heads.turn(name, self._lines[name][1][0]))
         if self._fair is not None and (is_fair or taken is not None):
             heads = self._lines[name][1]
-            head = (heads[0][-1], self._turn(name, heads[0])) if heads else None
+            head = (heads[0][-1], self._heads.turn(name, heads[0])) if heads else None
             for turn in self._fair.moved(name, taken or Takes({}), head):
                 heappush(self._turns, turn)
-
-    def _head(self, run: Sequence[Workload], index: int) -> _Head:
-        """Who preempts goes first: what others left for it must not be taken by whom it would preempt again.
-
-        Of several who began first: the later may wait for what those leave who go for the earlier.
-        """
-        workload = run[index]
-        begun = self._begun.get(workload.uid, len(self._begun))
-        return begun, self._past.rank(workload), workload.order, index, workload.kind
 
     def _is_over(self, kind: WorkloadClass) -> bool:
         """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
@@ -188,7 +178,7 @@ class _Decision:
             if self._standbys is not None and kind in self._standbys:
                 self._take(name)
                 continue
-            workload, turn = self._run_of(kind)[index], self._turn(name, heads[0])
+            workload, turn = self._run_of(kind)[index], self._heads.turn(name, heads[0])
             found = self._find(queue, workload, self._known(queue, kind))
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
@@ -250,13 +240,13 @@ class _Decision:
             if self._fair is not None:
                 taken = taken_in_stretch(kind, found[0], nodes) if nodes else taken_by(kind, found)
         if goes_on and index < len(run):
-            heappush(heads, self._head(run, index))
+            heappush(heads, self._heads.of(run, index))
         return taken
 
-    def _use(self, heads: list[_Head], kind: WorkloadClass) -> None:
+    def _use(self, heads: list[Head], kind: WorkloadClass) -> None:
         """Let what was admitted count where past usage puts the others of its LocalQueue."""
-        if self._past.use(kind):
-            heads[:] = [self._head(self._run_of(one), index) for *_, index, one in heads]
+        if self._heads.use(kind):
+            heads[:] = [self._heads.of(self._run_of(one), index) for *_, index, one in heads]
             heapify(heads)
 
     def _admit_stretch(
@@ -294,18 +284,12 @@ class _Decision:
 
     def _turn_at(self, name: str, run: Sequence[Workload], index: int, number: int) -> Turn:
         """Return the turn of a line once so many of a run's next workloads have gone."""
-        return self._turn(name, self._head(run, index + number))
+        return self._heads.turn(name, self._heads.of(run, index + number))
 
     def _is_next(self, name: str, run: Sequence[Workload], index: int) -> bool:
         """Whether a workload of the line that is looked at comes before all heads, its own line's and the others'."""
-        head, heads = self._head(run, index), self._lines[name][1]
-        return not (heads and heads[0] < head) and not (self._turns and self._turns[0] < self._turn(name, head))
-
-    def _turn(self, name: str, head: _Head) -> Turn:
-        begun, _, order, _, _ = head
-        # what is left of a gang goes on all the same: the others hold quota and wait for it
-        is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, name)
-        return begun, is_behind, among_all(order), name
+        head, heads = self._heads.of(run, index), self._lines[name][1]
+        return not (heads and heads[0] < head) and not (self._turns and self._turns[0] < self._heads.turn(name, head))
 
     def _wait(self, workload: Workload, queue: ClusterQueue, known: Wait | None, found: Wait) -> bool:
         """Note why a class waits, unless just what was known is so still; say whether its next one may be looked at."""
@@ -356,7 +340,7 @@ class _Decision:
         """Return what a class may take of what is left."""
         return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
 
-    def _reserve(self, queue: ClusterQueue, heads: list[_Head], kind: WorkloadClass, standbys: Standbys) -> None:
+    def _reserve(self, queue: ClusterQueue, heads: list[Head], kind: WorkloadClass, standbys: Standbys) -> None:
         """Reserve for the first of a settled class; where that is no use, let others come up that stand behind it."""
         settled, backfill, runs = self._snapshot.settled, self._backfill, self._snapshot.runs
         if settled is None or backfill is None or not backfill.may_book(queue):
@@ -367,20 +351,20 @@ class _Decision:
             return
         behind = standbys.behind(kind)
         if behind is not None:
-            heappush(heads, self._head(runs[behind], 0))
+            heappush(heads, self._heads.of(runs[behind], 0))
         # as many queues as there may be reservations have to be up, or one that is behind would come before the first
         for kinds in iter(standbys.next_queue, []):
             self._line_up(kinds)
             name = self._snapshot.local_queues[kinds[0].queue].cluster_queue
             if name in self._lines:
                 heapify(self._lines[name][1])
-                heappush(self._turns, self._turn(name, self._lines[name][1][0]))
+                heappush(self._turns, self._heads.turn(name, self._lines[name][1][0]))
                 return
 
     def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
         return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
 
-    def _close(self, queue: ClusterQueue, heads: list[_Head]) -> None:
+    def _close(self, queue: ClusterQueue, heads: list[Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""
         for *_, kind in heads:
             if kind.hold is None:

@@ -4,14 +4,20 @@ At each queue those below it compete: who need not borrow before who has to, the
 counted in, then the order; the winner competes for that queue on the next level. Only heads that fit take part, or
 that others would be preempted for: by its share one that cannot go in would hold up, or let pass, those behind it, and
 what comes of that would depend on when it is found out.
+
+Most lines need no look for that: one that by its share and its place would not win even if its head fitted is left
+alone until those before it have gone.
 """
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
+from math import inf
+from typing import Final
 
 from controller.core.amounts import Requests
 from controller.core.fair_sharing import FairShares
@@ -24,17 +30,33 @@ from controller.core.workloads import OrderKey, WorkloadClass
 _Standing = tuple[int, bool, bool, Share, OrderKey, str]
 """How a queue competes with others below the same one; the least wins. The order is total."""
 
+_BEFORE_ALL: Final[OrderKey] = (-sys.maxsize, -inf, -sys.maxsize, -inf, "", "", ())
+
 
 class FairTurns:
     """The lines of all trees that share fairly; a line is a cluster queue in which workloads wait."""
 
-    def __init__(self, tree: QuotaTree, ledger: Ledger, nominate: Callable[[str], Nominee | None]) -> None:
-        """`nominate` looks at a line anew and returns its first that can go in, if there is one."""
+    def __init__(
+        self,
+        tree: QuotaTree,
+        ledger: Ledger,
+        nominate: Callable[[str], Nominee | None],
+        earliest: Callable[[str], Turn | None],
+    ) -> None:
+        """`nominate` looks at a line anew and returns its first that can go in, if there is one.
+
+        `earliest` says, with no look at quota and room, before which turn none of that line comes; None: it is empty.
+        """
         self._tree = tree
         self._usage = ledger.usage
         self._shares = FairShares(tree, ledger.usage)
         self._nominate = nominate
+        self._earliest = earliest
         self._nominees = Nominations(tree, ledger)
+        self._open: set[str] = set()
+        """Queues whose standing is only known to be no better than it is written: lines to be looked at are below."""
+        self._unseen: set[str] = set()
+        """Lines that are to be looked at."""
         self._champions: dict[str, str] = {}
         """By queue the line that competes for it."""
         self._standings: dict[str, _Standing] = {}
@@ -103,20 +125,45 @@ class FairTurns:
         return self._look_at(again | {line})
 
     def _look_at(self, lines: Iterable[str], *, and_at: str = "") -> list[Turn]:
-        """Nominate anew for these lines, and see who wins wherever that may be somebody else now."""
-        depths: dict[str, int] = {}
-        if and_at:
-            depths.update((name, depth) for depth, name in enumerate(reversed(self._tree.path(and_at))))
-        for line in sorted(lines):
-            self._nominees.put(line, self._nominate(line))
-            depths.update((name, depth) for depth, name in enumerate(reversed(self._tree.path(line))))
-        for name in sorted(depths, key=lambda one: -depths[one]):
-            self._settle(name)
-        return [self._turns[name] for name, depth in depths.items() if not depth and name in self._turns]
+        """See whose turn it is where these are to be looked at anew; most need no look before others have gone.
+
+        Whoever is looked at in vain early on would be so later too: quota and room only shrink.
+        """
+        roots: dict[str, None] = {}
+        for line in [*sorted(lines), *([and_at] if and_at else [])]:
+            if line != and_at:
+                self._nominees.put(line, None)
+                self._unseen.add(line)
+            path = self._tree.path(line)
+            for name, above in pairwise((*path, "")):
+                if name in self._open:
+                    break
+                self._open.add(name)
+                if above:
+                    self._stand(name, above, self._at_best(name, line))
+            roots[path[-1]] = None
+        for root in roots:
+            self._settle(root)
+        return [self._turns[root] for root in roots if root in self._turns]
+
+    def _at_best(self, name: str, line: str) -> _Standing:
+        """Return a standing that a queue will not be before, whoever competes for it of those below."""
+        turn = self._earliest(line) if name == line else None
+        share = self._shares.of(name)
+        begun, is_behind, order, _ = turn or (0, False, _BEFORE_ALL, "")
+        return begun, is_behind, False, share, order, line
+
+    def _stand(self, name: str, above: str, standing: _Standing) -> None:
+        self._standings[name] = standing
+        heappush(self._below.setdefault(above, []), (standing, name))
 
     def _settle(self, name: str) -> None:
-        """See which line competes for a queue, those below being settled, and how the queue stands by that."""
+        """See which line competes for a queue, and how the queue stands by that."""
+        if name in self._unseen:
+            self._unseen.discard(name)
+            self._nominees.put(name, self._nominate(name))
         champion = name if name in self._nominees.of else self._best_below(name)
+        self._open.discard(name)
         if not champion:
             for known in (self._champions, self._standings, self._turns):
                 known.pop(name, None)
@@ -126,8 +173,7 @@ class FairTurns:
         if len(path) == 1:
             self._turns[name] = (*turn[:3], name)
         else:
-            standing = self._standings[name] = self._standing(name, champion, turn, 1)
-            heappush(self._below.setdefault(path[1], []), (standing, name))
+            self._stand(name, path[1], self._standing(name, champion, turn, 1))
 
     def _standing(self, name: str, line: str, turn: Turn, number: int) -> _Standing:
         """Return how a queue stands by a line's turn, once so many less one of its head's class have gone."""
@@ -138,9 +184,13 @@ class FairTurns:
         heap = self._below.get(name, [])
         while heap:
             standing, below = heap[0]
-            if self._standings.get(below) is standing:
+            if self._standings.get(below) is not standing:
+                heappop(heap)
+            elif below in self._open:
+                heappop(heap)
+                self._settle(below)
+            else:
                 return standing[-1]
-            heappop(heap)
         return ""
 
     def _rival(self, name: str, above: str) -> _Standing | None:

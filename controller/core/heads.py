@@ -1,0 +1,64 @@
+"""Where the first of a class stands: in the line of its cluster queue, and among the heads of all lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from controller.core.nominations import Turn
+from controller.core.past_usage_order import PastUsages, Rank
+from controller.core.snapshot import Snapshot
+from controller.core.workloads import OrderKey, Workload, WorkloadClass, among_all, is_ahead
+
+Head = tuple[int, Rank, OrderKey, int, WorkloadClass]
+"""Of a class: how many began before its head to preempt others, all where it has not; where past usage puts it, its
+place in the order and its index in its run; the class. Orders are total, so the class is never compared.
+"""
+
+
+class Heads:
+    """The heads of one decision. What it admits counts where past usage orders a queue."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        begun = (uid for uid, preemptions in snapshot.preemptors.items() if preemptions)
+        self._begun = {uid: number for number, uid in enumerate(begun)}
+        self._past = PastUsages(snapshot.past_usage)
+
+    def preemptors_first(self, run: Sequence[Workload]) -> Sequence[Workload] | None:
+        """Return a run with those first for whom others went; None: it is as it is.
+
+        What gangs lack comes before all else of a run, and may be those others.
+        """
+        if not self._begun or all(one.uid not in self._begun for one in run[1:]):
+            return None
+        return sorted(run, key=lambda one: self._begun.get(one.uid, len(self._begun)))
+
+    def of(self, run: Sequence[Workload], index: int) -> Head:
+        """Who preempts goes first: what others left for it must not be taken by whom it would preempt again.
+
+        Of several who began first: the later may wait for what those leave who go for the earlier.
+        """
+        workload = run[index]
+        begun = self._begun.get(workload.uid, len(self._begun))
+        return begun, self._past.rank(workload), workload.order, index, workload.kind
+
+    def use(self, kind: WorkloadClass) -> bool:
+        """A workload of a class was admitted; say whether others of its queue stand elsewhere by that."""
+        return self._past.use(kind)
+
+    def turn(self, line: str, head: Head) -> Turn:
+        """Return the turn of a line with this head."""
+        begun, _, order, _, _ = head
+        # what is left of a gang goes on all the same: the others hold quota and wait for it
+        is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, line)
+        return begun, is_behind, among_all(order), line
+
+    def earliest(self, line: str, heads: Sequence[Head]) -> Turn | None:
+        """Return a turn that none of a line's heads, a heap, comes before, whichever can go in; None: it has none."""
+        if not heads:
+            return None
+        begun, is_behind, order, _ = self.turn(line, heads[0])
+        if begun == len(self._begun) and not is_ahead(heads[0][2]) and not self._snapshot.past_usage:
+            return begun, is_behind, order, line
+        # what puts them first in their own line does not count among all
+        return begun, False, min(among_all(head[2]) for head in heads), line
