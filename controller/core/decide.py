@@ -202,8 +202,7 @@ class _Decision:
 
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
         """Return what is known of a class that is looked at only for room that was freed."""
-        # who may preempt is told in full what is short: somebody may go for it
-        is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or queue.preemption.is_any
+        is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1
         known = None if is_full else self._blocked(kind)
         # a mix may move within the decision, and then it is not freed room alone that lets others in
         return None if known is not None and queue.mix is not None and rests_on_mix(known) else known

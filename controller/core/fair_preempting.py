@@ -7,12 +7,12 @@ no less than the preemptor's part has then. A share always counts the preemptor'
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from controller.core.candidates import Candidate, standing
-from controller.core.fair_sharing import NOTHING, FairShares, Ranked
+from controller.core.fair_sharing import NOTHING, FairShares, Freed, Ranked
 from controller.core.fair_sharing_policy import Share, Strategy
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
@@ -20,22 +20,32 @@ from controller.core.tree_usage import TreeUsage
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Who preempts: its queue, and what it asks for of each column."""
+    """Who preempts: its queue, and what it asks for of each column, all of one flavor."""
 
     queue: str
+    flavor: str
     amounts: Mapping[Column, int]
 
 
 class FairVictims:
     """Candidates one after the other, each to be gone from the usage before the next is asked for."""
 
-    def __init__(self, tree: QuotaTree, usage: TreeUsage, shares: FairShares, demand: Demand, now: float) -> None:
-        """`shares` know what holds while nobody is away."""
+    def __init__(
+        self,
+        tree: QuotaTree,
+        usage: TreeUsage,
+        shares: FairShares,
+        demand: Demand,
+        now: float,
+        candidates_of: Callable[[str], Iterable[Candidate]],
+    ) -> None:
+        """`shares` know what holds while nobody is away; nobody but `candidates_of` a queue is asked to go."""
         self._tree = tree
         self._usage = usage
         self._shares = shares
         self._demand = demand
         self._now = now
+        self._candidates_of = candidates_of
         self._path = tree.path(demand.queue)
         self._known: dict[str, Share] = {}
         """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
@@ -48,12 +58,10 @@ class FairVictims:
         going: Collection[Candidate],
         line_of: Callable[[str], Iterator[Candidate]],
         strategies: tuple[Strategy, ...],
-        *,
-        may_others_go: bool,
     ) -> Iterator[Candidate]:
         """Yield whom to take away, as long as anybody may be; `line_of` says who of a queue is asked, in order.
 
-        Those that are `going` anyway come first. `may_others_go`: other queues have anybody who is asked.
+        Those that are `going` anyway come first.
         """
         for queue in {self._demand.queue, *(one.queue for one in going)}:
             for name in self._tree.path(queue):
@@ -62,12 +70,6 @@ class FairVictims:
             yield one
             self._note_gone(one)
         targets = _Targets(line_of, self._stands_before, spares_owner=False)
-        if (
-            not going
-            and targets.first(self._demand.queue) is None
-            and not (may_others_go and self._has_larger_shares())
-        ):
-            return
         refused: dict[str, Candidate] = {}
         yield from self._first(targets, strategies[0], refused)
         if len(strategies) > 1:
@@ -87,8 +89,10 @@ class FairVictims:
                 # a share never grows by whom its queue gives up, so nobody of it may go
                 targets.refuse(theirs)
                 continue
-            while targets.first(name) is not None:
-                one = targets.pop(name)
+            largest = self._largest_without(name, theirs)
+            if largest is not None and not strategy.allows(preemptor, before, largest):
+                self._refuse_all(name, targets, refused)
+            for one in targets.rest(name):
                 if self._now < one.quiet_for_borrowers:
                     continue
                 if strategy.allows(preemptor, before, self._share_without(one, theirs)):
@@ -96,6 +100,13 @@ class FairVictims:
                     self._is_gone(one, targets)
                     break
                 refused.setdefault(name, one)
+
+    def _refuse_all(self, name: str, targets: _Targets, refused: dict[str, Candidate]) -> None:
+        """Take in that nobody of a queue may go, whoever it is."""
+        one = next((one for one in targets.rest(name) if self._now >= one.quiet_for_borrowers), None)
+        if one is not None:
+            refused.setdefault(name, one)
+        targets.close(name)
 
     def _second(self, targets: _Targets) -> Iterator[Candidate]:
         """One victim of each queue that has a larger share than the preemptor's would be."""
@@ -233,15 +244,37 @@ class FairVictims:
 
     def _share_without(self, one: Candidate, name: str) -> Share:
         """Return the share of a queue above a candidate, but not above the preemptor, once it is gone."""
+        if name not in self._moved:
+            return self._kept_without(one, name)
         if len(one.pods) > 1:
             return self._shares.without(name, one.queue, _held(one))
-        # a Job's pods are alike
-        alike = (one.queue, one.pods[0].flavor or "", one.pods[0].shape.requests)
-        if name not in self._moved:
-            return self._shares.kept_without(name, alike)
+        alike = _freed(one)
         known = self._without.get(alike)
         if known is None:
             known = self._without[alike] = self._shares.without(name, one.queue, _held(one))
+        return known
+
+    def _kept_without(self, one: Candidate, name: str) -> Share:
+        """Return the same for one of which nobody is away."""
+        kept = self._shares.kept_without(name)
+        known = kept.get(one.key)
+        if known is None:
+            alike = one.key if len(one.pods) > 1 else _freed(one)
+            if alike not in kept:
+                kept[alike] = self._shares.without(name, one.queue, _held(one))
+            known = kept[one.key] = kept[alike]
+        return known
+
+    def _largest_without(self, queue: str, name: str) -> Share | None:
+        """Return what one above a queue has at most once any one candidate of that is gone; None: it is not known.
+
+        Shares only fall, so it holds as well once others are away.
+        """
+        largest = self._shares.largest_without(name)
+        known = largest.get((queue, self._demand.flavor))
+        if known is None and name not in self._moved:
+            found = (self._kept_without(one, name) for one in self._candidates_of(queue))
+            known = largest[queue, self._demand.flavor] = max(found, default=NOTHING)
         return known
 
     def _demanded(self, name: str) -> Mapping[Column, int]:
@@ -262,15 +295,15 @@ class FairVictims:
             self._known.pop(name, None)
         self._without.clear()
 
-    def _has_larger_shares(self) -> bool:
-        """Whether any share is larger than the preemptor's, or, where it stays within its own, whether there is any.
+    def has_larger_shares(self) -> bool:
+        """Say whether any share is larger than the preemptor's; where it stays within its own, whether there is any.
 
-        Most that search have a share like all others, and nobody in their own queue to preempt.
+        Else nobody goes but of its own queue: most that search have a share like all others.
         """
-        is_owner = self._is_within_nominal()
         for mine, above in pairwise(self._path):
             others = (share for share, _, name in reversed(self._shares.ranked(above)) if name != mine)
-            if (NOTHING if is_owner else self._share(mine)) < next(others, NOTHING):
+            largest = next(others, NOTHING)
+            if largest != NOTHING and (self._is_within_nominal() or self._share(mine) < largest):
                 return True
         return False
 
@@ -327,15 +360,27 @@ class _Targets:
         self._set(queue, next(self._lines[queue], None))
         return one
 
+    def close(self, queue: str) -> None:
+        """Ask nobody more of a queue."""
+        self._set(queue, None)
+
     def rest(self, queue: str) -> Iterator[Candidate]:
-        """Yield those that were not taken, for good."""
-        while self.first(queue) is not None:
-            yield self.pop(queue)
+        """Yield those that were not taken, each for good."""
+        one = self.first(queue)
+        while one is not None:
+            self._set(queue, next(self._lines[queue], None))
+            yield one
+            one = self._first[queue]
 
     def _set(self, queue: str, first: Candidate | None) -> None:
         self._first[queue] = first
         if first is None:
             self.pruned.add(queue)
+
+
+def _freed(one: Candidate) -> Freed:
+    """Return what a candidate of one pod has: a Job's pods are alike."""
+    return one.queue, one.pods[0].flavor or "", one.pods[0].shape.requests
 
 
 def _held(one: Candidate) -> Mapping[Column, int]:

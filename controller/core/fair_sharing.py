@@ -44,8 +44,9 @@ class FairShares:
         self._lendable: dict[str, Mapping[str, int]] = {}
         self._kept: dict[str, Share] = {}
         self._ranked: dict[str, list[Ranked]] = {}
-        self._without: dict[str, dict[Freed, Share]] = {}
-        self._borrowers: dict[Column, set[str]] = {}
+        self._without: dict[str, dict[Freed | str, Share]] = {}
+        self._largest_without: dict[str, dict[tuple[str, str], Share]] = {}
+        self._borrowers: dict[tuple[str, str], dict[str, None]] = {}
 
     def kept(self, queue: str) -> Share:
         """Return the share of a queue, which is kept until `forget`."""
@@ -57,19 +58,21 @@ class FairShares:
     def forget(self, queues: Iterable[str]) -> None:
         """Work out anew what these queues have, and those above them, now that what they use is another."""
         for name in {name for queue in queues for name in self._tree.path(queue)}:
-            for known in (self._kept, self._ranked, self._without):
+            for known in (self._kept, self._ranked, self._without, self._largest_without):
                 known.pop(name, None)
-            for column, borrowers in self._borrowers.items():
-                borrowers.discard(name)
-                if self._usage.borrows(name, (column,)):
-                    borrowers.add(name)
+            borrowed = self._usage.borrowed(name)
+            for (_, flavor), borrowers in self._borrowers.items():
+                borrowers.pop(name, None)
+                if flavor in borrowed:
+                    borrowers[name] = None
 
-    def borrowers(self, root: str, column: Column) -> Collection[str]:
-        """Return the queues of the tree that use more of a column than is their own; kept until `forget`."""
-        known = self._borrowers.get(column)
+    def borrowers(self, root: str, flavor: str) -> Collection[str]:
+        """Return the queues of the tree that use more of a flavor than is their own; kept until `forget`."""
+        known = self._borrowers.get((root, flavor))
         if known is None:
-            found = (name for name in self._tree.below(root) if self._usage.borrows(name, (column,)))
-            known = self._borrowers[column] = set(found)
+            columns = [column for column in self._tree.columns(root) if column[0] == flavor]
+            found = (name for name in self._tree.below(root) if self._usage.borrows(name, columns))
+            known = self._borrowers[root, flavor] = dict.fromkeys(found)
         return known
 
     def ranked(self, above: str) -> Sequence[Ranked]:
@@ -84,13 +87,13 @@ class FairShares:
         """Return the share of a queue once this much is gone from one below it, or from itself."""
         return self.of(queue, {column: self._usage.rise(below, column, -few, queue) for column, few in held.items()})
 
-    def kept_without(self, queue: str, freed: Freed) -> Share:
-        """Return `without` for one pod; kept until `forget`."""
-        known = self._without.setdefault(queue, {})
-        if freed not in known:
-            below, flavor, requests = freed
-            known[freed] = self.without(queue, below, {(flavor, resource): amount for resource, amount in requests})
-        return known[freed]
+    def kept_without(self, queue: str) -> dict[Freed | str, Share]:
+        """Return where `without` is kept until `forget`: for pods by what they have, for candidates by their keys."""
+        return self._without.setdefault(queue, {})
+
+    def largest_without(self, queue: str) -> dict[tuple[str, str], Share]:
+        """Return where it is kept, until `forget`, what a queue has at most without one pod of a queue and a flavor."""
+        return self._largest_without.setdefault(queue, {})
 
     def of(self, queue: str, more: Mapping[Column, int] = _NO_MORE) -> Share:
         """Return of each resource the part that the queue borrows of all that it could get; the largest, by weight.

@@ -27,7 +27,7 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     settled, nodes, freed = snapshot.settled, snapshot.nodes, snapshot.freed
     if settled is None:
         return LookedAt(snapshot.runs)
-    found, emptied = dict(settled.pending), _Emptied(snapshot, ledger)
+    found, emptied = dict(settled.pending), Emptied(snapshot, ledger)
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
         for of in (name, ""):
@@ -42,7 +42,7 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     return LookedAt(found, found.keys() - settled.pending.keys())
 
 
-class _Emptied:
+class Emptied:
     """Nodes that came free, as they were without those whom a class may preempt there at most."""
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:

@@ -6,11 +6,11 @@ What is found is no minimum, but none of them could have stayed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from heapq import merge
-from itertools import chain
 
 from controller.core.attempts import Attempt, Attempts, Need
 from controller.core.away import Away
@@ -21,6 +21,7 @@ from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
 from controller.core.giving_way import giving_way
 from controller.core.ledger import Ledger
+from controller.core.looked_at import Emptied
 from controller.core.offers import Offers
 from controller.core.one_node import OneNode
 from controller.core.placement import Placements, place
@@ -55,6 +56,7 @@ class VictimSearch:
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
         self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
         self._for_freed_room = for_freed_room
+        self._emptied = Emptied(snapshot, ledger)
         self._looked_at = 0
         self.tries = 0
 
@@ -67,6 +69,8 @@ class VictimSearch:
         self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger, *, may_borrow: bool
     ) -> list[Candidate] | None:
         """Say who has to go so that a workload fits this flavor; None: that would not help."""
+        if self._is_ruled_out(claim.queue, kind):
+            return None
         need = self._need(claim, kind, flavor, left)
         for attempt in self._attempts.of(need, is_any_away=bool(self._away.victims)):
             tried = replace(attempt, may_borrow=attempt.may_borrow and may_borrow)
@@ -74,6 +78,26 @@ class VictimSearch:
             if victims is not None:
                 return victims
         return None
+
+    def _is_ruled_out(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
+        """Whether nothing but some nodes is new to one pod, and these would not hold it, whoever may go there.
+
+        Asked of all flavors together: for a gang that goes in one of them another may come to have room.
+        """
+        flavors = [self._snapshot.flavors[one.flavor] for one in queue.flavors]
+        if not kind.is_free or any(one.is_summed for one in flavors) or not self._is_freed_alone(queue.name, kind):
+            return False
+        shape, freed, nodes = kind.pod_sets[0].shape, self._snapshot.freed, self._snapshot.nodes
+        may_run = {name for one in flavors for name in freed & nodes.allowed(one, shape.constraints)}
+        return not self._emptied.may_hold(may_run, kind, shape.requests)
+
+    def _is_freed_alone(self, queue: str, kind: WorkloadClass) -> bool:
+        """Whether others than the freed nodes are no use to a class, as before.
+
+        Who is admitted or goes in this decision may let others go, on any node.
+        """
+        is_moved = self._away.victims or self._ledger.charged_in(self._tree.path(queue)[-1])
+        return not is_moved and kind in self._for_freed_room
 
     @property
     def is_any_going(self) -> bool:
@@ -141,23 +165,34 @@ class VictimSearch:
             removals = self._removals(ahead, need.claim, need.kind, may_borrow=attempt.may_borrow)
             if self._away.victims and removals.suffice():
                 return []
-            if self._is_plain(need):
+            if self._tree.strategies(need.queue.name) and self._is_in_vain(ahead, need, attempt):
+                return None
+            if self._is_plain(ahead, need):
                 found = self._on_one_node(ahead, need, attempt)
                 if found is None:
                     return None
                 # where quota is short too, it may be others that can stay, who come first when some are put back
-                if found and self._has_quota(ahead, need, attempt, without=found[-1]):
+                if found and (need.offer is None or self._has_quota(ahead, need, attempt, without=found[-1])):
                     victims = removals.find(found)
                     if victims is not None:
                         return victims
             return removals.find(self._victims_of(ahead, need, attempt))
 
-    def _is_plain(self, need: Need) -> bool:
-        """Whether it is one pod, and those of one flavor that go change nothing for it in others."""
+    def _is_plain(self, ahead: AnyLedger, need: Need) -> bool:
+        """Whether it is one pod, and those of one flavor that go change nothing for it in others.
+
+        By shares, whether it is short of nothing but room: who goes for quota is not told by nodes.
+        """
         queue = need.queue
-        is_one = need.offer is not None and need.kind.is_free and queue.mix is None
-        is_limited = any(map(self._tree.limits, self._tree.path(queue.name)))
-        return is_one and not is_limited and not self._snapshot.flavors[need.flavor].is_summed
+        if not need.columns or not need.kind.is_free or queue.mix is not None:
+            return False
+        if any(map(self._tree.limits, self._tree.path(queue.name))) or self._snapshot.flavors[need.flavor].is_summed:
+            return False
+        return need.offer is not None or not self._is_short(ahead, need)
+
+    def _is_short(self, ahead: AnyLedger, need: Need) -> bool:
+        quota = next(one for one in need.queue.flavors if one.flavor == need.flavor)
+        return ahead.quota_blocker(need.queue, quota, need.kind.requests) is not None
 
     def _on_one_node(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> list[Candidate] | None:
         """Return those on the first node that may come to have room; empty: not told; None: all are too few."""
@@ -166,19 +201,30 @@ class VictimSearch:
             if not self._away.would_own(ahead, need.queue.name, need.flavor, need.kind.requests, own):
                 return None
         flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
-        # who is admitted or goes in this decision may let others go, on any node
-        is_moved = self._away.victims or self._ledger.charged_in(self._tree.path(need.queue.name)[-1])
-        only = self._snapshot.freed if need.kind in self._for_freed_room and not is_moved else None
+        only = self._snapshot.freed if self._is_freed_alone(need.queue.name, need.kind) else None
         nodes = OneNode(self._snapshot, self._away, ahead, flavor, shape, only=only)
-        return nodes.find(self._in_turn(ahead, need, attempt))
+        if need.offer is not None:
+            return nodes.find(self._in_turn(ahead, need, attempt))
+        with closing(self._by_share(ahead, need, attempt)) as victims:
+            return nodes.find(victims)
+
+    def _by_share(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Generator[Candidate]:
+        """Yield whom to take away by shares, each gone from the quota before the next; all are back at the end."""
+        gone: list[Candidate] = []
+        try:
+            for one in self._victims_of(ahead, need, attempt):
+                yield one
+                self._away.remove(ahead, one, keeps_room=True)
+                gone.append(one)
+        finally:
+            for one in reversed(gone):
+                self._away.put_back(ahead, one, keeps_room=True)
 
     def _has_quota(self, ahead: AnyLedger, need: Need, attempt: Attempt, *, without: Candidate) -> bool:
         """Whether quota is enough once this one alone is gone."""
-        queue, requests = need.queue, need.kind.requests
-        quota = next(one for one in queue.flavors if one.flavor == need.flavor)
         self._away.remove(ahead, without, keeps_room=True)
-        is_short = ahead.quota_blocker(queue, quota, requests) is not None
-        borrows = not attempt.may_borrow and ahead.borrowing_level(queue, need.flavor, requests) > 0
+        is_short = self._is_short(ahead, need)
+        borrows = not attempt.may_borrow and ahead.borrowing_level(need.queue, need.flavor, need.kind.requests) > 0
         self._away.put_back(ahead, without, keeps_room=True)
         return not is_short and not borrows
 
@@ -203,14 +249,24 @@ class VictimSearch:
             found = self._in_turn(ahead, need, attempt)
             # who is asked for while others are away would be seen from there, but for an offer in which nothing moved
             return found if need.offer is None or need.offer.usage is not None else list(found)
+        line_of = partial(self._sharing_line, need, attempt, ahead.usage, self._attempts.short(need))
+        return self._fair_victims(ahead, need).take(self._going(need, attempt), line_of, strategies)
+
+    def _fair_victims(self, ahead: AnyLedger, need: Need) -> FairVictims:
         amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
-        demand, now = Demand(need.queue.name, amounts), self._snapshot.now
-        shares, short = self._shares(ahead, need.queue.name), self._attempts.short(need)
-        victims = FairVictims(self._tree, ahead.usage, shares, demand, now)
-        line_of = partial(self._sharing_line, need, attempt, ahead.usage, short)
-        borrowers = chain.from_iterable(shares.borrowers(self._tree.path(demand.queue)[-1], one) for one in short)
-        may_others_go = any(one != demand.queue and self.candidates.of(one, need.flavor) for one in borrowers)
-        return victims.take(self._going(need, attempt), line_of, strategies, may_others_go=may_others_go)
+        demand, shares = Demand(need.queue.name, need.flavor, amounts), self._shares(ahead, need.queue.name)
+        candidates_of = partial(self.candidates.of, flavor=need.flavor)
+        return FairVictims(self._tree, ahead.usage, shares, demand, self._snapshot.now, candidates_of)
+
+    def _is_in_vain(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> bool:
+        """Whether by shares nobody goes: so it is for most that look again after something ended."""
+        if next(self.candidates.own(need.claim, need.flavor), None) is not None or self._going(need, attempt):
+            return False
+        name = need.queue.name
+        borrowers = self._shares(ahead, name).borrowers(self._tree.path(name)[-1], need.flavor)
+        if any(one != name and self.candidates.of(one, need.flavor) for one in borrowers):
+            return not self._fair_victims(ahead, need).has_larger_shares()
+        return True
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
