@@ -113,7 +113,7 @@ class _Decision:
             return []
         self._standbys = standbys = Standbys(self._snapshot, self._snapshot.settled, found)
         kinds = [kind for name in self._lines for kind in standbys.of(name)]
-        # turns by share are settled once, so all take part from the beginning
+        # where shares decide, who is behind by the order may be first, so all take part from the beginning
         most = MOST_RESERVATIONS if self._fair is None else len(self._snapshot.cluster_queues)
         while most and (more := standbys.next_queue()):
             most -= 1
@@ -201,8 +201,12 @@ class _Decision:
         return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
 
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
-        """Return what is known of a class that is looked at only for room that was freed."""
+        """Return what is known of a class that is looked at only for room that was freed.
+
+        Where a preemptor comes in elsewhere than its room is held, that room comes free within the decision.
+        """
         is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1
+        is_full = is_full or (queue.preemption.is_any and bool(self._snapshot.preemptors))
         known = None if is_full else self._blocked(kind)
         # a mix may move within the decision, and then it is not freed room alone that lets others in
         return None if known is not None and queue.mix is not None and rests_on_mix(known) else known
@@ -317,11 +321,16 @@ class _Decision:
         kind = workload.kind
         if kind.hold is not None:
             return _held(kind.hold)
-        if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
-            return known  # others took it
+        flavors = () if known is None else flavors_without_room(known)
+        still = None if any(self._has_freed_room(flavor, kind) for flavor in flavors) else known  # others took it
+        if still is not None and not queue.preemption.is_any:
+            return still
+        # nobody goes for a user who is at a limit by now
         limit = self._users.first_blocker(queue.name, kind)
         if limit is not None:
             return Wait(limit.reason, blockers=(limit,))
+        if still is not None:
+            return still
         found = self._place(queue, kind, known)
         return (
             self._preempting.rather(queue, workload, found, self._left(queue, kind)) if queue.preempts_first else found

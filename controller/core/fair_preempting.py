@@ -257,12 +257,14 @@ class FairVictims:
     def _kept_without(self, one: Candidate, name: str) -> Share:
         """Return the same for one of which nobody is away."""
         kept = self._shares.kept_without(name)
-        known = kept.get(one.key)
+        # a gang may have pods in two queues
+        own = one.queue, one.key
+        known = kept.get(own)
         if known is None:
-            alike = one.key if len(one.pods) > 1 else _freed(one)
+            alike = own if len(one.pods) > 1 else _freed(one)
             if alike not in kept:
                 kept[alike] = self._shares.without(name, one.queue, _held(one))
-            known = kept[one.key] = kept[alike]
+            known = kept[own] = kept[alike]
         return known
 
     def _largest_without(self, queue: str, name: str) -> Share | None:

@@ -44,7 +44,7 @@ class FairShares:
         self._lendable: dict[str, Mapping[str, int]] = {}
         self._kept: dict[str, Share] = {}
         self._ranked: dict[str, list[Ranked]] = {}
-        self._without: dict[str, dict[Freed | str, Share]] = {}
+        self._without: dict[str, dict[Freed | tuple[str, str], Share]] = {}
         self._largest_without: dict[str, dict[tuple[str, str], Share]] = {}
         self._borrowers: dict[tuple[str, str], dict[str, None]] = {}
 
@@ -87,12 +87,14 @@ class FairShares:
         """Return the share of a queue once this much is gone from one below it, or from itself."""
         return self.of(queue, {column: self._usage.rise(below, column, -few, queue) for column, few in held.items()})
 
-    def kept_without(self, queue: str) -> dict[Freed | str, Share]:
-        """Return where `without` is kept until `forget`: for pods by what they have, for candidates by their keys."""
+    def kept_without(self, queue: str) -> dict[Freed | tuple[str, str], Share]:
+        """Return where `without` is kept until `forget`: of pods by what they have, of candidates by queue and key."""
         return self._without.setdefault(queue, {})
 
     def largest_without(self, queue: str) -> dict[tuple[str, str], Share]:
-        """Return where it is kept, until `forget`, what a queue has at most without one pod of a queue and a flavor."""
+        """Return where it is kept, until `forget`, what a queue has at most without any one candidate of a queue, which
+        may go in a flavor; by these two.
+        """
         return self._largest_without.setdefault(queue, {})
 
     def of(self, queue: str, more: Mapping[Column, int] = _NO_MORE) -> Share:

@@ -127,7 +127,8 @@ class FairTurns:
     def _look_at(self, lines: Iterable[str], *, and_at: str = "") -> list[Turn]:
         """See whose turn it is where these are to be looked at anew; most need no look before others have gone.
 
-        Whoever is looked at in vain early on would be so later too: quota and room only shrink.
+        Quota and room only shrink: who could not go in early on cannot later. Beside preemptors a later look may find
+        more, and is the better one: what others leave who go for those before it counts.
         """
         roots: dict[str, None] = {}
         for line in [*sorted(lines), *([and_at] if and_at else [])]:
@@ -148,7 +149,7 @@ class FairTurns:
 
     def _at_best(self, name: str, line: str) -> _Standing:
         """Return a standing that a queue will not be before, whoever competes for it of those below."""
-        turn = self._earliest(line) if name == line else None
+        turn = self._earliest(line) if name == line and not self._tree.children(name) else None
         share = self._shares.of(name)
         begun, is_behind, order, _ = turn or (0, False, _BEFORE_ALL, "")
         return begun, is_behind, False, share, order, line

@@ -94,10 +94,11 @@ class VictimSearch:
     def _is_freed_alone(self, queue: str, kind: WorkloadClass) -> bool:
         """Whether others than the freed nodes are no use to a class, as before.
 
-        Who is admitted or goes in this decision may let others go, on any node.
+        Who is admitted or goes in this decision may let others go, on any node; who comes in elsewhere than its room is
+        held leaves that.
         """
         is_moved = self._away.victims or self._ledger.charged_in(self._tree.path(queue)[-1])
-        return not is_moved and kind in self._for_freed_room
+        return not is_moved and not self._snapshot.preemptors and kind in self._for_freed_room
 
     @property
     def is_any_going(self) -> bool:
@@ -172,7 +173,7 @@ class VictimSearch:
                 if found is None:
                     return None
                 # where quota is short too, it may be others that can stay, who come first when some are put back
-                if found and (need.offer is None or self._has_quota(ahead, need, attempt, without=found[-1])):
+                if found and self._has_quota(ahead, need, attempt, without=found[-1]):
                     victims = removals.find(found)
                     if victims is not None:
                         return victims
