@@ -65,7 +65,7 @@ class _Decision:
         self._standbys: Standbys | None = None
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._looked_at = looked_at(snapshot, self._ledger)
-        self._preempting = Preempting(snapshot, self._ledger, self._looked_at.for_freed_room)
+        self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
         self._heads = Heads(snapshot)
         self._fair = self._share_turns() if snapshot.tree.fair_roots else None
 
@@ -88,7 +88,9 @@ class _Decision:
         for kind in kinds:
             queue = self._enter(kind)
             if queue is not None:
-                self._put_preemptors_first(kind)
+                reordered = self._heads.preemptors_first(self._snapshot.runs[kind])
+                if reordered is not None:
+                    self._reordered[kind] = reordered
                 head = self._heads.of(self._run_of(kind), 0)
                 self._lines.setdefault(queue.name, (queue, []))[1].append(head)
 
@@ -100,12 +102,6 @@ class _Decision:
 
     def _run_of(self, kind: WorkloadClass) -> Sequence[Workload]:
         return self._reordered.get(kind) or self._snapshot.runs[kind]
-
-    def _put_preemptors_first(self, kind: WorkloadClass) -> None:
-        """Let those of a class for whom others went come before what gangs lack: these may be those others."""
-        reordered = self._heads.preemptors_first(self._snapshot.runs[kind])
-        if reordered is not None:
-            self._reordered[kind] = reordered
 
     def _stand_by(self, found: Container[WorkloadClass]) -> list[WorkloadClass]:
         """Of the settled classes, those to look at because they may be the first of a Backfill queue."""
@@ -201,12 +197,9 @@ class _Decision:
         return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
 
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
-        """Return what is known of a class that is looked at only for room that was freed.
-
-        Where a preemptor comes in elsewhere than its room is held, that room comes free within the decision.
-        """
-        is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1
-        is_full = is_full or (queue.preemption.is_any and bool(self._snapshot.preemptors))
+        """Return what is known of a class that is looked at only for room that was freed."""
+        is_moved = queue.preemption.is_any and kind not in self._looked_at.for_freed_room
+        is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or is_moved
         known = None if is_full else self._blocked(kind)
         # a mix may move within the decision, and then it is not freed room alone that lets others in
         return None if known is not None and queue.mix is not None and rests_on_mix(known) else known
@@ -321,20 +314,20 @@ class _Decision:
         kind = workload.kind
         if kind.hold is not None:
             return _held(kind.hold)
-        flavors = () if known is None else flavors_without_room(known)
-        still = None if any(self._has_freed_room(flavor, kind) for flavor in flavors) else known  # others took it
-        if still is not None and not queue.preemption.is_any:
-            return still
-        # nobody goes for a user who is at a limit by now
-        limit = self._users.first_blocker(queue.name, kind)
-        if limit is not None:
-            return Wait(limit.reason, blockers=(limit,))
-        if still is not None:
-            return still
+        if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
+            # others took it; yet nobody goes for a user who is at a limit by now
+            return (self._limited(queue, kind) if queue.preemption.is_any else None) or known
+        limited = self._limited(queue, kind)
+        if limited is not None:
+            return limited
         found = self._place(queue, kind, known)
         return (
             self._preempting.rather(queue, workload, found, self._left(queue, kind)) if queue.preempts_first else found
         )
+
+    def _limited(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
+        limit = self._users.first_blocker(queue.name, kind)
+        return None if limit is None else Wait(limit.reason, blockers=(limit,))
 
     def _place(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
         if self._backfill is None:

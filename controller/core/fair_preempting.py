@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from controller.core.candidates import Candidate, standing
-from controller.core.fair_sharing import NOTHING, FairShares, Freed, Ranked
+from controller.core.fair_sharing import NOTHING, FairShares, Freed, Kept, Ranked
 from controller.core.fair_sharing_policy import Share, Strategy
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
@@ -49,8 +49,8 @@ class FairVictims:
         self._path = tree.path(demand.queue)
         self._known: dict[str, Share] = {}
         """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
-        self._without: dict[tuple[object, ...], Share] = {}
-        """Of queues that would give up a pod the share afterwards, by the pod's queue, flavor and requests."""
+        self._without: Kept = {}
+        """The same as `FairShares.kept_without`, of queues of which somebody is away."""
         self._moved = set(self._path)
 
     def take(
@@ -244,19 +244,7 @@ class FairVictims:
 
     def _share_without(self, one: Candidate, name: str) -> Share:
         """Return the share of a queue above a candidate, but not above the preemptor, once it is gone."""
-        if name not in self._moved:
-            return self._kept_without(one, name)
-        if len(one.pods) > 1:
-            return self._shares.without(name, one.queue, _held(one))
-        alike = _freed(one)
-        known = self._without.get(alike)
-        if known is None:
-            known = self._without[alike] = self._shares.without(name, one.queue, _held(one))
-        return known
-
-    def _kept_without(self, one: Candidate, name: str) -> Share:
-        """Return the same for one of which nobody is away."""
-        kept = self._shares.kept_without(name)
+        kept = self._without if name in self._moved else self._shares.kept_without(name)
         # a gang may have pods in two queues
         own = one.queue, one.key
         known = kept.get(own)
@@ -275,7 +263,7 @@ class FairVictims:
         largest = self._shares.largest_without(name)
         known = largest.get((queue, self._demand.flavor))
         if known is None and name not in self._moved:
-            found = (self._kept_without(one, name) for one in self._candidates_of(queue))
+            found = (self._share_without(one, name) for one in self._candidates_of(queue))
             known = largest[queue, self._demand.flavor] = max(found, default=NOTHING)
         return known
 
@@ -356,11 +344,9 @@ class _Targets:
 
     def pop(self, queue: str) -> Candidate:
         """Take the queue's first candidate, which there is."""
-        one = self.first(queue)
-        if one is None:
-            raise LookupError(queue)
-        self._set(queue, next(self._lines[queue], None))
-        return one
+        for one in self.rest(queue):
+            return one
+        raise LookupError(queue)
 
     def close(self, queue: str) -> None:
         """Ask nobody more of a queue."""

@@ -26,6 +26,9 @@ Ranked = tuple[Share, int, str]
 Freed = tuple[str, str, Requests]
 """What a pod has: its queue, its flavor, its requests."""
 
+Kept = dict[Freed | tuple[str, str], Share]
+"""Shares without somebody: of pods by what they have, of candidates by queue and key."""
+
 _NO_MORE: Final[Mapping[Column, int]] = {}
 
 
@@ -44,7 +47,7 @@ class FairShares:
         self._lendable: dict[str, Mapping[str, int]] = {}
         self._kept: dict[str, Share] = {}
         self._ranked: dict[str, list[Ranked]] = {}
-        self._without: dict[str, dict[Freed | tuple[str, str], Share]] = {}
+        self._without: dict[str, Kept] = {}
         self._largest_without: dict[str, dict[tuple[str, str], Share]] = {}
         self._borrowers: dict[tuple[str, str], dict[str, None]] = {}
 
@@ -87,8 +90,8 @@ class FairShares:
         """Return the share of a queue once this much is gone from one below it, or from itself."""
         return self.of(queue, {column: self._usage.rise(below, column, -few, queue) for column, few in held.items()})
 
-    def kept_without(self, queue: str) -> dict[Freed | tuple[str, str], Share]:
-        """Return where `without` is kept until `forget`: of pods by what they have, of candidates by queue and key."""
+    def kept_without(self, queue: str) -> Kept:
+        """Return where `without` is kept, until `forget`."""
         return self._without.setdefault(queue, {})
 
     def largest_without(self, queue: str) -> dict[tuple[str, str], Share]:

@@ -121,31 +121,37 @@ class FairTurns:
         # jobs make many pods at once: of one class, what was found for the last holds for the next
         if nominee is not None and nominee.is_lasting and head is not None and head[0] == nominee.kind:
             nominee.turn = head[1]
-            return self._look_at(again, and_at=line)
+            return self._look_at(again, stands=line)
         return self._look_at(again | {line})
 
-    def _look_at(self, lines: Iterable[str], *, and_at: str = "") -> list[Turn]:
+    def _look_at(self, lines: Iterable[str], *, stands: str = "") -> list[Turn]:
         """See whose turn it is where these are to be looked at anew; most need no look before others have gone.
 
         Quota and room only shrink: who could not go in early on cannot later. Beside preemptors a later look may find
-        more, and is the better one: what others leave who go for those before it counts.
+        more, and is the better one: what others leave who go for those before it counts. `stands`: a line whose nominee
+        holds, and may stand elsewhere now.
         """
-        roots: dict[str, None] = {}
-        for line in [*sorted(lines), *([and_at] if and_at else [])]:
-            if line != and_at:
-                self._nominees.put(line, None)
-                self._unseen.add(line)
-            path = self._tree.path(line)
-            for name, above in pairwise((*path, "")):
-                if name in self._open:
-                    break
-                self._open.add(name)
-                if above:
-                    self._stand(name, above, self._at_best(name, line))
-            roots[path[-1]] = None
+        opened = sorted(lines)
+        for line in opened:
+            self._nominees.put(line, None)
+            self._unseen.add(line)
+        if stands:
+            opened.append(stands)
+        for line in opened:
+            self._reopen(line)
+        roots = dict.fromkeys(self._tree.path(line)[-1] for line in opened)
         for root in roots:
             self._settle(root)
         return [self._turns[root] for root in roots if root in self._turns]
+
+    def _reopen(self, line: str) -> None:
+        """Let a line, and those above it, stand where they would at best be."""
+        for name, above in pairwise((*self._tree.path(line), "")):
+            if name in self._open:
+                break
+            self._open.add(name)
+            if above:
+                self._stand(name, above, self._at_best(name, line))
 
     def _at_best(self, name: str, line: str) -> _Standing:
         """Return a standing that a queue will not be before, whoever competes for it of those below."""

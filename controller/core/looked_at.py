@@ -15,19 +15,22 @@ from controller.core.workloads import WorkloadClass
 class LookedAt:
     """The classes to look at, as keys in an order that equal worlds share.
 
-    For those in `for_freed_room` nothing is new but the room on `snapshot.freed`, beside whom they may preempt there.
+    For those in `for_freed_room` nothing is new but the room on `snapshot.freed`, beside whom they may preempt there;
+    `emptied` says who could be held there at most. It is so for nobody where preemptors began before: who comes in
+    elsewhere than its room is held leaves that within the decision.
     """
 
     kinds: Mapping[WorkloadClass, object]
-    for_freed_room: Collection[WorkloadClass] = ()
+    for_freed_room: Collection[WorkloadClass]
+    emptied: Emptied
 
 
 def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     """Return the classes to look at."""
-    settled, nodes, freed = snapshot.settled, snapshot.nodes, snapshot.freed
+    settled, nodes, freed, emptied = snapshot.settled, snapshot.nodes, snapshot.freed, Emptied(snapshot, ledger)
     if settled is None:
-        return LookedAt(snapshot.runs)
-    found, emptied = dict(settled.pending), Emptied(snapshot, ledger)
+        return LookedAt(snapshot.runs, (), emptied)
+    found = dict(settled.pending)
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
         for of in (name, ""):
@@ -39,7 +42,7 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
         for shape, kinds in settled.short_of_room(name).items():
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
-    return LookedAt(found, found.keys() - settled.pending.keys())
+    return LookedAt(found, () if snapshot.preemptors else found.keys() - settled.pending.keys(), emptied)
 
 
 class Emptied:

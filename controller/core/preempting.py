@@ -6,7 +6,7 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +14,7 @@ from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
 from controller.core.decisions import Evict, EvictionCause, Place, Wait
 from controller.core.ledger import Ledger
+from controller.core.looked_at import LookedAt
 from controller.core.placement import Placements, place
 from controller.core.preemption import Claim
 from controller.core.queues import ClusterQueue, WhenCanBorrow
@@ -32,12 +33,10 @@ _Found = tuple[Claim, list[Candidate], str]
 class Preempting:
     """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
 
-    def __init__(
-        self, snapshot: Snapshot, ledger: Ledger, for_freed_room: Container[WorkloadClass] = frozenset()
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, looked_at: LookedAt) -> None:
         self._snapshot = snapshot
         self._returns = Returns(snapshot)
-        self.search = VictimSearch(snapshot, ledger, self._returns, for_freed_room)
+        self.search = VictimSearch(snapshot, ledger, self._returns, looked_at)
         self._ledger = ledger
         self._state: tuple[int, int, AnyLedger] | None = None
         self._found: dict[str, _Found | None] = {}
@@ -164,6 +163,8 @@ class Preempting:
         begun = self._goes_on_waiting(queue, workload, wait, left, may_borrow=may_borrow)
         if begun is not None:
             return begun
+        if self.search.is_ruled_out(queue, workload.kind):
+            return None
         find = partial(self.search.find, may_borrow=may_borrow)
         claims = self._claims(queue, workload, wait)
         return _first((claim, find(claim, workload.kind, flavor, left), flavor) for claim, flavor in claims)

@@ -6,7 +6,7 @@ What is found is no minimum, but none of them could have stayed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from controller.core.fair_preempting import Demand, FairVictims
 from controller.core.fair_sharing import FairShares
 from controller.core.giving_way import giving_way
 from controller.core.ledger import Ledger
-from controller.core.looked_at import Emptied
+from controller.core.looked_at import LookedAt
 from controller.core.offers import Offers
 from controller.core.one_node import OneNode
 from controller.core.placement import Placements, place
@@ -41,10 +41,8 @@ class VictimSearch:
     `tries` counts how often it was seen whether a workload fits.
     """
 
-    def __init__(
-        self, snapshot: Snapshot, ledger: Ledger, returns: Returns, for_freed_room: Container[WorkloadClass]
-    ) -> None:
-        """For classes in `for_freed_room` others than `snapshot.freed` were no use before, and are none now."""
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, returns: Returns, looked_at: LookedAt) -> None:
+        """To those looked at for freed room other nodes than `snapshot.freed` were no use before, and are none now."""
         self._snapshot = snapshot
         self._tree = snapshot.tree
         self._ledger = ledger
@@ -55,22 +53,19 @@ class VictimSearch:
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
         self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
-        self._for_freed_room = for_freed_room
-        self._emptied = Emptied(snapshot, ledger)
-        self._looked_at = 0
+        self._for = looked_at
+        self._compared = 0
         self.tries = 0
 
     @property
     def looked_at(self) -> int:
         """How many candidates were compared with a workload."""
-        return self._looked_at + self.offers.compared
+        return self._compared + self.offers.compared
 
     def find(
         self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger, *, may_borrow: bool
     ) -> list[Candidate] | None:
         """Say who has to go so that a workload fits this flavor; None: that would not help."""
-        if self._is_ruled_out(claim.queue, kind):
-            return None
         need = self._need(claim, kind, flavor, left)
         for attempt in self._attempts.of(need, is_any_away=bool(self._away.victims)):
             tried = replace(attempt, may_borrow=attempt.may_borrow and may_borrow)
@@ -79,26 +74,28 @@ class VictimSearch:
                 return victims
         return None
 
-    def _is_ruled_out(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
-        """Whether nothing but some nodes is new to one pod, and these would not hold it, whoever may go there.
+    def is_ruled_out(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
+        """Say whether nothing but some nodes is new to one pod, and these would not hold it, whoever may go there.
 
         Asked of all flavors together: for a gang that goes in one of them another may come to have room.
         """
+        if not kind.is_free or not self._is_freed_alone(queue.name, kind):
+            return False
         flavors = [self._snapshot.flavors[one.flavor] for one in queue.flavors]
-        if not kind.is_free or any(one.is_summed for one in flavors) or not self._is_freed_alone(queue.name, kind):
+        if any(one.is_summed for one in flavors):
             return False
         shape, freed, nodes = kind.pod_sets[0].shape, self._snapshot.freed, self._snapshot.nodes
         may_run = {name for one in flavors for name in freed & nodes.allowed(one, shape.constraints)}
-        return not self._emptied.may_hold(may_run, kind, shape.requests)
+        return not self._for.emptied.may_hold(may_run, kind, shape.requests)
 
     def _is_freed_alone(self, queue: str, kind: WorkloadClass) -> bool:
         """Whether others than the freed nodes are no use to a class, as before.
 
-        Who is admitted or goes in this decision may let others go, on any node; who comes in elsewhere than its room is
-        held leaves that.
+        Who is admitted or goes in this decision may let others go, on any node.
         """
-        is_moved = self._away.victims or self._ledger.charged_in(self._tree.path(queue)[-1])
-        return not is_moved and not self._snapshot.preemptors and kind in self._for_freed_room
+        if kind not in self._for.for_freed_room or self._away.victims:
+            return False
+        return not self._ledger.charged_in(self._tree.path(queue)[-1])
 
     @property
     def is_any_going(self) -> bool:
@@ -265,9 +262,8 @@ class VictimSearch:
             return False
         name = need.queue.name
         borrowers = self._shares(ahead, name).borrowers(self._tree.path(name)[-1], need.flavor)
-        if any(one != name and self.candidates.of(one, need.flavor) for one in borrowers):
-            return not self._fair_victims(ahead, need).has_larger_shares()
-        return True
+        may_others_go = any(one != name and self.candidates.of(one, need.flavor) for one in borrowers)
+        return not (may_others_go and self._fair_victims(ahead, need).has_larger_shares())
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
@@ -294,7 +290,7 @@ class VictimSearch:
                 yield one
 
     def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
-        self._looked_at += 1
+        self._compared += 1
         return one.key not in self._away.victims and uses(one, columns)
 
     def _going(self, need: Need, attempt: Attempt) -> list[Candidate]:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
+from controller.core.decide import decide
+from controller.core.decisions import Plan
 from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.groups import GroupKey, Membership
 from controller.core.owners import Owner
@@ -15,9 +17,11 @@ from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue
 from tests.support.builders import (
+    UNLIMITED,
     a_cache,
     a_cluster_queue,
     a_flavor,
+    a_foreign_pod,
     a_local_queue,
     a_node,
     a_pod,
@@ -196,3 +200,43 @@ def test_what_no_node_changes_is_not_looked_at_again_for_another_one() -> None:
     cache = at_rest(a_world([both], runs("there", "owns", 1, "a"), waits("large", "owns", 1), a="4"))
     cache.put_node(a_node("new", cpu="1", pods=20))
     assert pending(cache) == set()
+
+
+def in_full(cache: ClusterCache) -> Plan:
+    return decide(replace(cache.snapshot(), settled=None, freed=frozenset()), limit=UNLIMITED)
+
+
+def of_user(pod: Pod, user: str) -> Pod:
+    return replace(pod, shape=replace(pod.shape, user=user))
+
+
+def test_beside_freed_room_nobody_goes_for_a_user_who_comes_to_a_limit_within_the_decision() -> None:
+    foreign = [a_foreign_pod(f"foreign-{node}", a_shape(cpu="1"), node=node) for node in "ab"]
+    run = [of_user(runs(f"runs-{node}", "own", 1, node), "other") for node in "ab"]
+    wait = [of_user(waits(name, "own", 2, priority=5), "u") for name in ("first", "second")]
+    own = queue("own", 100, parent="", preemption=WITHIN, user_limits={"cpu": 3000})
+    cache = at_rest(a_world([own], *run, *foreign, *wait, a="2", b="2"))
+    cache.drop_pod("foreign-a")
+    cache.drop_pod("foreign-b")
+    assert pending(cache) == set()
+    for plan in (in_full(cache), decided(cache)):
+        assert ([evict.pod.uid for evict in plan.evicts], plan.preemptors) == (["runs-a"], {"first": 1})
+
+
+def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_next() -> None:
+    queues = [queue(name, 100, parent="", preemption=WITHIN) for name in ("own", "next")]
+    pods = [runs(name, "own", 2, "b") for name in ("goes-first", "goes-then")]
+    preemptor, following = waits("preemptor", "own", 4, priority=9), waits("next", "next", 2, priority=5)
+    foreign = a_foreign_pod("foreign", a_shape(cpu="4"), node="a")
+    cache = a_world([*queues, queue("last", 100, parent="")], *pods, foreign, preemptor, following, a="4", b="4")
+    assert sorted(evicted(cache)) == ["goes-first", "goes-then"]
+    for pod in pods:
+        cache.put_pod(replace(pod, is_terminating=True, resource_version="7"))
+    decided(cache)
+    cache.drop_pod("goes-first")
+    decided(cache)
+    decided(cache)
+    cache.drop_pod("foreign")
+    cache.put_pod(waits("last", "last", 2))
+    for plan in (in_full(cache), decided(cache)):
+        assert admitted(plan) == {"preemptor": ("spot", "a"), "next": ("spot", "b")}

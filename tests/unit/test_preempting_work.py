@@ -15,6 +15,7 @@ from controller.core.decide import decide
 from controller.core.decisions import Wait
 from controller.core.fair_sharing_policy import USUAL, FairSharing
 from controller.core.ledger import Ledger
+from controller.core.looked_at import Emptied, LookedAt
 from controller.core.offer import Offer
 from controller.core.owners import Job, Owner
 from controller.core.placement import Placement, place
@@ -69,7 +70,9 @@ class Search:
             self.snapshot = replace(self.snapshot, freed=frozenset({freed}))
         self.queue = self.snapshot.cluster_queues["team-a"]
         self.ledger = Ledger(self.snapshot)
-        self.preempting = Preempting(self.snapshot, self.ledger, self.snapshot.runs if freed else ())
+        runs = self.snapshot.runs
+        looked_at = LookedAt(runs, runs if freed else (), Emptied(self.snapshot, self.ledger))
+        self.preempting = Preempting(self.snapshot, self.ledger, looked_at)
         self.of = self.preempting.search
 
     def go(self) -> list[int]:
