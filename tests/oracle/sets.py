@@ -70,7 +70,16 @@ def _fits(world: World, placed: Sequence[Placed], queue: Queue, sets: Sets, onto
         if there and rules.quota_faults(world, placed, queue, name, quota, _total(there)):
             return False
     pods = [(flavor, make) for (make, alike), flavor in zip(sets, onto, strict=True) for _ in alike]
+    if not _keeps_mix(world, placed, queue, [flavor for flavor, _ in pods]):
+        return False
     return _has_room(world, placed, queue, [(_flavor(world, flavor), make) for flavor, make in pods])
+
+
+def _keeps_mix(world: World, placed: Sequence[Placed], queue: Queue, onto: Sequence[str]) -> bool:
+    """Whether the queue may have as many pods on spot with one more on each of these flavors; none there: whatever."""
+    spot = {one.name for one in world.flavors if one.is_spot}
+    then = [*placed, *(Placed({}, queue.name, flavor, None) for flavor in onto)]
+    return spot.isdisjoint(onto) or mixture.keeps(world, then, queue)
 
 
 def _has_room(world: World, placed: Sequence[Placed], queue: Queue, pods: Sequence[tuple[Flavor, Make]]) -> bool:

@@ -36,6 +36,8 @@ class Moment:
     """What a decision has come to: who is placed, who stands in which queue's line, what was told, who went in.
 
     What is held for those who preempt, of which classes they are, and who of the evicted is nobody's victim yet.
+    `early` are those of lines that take turns by share who were told a reason that was not theirs at their turn: such a
+    line is looked at only when nobody can be before it, and is told what is so then.
     """
 
     placed: tuple[Placed, ...]
@@ -46,6 +48,7 @@ class Moment:
     preempting: Set[tuple[object, ...]] = frozenset()
     evicted: Set[str] = frozenset()
     before: Told = field(default_factory=dict)
+    early: tuple[tuple[Queue, Workload, str], ...] = ()
 
 
 class Fault(Exception):
@@ -89,8 +92,11 @@ def _take_turns(world: World, said: Decided, now: Moment) -> Moment:
         else:
             others = said.preemptors - {pod.name for pod in head.pods}
             is_late = bool(others) and _may_lose(world, queue)
-            now = _passed_over(said, now, queue, Turn(reasons=holding.ANY_REASON) if is_late else turn)
+            turn = Turn(reasons=holding.ANY_REASON) if is_late else turn
+            now = _passed_over(said, now, queue, turn, is_early=path(world, queue)[-1].is_fair)
     _hold_to_order(said, now)
+    for _, one, reason in now.early:
+        raise Fault(f"{one.pods[0].name}: waits with {reason}, which by the rules it never does")
     if now.evicted:
         raise Fault(f"evicted for nobody: {sorted(now.evicted)}")
     return now
@@ -174,10 +180,15 @@ def _hold_to_order(said: Decided, now: Moment) -> None:
         raise Fault(f"admitted in the order {in_fact}; the rules: {['+'.join(sorted(one)) for one in now.went]}")
 
 
-def _passed_over(said: Decided, now: Moment, queue: Queue, turn: Turn) -> Moment:
+def _passed_over(said: Decided, now: Moment, queue: Queue, turn: Turn, *, is_early: bool = False) -> Moment:
     """The head of a line waits, and behind it, in a StrictFIFO queue, everybody."""
     head, *behind = now.lines[queue.name]
-    now = _waits(said, now, head, turn.reasons)
+    reasons, reason = turn.reasons, said.waiting.get(head.pods[0].name, "")
+    is_new = not _is_known(now, head) and reason != now.before.get(_alike(head))
+    if is_early and is_new and reason in holding.ANY_REASON - reasons:
+        now = replace(now, early=(*now.early, (queue, head, reason)))
+        reasons |= {reason}
+    now = _waits(said, now, head, reasons)
     if not queue.is_strict:
         return _next(now, queue.name, behind)
     for one in behind:
@@ -204,8 +215,19 @@ def _goes_in(world: World, said: Decided, now: Moment, queue: Queue, turn: Turn)
     went, held = frozenset(pod.name for pod in head.pods), holding.taken_from(world, placed, now.held)
     if held is None:
         raise Fault(f"{head.pods[0].name}: went where others were preempted for somebody else")
-    now = replace(now, held=held)
-    return replace(_next(now, queue.name, behind), placed=placed, went=(*now.went, went))
+    now = replace(now, held=held, placed=placed, early=_still_early(world, placed, held, now.early))
+    return replace(_next(now, queue.name, behind), went=(*now.went, went))
+
+
+def _still_early(
+    world: World, placed: tuple[Placed, ...], held: Held, early: Iterable[tuple[Queue, Workload, str]]
+) -> tuple[tuple[Queue, Workload, str], ...]:
+    """Those whose reason is not told by what the decision has come to either."""
+    return tuple(
+        (queue, one, reason)
+        for queue, one, reason in early
+        if reason not in holding.turn(world, placed, held, queue, one).reasons
+    )
 
 
 def _alike(one: Workload) -> tuple[object, ...]:
