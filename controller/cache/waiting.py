@@ -203,8 +203,10 @@ class Waiting:
             found.nodes.update(node for _, node in former - kept if node is not None)
             if uid in gone or _by_flavor(former) - _by_flavor(kept):
                 found.add(admitted.get(uid) or self._queue_of(uid), former)
-        moved = {uid: places for uid, places in plan.held.items() if places != self._held.get(uid)}
-        found.begun = {(self._queue_of(uid), flavor) for uid, places in moved.items() for flavor, _ in places}
+        # who waits for victims by now, though in the same place as before, is not compared with them anew any more
+        has_victims = {uid for uid, times in plan.preemptors.items() if times and not self.preemptors.get(uid)}
+        moved = [uid for uid, places in plan.held.items() if places != self._held.get(uid) or uid in has_victims]
+        found.begun = {(self._queue_of(uid), flavor) for uid in moved for flavor, _ in plan.held[uid]}
         going_on = {uid: places for uid, places in {**self._held, **now}.items() if uid not in admitted}
         self._held = plan.held if plan.is_complete else going_on
         return found

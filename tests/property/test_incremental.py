@@ -20,13 +20,26 @@ from controller.core.decisions import Place, Plan
 from controller.core.keys import GATE
 from controller.core.offer import KnownOffers
 from controller.core.pods import Phase, Pod
-from controller.core.queues import StopPolicy
+from controller.core.queues import Flavor, StopPolicy
 from controller.core.snapshot import Snapshot
-from tests.support.builders import a_cache, a_flavor, a_local_queue
-from tests.support.contested_worlds import FLAVORS, NOW, Contested, Happening, fair, gangs, trees
+from tests.support.builders import a_cache, a_flavor, a_local_queue, a_node, a_static_flavor
+from tests.support.contested_worlds import (
+    CLOUD,
+    FLAVORS,
+    NOW,
+    Contested,
+    Happening,
+    fair,
+    gangs,
+    mingled,
+    mingled_fair,
+    trees,
+)
 
+_SKY = a_node("sky", labels={"pool": CLOUD}, cpu=1000)
 _DECISIONS = 100
 """More in a row than any of these worlds takes to come to rest."""
+_KINDS = (trees, gangs, fair, mingled, mingled_fair)
 
 
 class World:
@@ -39,8 +52,8 @@ class World:
         self.made: dict[str, int] = {}
         self.cache: ClusterCache = a_cache(
             *drawn.pods,
-            nodes=drawn.nodes,
-            flavors=[a_flavor(name) for name in FLAVORS],
+            nodes=drawn.nodes if drawn.cloud is None else (*drawn.nodes, _SKY),
+            flavors=[*map(a_flavor, FLAVORS), *([] if drawn.cloud is None else [_cloud(drawn.cloud)])],
             queues=drawn.queues,
             locals_=[a_local_queue(one.name, one.name) for one in drawn.queues],
         )
@@ -61,6 +74,10 @@ class World:
                 self._end(one)
             case "comes":
                 self.put(one, created=float(self.now))
+            case "foreign":
+                self.put(one)
+            case "supply":
+                self.cache.set_flavor(CLOUD, _cloud(one))
             case "node":
                 self.cache.put_node(one)
             case "node gone":
@@ -120,7 +137,11 @@ class World:
 
     def _carry_out(self, plan: Plan) -> None:
         for admit in plan.admits:
-            stamps: dict[str, Any] = {"cluster_queue": admit.cluster_queue, "flavor": admit.flavor, "node": admit.node}
+            stamps: dict[str, Any] = {
+                "cluster_queue": admit.cluster_queue,
+                "flavor": admit.flavor,
+                "node": admit.node or _SKY.name,
+            }
             stamps |= {"preemptions": admit.preemptions, "admitted_at": float(self.now), "started": self.now}
             self.put(self.cache.pods[admit.uid], gates=(), generation=2, **stamps)
             self.cache.settle(admit.uid)
@@ -129,6 +150,10 @@ class World:
                 self.put(self.cache.pods[evict.pod.uid], is_terminating=True)
             else:
                 self._make_again(self.cache.pods[evict.pod.uid])
+
+
+def _cloud(cpu: int) -> Flavor:
+    return a_static_flavor(CLOUD, labels={"pool": CLOUD}, cpu=cpu, memory="9G", pods=50)
 
 
 def _forgetful(snapshot: Snapshot) -> Snapshot:
@@ -179,14 +204,14 @@ def test_worlds_that_alone_saw_a_fault_made_on_purpose_go_on_to_see_it(seed: int
     assert not said, f"trees({seed}): {said}"
 
 
-@pytest.mark.parametrize("kind", [trees, gangs, fair], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", _KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("seed", range(80))
 def test_what_is_skipped_and_remembered_changes_no_decision(kind: Callable[[int], Contested], seed: int) -> None:
     said, _ = difference(kind(seed))
     assert not said, f"{kind.__name__}({seed}): {said}"
 
 
-@pytest.mark.parametrize("kind", [trees, gangs, fair], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", _KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("seed", range(80, 100))
 def test_who_is_put_off_while_enough_others_go_is_not_forgotten(kind: Callable[[int], Contested], seed: int) -> None:
     said, _ = difference(replace(kind(seed), at_once=1))

@@ -18,12 +18,15 @@ from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue, FlavorQuota, QueueingStrategy, WhenCanBorrow, WhenCanPreempt
 from controller.core.shapes import Shape
-from tests.support.builders import UNLIMITED, a_cluster_queue, a_node, a_pod, a_released_pod, a_shape
+from tests.support.builders import UNLIMITED, a_cluster_queue, a_foreign_pod, a_node, a_pod, a_released_pod, a_shape
 
 NOW = 100_000
 FLAVORS = ("spot", "steady")
+CLOUD = "cloud"
+"""A flavor of which only the sum is known; whoever is admitted onto it runs on the one node that is large enough."""
 _GB = 10**9
 _WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
+_JOB = Owner("batch/v1", "Job", "job", "job")
 _POLICIES = [
     Preemption(within, reclaim, borrows, threshold)
     for within in Within
@@ -32,6 +35,8 @@ _POLICIES = [
 ]
 # no Backfill: whose preempting a reservation kept from helping is not looked at again when that reservation moves
 _STRATEGIES = (*[QueueingStrategy.BEST_EFFORT_FIFO] * 8, QueueingStrategy.STRICT_FIFO)
+_CHOICES = (("spot",), ("spot",), ("spot", "steady"), ("steady", "spot"))
+_CLOUDED = ((CLOUD,), (CLOUD, "spot"), ("spot", CLOUD), ("spot", CLOUD, "steady"))
 _SHARED = (tuple(Strategy), tuple(Strategy)[:1], tuple(Strategy)[1:])
 _WEIGHTS = tuple(FairSharing(weight=Fraction(weight)) for weight in (1, 1, 2, 0))
 
@@ -44,7 +49,7 @@ class Contested:
     """A world and what happens in it.
 
     `is_slow`: who is evicted goes on until something more happens to it. `limit`: so many are admitted at a time,
-    `at_once`: so many evicted.
+    `at_once`: so many evicted. `cloud`: so many cpu the flavor of that name has, None: there is none.
     """
 
     queues: tuple[ClusterQueue, ...]
@@ -54,6 +59,7 @@ class Contested:
     is_slow: bool = False
     limit: int = UNLIMITED
     at_once: int = 100
+    cloud: int | None = None
 
 
 def trees(seed: int) -> Contested:
@@ -71,13 +77,24 @@ def fair(seed: int) -> Contested:
     return _Drawing(Random(seed), ganged=0.2, is_fair=True).world()  # noqa: S311
 
 
+def mingled(seed: int) -> Contested:
+    """The first again, where pods that are not ours come and go, some are of Jobs, and of a flavor the sum is known."""
+    return _Drawing(Random(seed), is_mingled=True).world()  # noqa: S311
+
+
+def mingled_fair(seed: int) -> Contested:
+    """The same where shares decide, and some of the pods are of gangs."""
+    return _Drawing(Random(seed), ganged=0.2, is_fair=True, is_mingled=True).world()  # noqa: S311
+
+
 class _Drawing:
     """What is drawn of one world by now. `ganged`: which part of the pods is of gangs."""
 
-    def __init__(self, chance: Random, *, ganged: float = 0.0, is_fair: bool = False) -> None:
+    def __init__(self, chance: Random, *, ganged: float = 0.0, is_fair: bool = False, is_mingled: bool = False) -> None:
         self._chance = chance
         self._ganged = ganged
         self._is_fair = is_fair
+        self._is_mingled = is_mingled
         self._is_slow = chance.random() < 0.4
         self._has_memory = chance.random() < 0.3
         self._teams: list[str] = []
@@ -94,6 +111,7 @@ class _Drawing:
         waiting = self._pods("waits", chance.randint(3, 14))
         happenings: list[Happening] = [("comes", pod) for pod in self._pods("comes", chance.randint(0, 8))]
         happenings += [self._happening(nodes) for _ in range(chance.randint(8, 20))]
+        happenings += self._from_elsewhere(nodes) if self._is_mingled else []
         chance.shuffle(happenings)
         return Contested(
             queues=tuple(queues),
@@ -103,6 +121,7 @@ class _Drawing:
             is_slow=self._is_slow,
             # a gang that is larger than what is left of the limit ends the decision, unless it is known to be blocked
             limit=UNLIMITED if self._ganged else chance.choice((UNLIMITED, UNLIMITED, UNLIMITED, 2)),
+            cloud=chance.randint(0, 6) if self._is_mingled else None,
         )
 
     # -- queues and nodes ------------------------------------------------------------------------------------------
@@ -120,7 +139,8 @@ class _Drawing:
 
     def _above(self, name: str, parent: str) -> ClusterQueue:
         chance = self._chance
-        quotas = [self._quota(flavor, parent) for flavor in FLAVORS] if chance.random() < 0.6 else []
+        names = (*FLAVORS, CLOUD) if self._is_mingled else FLAVORS
+        quotas = [self._quota(flavor, parent) for flavor in names] if chance.random() < 0.6 else []
         limits = {"cpu": 1000 * chance.randint(4, 9)} if chance.random() < 0.1 else {}
         sharing = None
         if self._is_fair:
@@ -129,7 +149,7 @@ class _Drawing:
 
     def _team(self, name: str, parent: str) -> ClusterQueue:
         chance = self._chance
-        names = chance.choice((("spot",), ("spot",), ("spot", "steady"), ("steady", "spot")))
+        names = chance.choice(_CHOICES + (_CLOUDED if self._is_mingled else ()))
         policy = chance.choice(_POLICIES)
         return a_cluster_queue(
             name,
@@ -181,9 +201,14 @@ class _Drawing:
             self._shape(),
             queue=chance.choice(self._teams),
             priority=chance.randint(0, 2),
-            owner=None if chance.random() < 0.05 else _WEB,
+            owner=self._owner(),
             user=chance.choice(("ann", "bob")),
         )
+
+    def _owner(self) -> Owner | None:
+        if self._chance.random() < 0.05:
+            return None
+        return self._chance.choice((_WEB, _JOB)) if self._is_mingled else _WEB
 
     def _gang(self, pod: Pod) -> list[Pod]:
         chance = self._chance
@@ -244,3 +269,13 @@ class _Drawing:
                 return what, chance.choice((60, 600, 3600))
             case _:
                 return what, chance.choice(nodes).name
+
+    def _from_elsewhere(self, nodes: list[Node]) -> list[Happening]:
+        """Pods that are not ours come to nodes, some of which end, and the sum of the cloud changes."""
+        chance = self._chance
+        found: list[Happening] = [("supply", chance.randint(0, 6)) for _ in range(chance.randint(0, 3))]
+        for number in range(chance.randint(0, 5)):
+            name = f"foreign-{number}"
+            found.append(("foreign", a_foreign_pod(name, self._shape(), node=chance.choice(nodes).name)))
+            found += [("ends", name)] * chance.randint(0, 2)
+        return found
