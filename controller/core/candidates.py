@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from controller.core.pods import Pod
 from controller.core.quota_tree import Column
@@ -14,8 +14,9 @@ class Candidate:
     """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
 
     `priority` is the highest among them, `since` and `admitted` the latest. `columns`: the flavors and resources of
-    which they have anything. `was_refused`: an eviction of one was. Until `quiet`, epoch seconds, no other queue may
-    preempt them, until `quiet_for_borrowers` none that would borrow (`core.rounds`).
+    which they have anything; `held`: how much of those of the flavors that pay for them. `was_refused`: an eviction of
+    one was. Until `quiet`, epoch seconds, no other queue may preempt them, until `quiet_for_borrowers` none that would
+    borrow (`core.rounds`).
     """
 
     key: str
@@ -26,6 +27,7 @@ class Candidate:
     since: float
     admitted: float
     columns: frozenset[Column]
+    held: Mapping[Column, int] = field(hash=False)
     was_refused: bool = False
     quiet: float = 0.0
     quiet_for_borrowers: float = 0.0

@@ -7,12 +7,12 @@ no less than the preemptor's part has then. A share always counts the preemptor'
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from controller.core.candidates import Candidate, standing
-from controller.core.fair_sharing import NOTHING, FairShares, Freed, Kept, Ranked
+from controller.core.fair_sharing import NOTHING, FairShares, Ranked
 from controller.core.fair_sharing_policy import Share, Strategy
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
@@ -37,20 +37,18 @@ class FairVictims:
         shares: FairShares,
         demand: Demand,
         now: float,
-        candidates_of: Callable[[str], Iterable[Candidate]],
+        least_of: Callable[[str], Mapping[Column, int]],
     ) -> None:
-        """`shares` know what holds while nobody is away; nobody but `candidates_of` a queue is asked to go."""
+        """`shares` know what holds while nobody is away; each candidate has at least what `least_of` its queue says."""
         self._tree = tree
         self._usage = usage
         self._shares = shares
         self._demand = demand
         self._now = now
-        self._candidates_of = candidates_of
+        self._least_of = least_of
         self._path = tree.path(demand.queue)
         self._known: dict[str, Share] = {}
         """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
-        self._without: Kept = {}
-        """The same as `FairShares.kept_without`, of queues of which somebody is away."""
         self._moved = set(self._path)
 
     def take(
@@ -89,13 +87,15 @@ class FairVictims:
                 # a share never grows by whom its queue gives up, so nobody of it may go
                 targets.refuse(theirs)
                 continue
-            largest = self._largest_without(name, theirs)
-            if largest is not None and not strategy.allows(preemptor, before, largest):
+            surplus = self._shares.surplus(theirs, name, preemptor)
+            is_any = strategy is Strategy.LESS_THAN_INITIAL_SHARE
+            if not is_any and not surplus.covers(self._least_of(name)):
                 self._refuse_all(name, targets, refused)
             for one in targets.rest(name):
                 if self._now < one.quiet_for_borrowers:
                     continue
-                if strategy.allows(preemptor, before, self._share_without(one, theirs)):
+                # a share that falls only as far as the preemptor's has fallen: the place cannot be taken back for ever
+                if is_any or surplus.covers(one.held):
                     yield one
                     self._is_gone(one, targets)
                     break
@@ -242,31 +242,6 @@ class FairVictims:
             known = self._known[name] = self._shares.of(name, self._demanded(name))
         return known
 
-    def _share_without(self, one: Candidate, name: str) -> Share:
-        """Return the share of a queue above a candidate, but not above the preemptor, once it is gone."""
-        kept = self._without if name in self._moved else self._shares.kept_without(name)
-        # a gang may have pods in two queues
-        own = one.queue, one.key
-        known = kept.get(own)
-        if known is None:
-            alike = own if len(one.pods) > 1 else _freed(one)
-            if alike not in kept:
-                kept[alike] = self._shares.without(name, one.queue, _held(one))
-            known = kept[own] = kept[alike]
-        return known
-
-    def _largest_without(self, queue: str, name: str) -> Share | None:
-        """Return what one above a queue has at most once any one candidate of that is gone; None: it is not known.
-
-        Shares only fall, so it holds as well once others are away.
-        """
-        largest = self._shares.largest_without(name)
-        known = largest.get((queue, self._demand.flavor))
-        if known is None and name not in self._moved:
-            found = (self._share_without(one, name) for one in self._candidates_of(queue))
-            known = largest[queue, self._demand.flavor] = max(found, default=NOTHING)
-        return known
-
     def _demanded(self, name: str) -> Mapping[Column, int]:
         """Return by how much the usage of a queue would rise by the demand."""
         if name not in self._path:
@@ -283,7 +258,6 @@ class FairVictims:
         for name in self._tree.path(one.queue):
             self._moved.add(name)
             self._known.pop(name, None)
-        self._without.clear()
 
     def has_larger_shares(self) -> bool:
         """Say whether any share is larger than the preemptor's; where it stays within its own, whether there is any.
@@ -364,17 +338,3 @@ class _Targets:
         self._first[queue] = first
         if first is None:
             self.pruned.add(queue)
-
-
-def _freed(one: Candidate) -> Freed:
-    """Return what a candidate of one pod has: a Job's pods are alike."""
-    return one.queue, one.pods[0].flavor or "", one.pods[0].shape.requests
-
-
-def _held(one: Candidate) -> Mapping[Column, int]:
-    amounts: dict[Column, int] = {}
-    for pod in one.pods:
-        for resource, amount in pod.shape.requests:
-            column = (pod.flavor or "", resource)
-            amounts[column] = amounts.get(column, 0) + amount
-    return amounts

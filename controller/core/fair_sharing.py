@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from controller.core.amounts import Requests
 from controller.core.fair_sharing_policy import Share
 from controller.core.quota_tree import Column, QuotaTree
+from controller.core.surplus import Surplus
 from controller.core.tree_usage import TreeUsage
 
 _INFINITE: Final = 2**63 - 1
@@ -22,12 +22,6 @@ NOTHING: Final[Share] = (False, 0.0, Fraction(0))
 
 Ranked = tuple[Share, int, str]
 """A queue's share, its number among those right below the same one, and its name."""
-
-Freed = tuple[str, str, Requests]
-"""What a pod has: its queue, its flavor, its requests."""
-
-Kept = dict[Freed | tuple[str, str], Share]
-"""Shares without somebody: of pods by what they have, of candidates by queue and key."""
 
 _NO_MORE: Final[Mapping[Column, int]] = {}
 
@@ -47,8 +41,6 @@ class FairShares:
         self._lendable: dict[str, Mapping[str, int]] = {}
         self._kept: dict[str, Share] = {}
         self._ranked: dict[str, list[Ranked]] = {}
-        self._without: dict[str, Kept] = {}
-        self._largest_without: dict[str, dict[tuple[str, str], Share]] = {}
         self._borrowers: dict[tuple[str, str], dict[str, None]] = {}
 
     def kept(self, queue: str) -> Share:
@@ -61,8 +53,8 @@ class FairShares:
     def forget(self, queues: Iterable[str]) -> None:
         """Work out anew what these queues have, and those above them, now that what they use is another."""
         for name in {name for queue in queues for name in self._tree.path(queue)}:
-            for known in (self._kept, self._ranked, self._without, self._largest_without):
-                known.pop(name, None)
+            self._kept.pop(name, None)
+            self._ranked.pop(name, None)
             borrowed = self._usage.borrowed(name)
             for (_, flavor), borrowers in self._borrowers.items():
                 borrowers.pop(name, None)
@@ -86,20 +78,6 @@ class FairShares:
             known = self._ranked[above] = sorted(one for one in found if one[0] != NOTHING)
         return known
 
-    def without(self, queue: str, below: str, held: Mapping[Column, int]) -> Share:
-        """Return the share of a queue once this much is gone from one below it, or from itself."""
-        return self.of(queue, {column: self._usage.rise(below, column, -few, queue) for column, few in held.items()})
-
-    def kept_without(self, queue: str) -> Kept:
-        """Return where `without` is kept, until `forget`."""
-        return self._without.setdefault(queue, {})
-
-    def largest_without(self, queue: str) -> dict[tuple[str, str], Share]:
-        """Return where it is kept, until `forget`, what a queue has at most without any one candidate of a queue, which
-        may go in a flavor; by these two.
-        """
-        return self._largest_without.setdefault(queue, {})
-
     def of(self, queue: str, more: Mapping[Column, int] = _NO_MORE) -> Share:
         """Return of each resource the part that the queue borrows of all that it could get; the largest, by weight.
 
@@ -122,6 +100,20 @@ class FairShares:
         weight = self._tree.weight(queue)
         part, whole = 1000 * most * weight.denominator, of * (weight.numerator or weight.denominator)
         return not weight, part / whole, Fraction(part, whole)
+
+    def surplus(self, queue: str, giver: str, share: Share) -> Surplus:
+        """Return what one at or below a queue may give up so that the queue's share is no smaller than this one."""
+        is_infinite, _, ratio = share
+        weight, least = self._tree.weight(queue), dict[str, int]()
+        for resource, whole in self._lendable_at(self._tree.path(queue)[1]).items():
+            if not whole or (is_infinite and weight):
+                continue
+            if not weight and not is_infinite:
+                least[resource] = 1 if ratio else 0
+                continue
+            part, of = ratio.numerator * whole * (weight.numerator or 1), 1000 * ratio.denominator * weight.denominator
+            least[resource] = -(-part // of)
+        return Surplus(self._usage, queue, giver, least)
 
     def _lendable_at(self, parent: str) -> Mapping[str, int]:
         """Return by resource what queues below could get at most, over the flavors of the whole tree.

@@ -20,13 +20,6 @@ class Strategy(StrEnum):
     LESS_THAN_INITIAL_SHARE = "LessThanInitialShare"
     """Its share will be smaller than the other's is now."""
 
-    def allows(self, preemptor: Share, before: Share, after: Share) -> bool:
-        """Say whether it may, by its own share with its demand, and the other's before and after giving somebody up."""
-        if self is Strategy.LESS_THAN_INITIAL_SHARE:
-            return preemptor < before
-        # who goes and leaves the share as it was could take the place back in the same way, for ever
-        return preemptor < after or (preemptor == after and after < before)
-
 
 @dataclass(frozen=True, slots=True)
 class FairSharing:

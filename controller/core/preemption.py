@@ -52,6 +52,7 @@ class Candidates:
         self._leaving = snapshot.leaving
         self._returns = returns
         self._of: dict[str, CandidatesByFlavor] = {}
+        self._least: dict[tuple[str, str], Mapping[Column, int]] = {}
         moving = {*self._leaving.evicting, *self._leaving.ever_refused, *self._leaving.stuck}
         self.moving = {snapshot.pods[uid].cluster_queue or "" for uid in moving if uid in snapshot.pods}
         """Queues of which more than the pods says what may go."""
@@ -121,6 +122,17 @@ class Candidates:
             self._of[queue] = found
         return found.get(flavor, ())
 
+    def least(self, queue: str, flavor: str) -> Mapping[Column, int]:
+        """Return how much of a flavor each of those has at least."""
+        known = self._least.get((queue, flavor))
+        if known is None:
+            amounts = [one.held for one in self.of(queue, flavor)]
+            columns = {column for one in amounts for column in one if column[0] == flavor}
+            known = self._least[queue, flavor] = {
+                column: min(one.get(column, 0) for one in amounts) for column in columns
+            }
+        return known
+
     def is_lasting(self, queue: str) -> bool:
         """Say whether who may go is the same until a pod of the queue changes, or whether a Job is there."""
         found = self._snapshot.cluster_queues.get(queue)
@@ -178,6 +190,7 @@ class Candidates:
             max(_since(pod, self._snapshot.jobs) for pod in pods),
             max(pod.admitted_at for pod in pods),
             _columns(tuple(((pod.flavor or "", *pod.also), pod.shape.requests) for pod in pods)),
+            _held(tuple((pod.flavor or "", pod.shape.requests) for pod in pods)),
             was_refused=any(pod.uid in self._leaving.ever_refused for pod in pods),
             quiet=max((quiet_until(pod, borrows=False) for pod in staying), default=0.0),
             quiet_for_borrowers=max((quiet_until(pod, borrows=True) for pod in staying), default=0.0),
@@ -202,6 +215,16 @@ class Candidates:
 def _columns(held: tuple[tuple[tuple[str, ...], Requests], ...]) -> frozenset[Column]:
     """Return the columns of what pods hold, one set for all that hold the same: there are many of them."""
     return frozenset((flavor, resource) for flavors, requests in held for flavor in flavors for resource, _ in requests)
+
+
+@lru_cache(maxsize=4096)
+def _held(held: tuple[tuple[str, Requests], ...]) -> Mapping[Column, int]:
+    """Return how much of each column pods hold, so too."""
+    amounts: dict[Column, int] = {}
+    for flavor, requests in held:
+        for resource, amount in requests:
+            amounts[flavor, resource] = amounts.get((flavor, resource), 0) + amount
+    return amounts
 
 
 def _since(pod: Pod, jobs: Mapping[str, Job]) -> float:

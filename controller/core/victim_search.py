@@ -198,13 +198,16 @@ class VictimSearch:
             own = self._line(need, attempt, need.columns, need.queue.name)
             if not self._away.would_own(ahead, need.queue.name, need.flavor, need.kind.requests, own):
                 return None
-        flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
-        only = self._snapshot.freed if self._is_freed_alone(need.queue.name, need.kind) else None
-        nodes = OneNode(self._snapshot, self._away, ahead, flavor, shape, only=only)
+        nodes = self._nodes(ahead, need)
         if need.offer is not None:
             return nodes.find(self._in_turn(ahead, need, attempt))
         with closing(self._by_share(ahead, need, attempt)) as victims:
             return nodes.find(victims)
+
+    def _nodes(self, ahead: AnyLedger, need: Need) -> OneNode:
+        flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
+        only = self._snapshot.freed if self._is_freed_alone(need.queue.name, need.kind) else None
+        return OneNode(self._snapshot, self._away, ahead, flavor, shape, only=only)
 
     def _by_share(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Generator[Candidate]:
         """Yield whom to take away by shares, each gone from the quota before the next; all are back at the end."""
@@ -250,20 +253,28 @@ class VictimSearch:
         line_of = partial(self._sharing_line, need, attempt, ahead.usage, self._attempts.short(need))
         return self._fair_victims(ahead, need).take(self._going(need, attempt), line_of, strategies)
 
-    def _fair_victims(self, ahead: AnyLedger, need: Need) -> FairVictims:
+    def _fair_victims(self, ahead: AnyLedger, need: Need, *, without: Iterable[Candidate] = ()) -> FairVictims:
         amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
+        for column, held in (item for one in without for item in one.held.items()):
+            amounts[column] = amounts.get(column, 0) - held
         demand, shares = Demand(need.queue.name, need.flavor, amounts), self._shares(ahead, need.queue.name)
-        candidates_of = partial(self.candidates.of, flavor=need.flavor)
-        return FairVictims(self._tree, ahead.usage, shares, demand, self._snapshot.now, candidates_of)
+        least_of = partial(self.candidates.least, flavor=need.flavor)
+        return FairVictims(self._tree, ahead.usage, shares, demand, self._snapshot.now, least_of)
 
     def _is_in_vain(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> bool:
-        """Whether by shares nobody goes: so it is for most that look again after something ended."""
-        if next(self.candidates.own(need.claim, need.flavor), None) is not None or self._going(need, attempt):
+        """Whether by shares nobody goes who would help: so it is for most that look again after something ended."""
+        own = list(self._line(need, attempt, need.columns, need.queue.name))
+        if self._going(need, attempt) or self._may_others_go(ahead, need, own):
             return False
+        return not own or (self._is_plain(ahead, need) and self._nodes(ahead, need).find(own) is None)
+
+    def _may_others_go(self, ahead: AnyLedger, need: Need, own: Iterable[Candidate]) -> bool:
+        """Whether others than its own may have a larger share, even once all of these are gone from its own."""
         name = need.queue.name
         borrowers = self._shares(ahead, name).borrowers(self._tree.path(name)[-1], need.flavor)
-        may_others_go = any(one != name and self.candidates.of(one, need.flavor) for one in borrowers)
-        return not (may_others_go and self._fair_victims(ahead, need).has_larger_shares())
+        if not any(one != name and self.candidates.of(one, need.flavor) for one in borrowers):
+            return False
+        return self._fair_victims(ahead, need, without=own).has_larger_shares()
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""

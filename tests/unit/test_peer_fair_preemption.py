@@ -7,6 +7,7 @@ its 3 is borrowed. All pods stand on one node, which has room for more than ther
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -167,3 +168,22 @@ def test_shares_are_compared_right_below_the_queue_that_is_above_both() -> None:
     ]
     pods = [*running("a", 3), *running("x", 1), *running("b", 1, 1, 1, 1, 1)]
     assert evicted("a", 1, pods, queues=queues) == ["b5"]
+
+
+def test_who_gives_up_its_own_may_take_from_those_who_have_more_then() -> None:
+    # org lends 10 of its own. a would have borrowed 3, and b has 2: none has more. Without a1 it is 1 < 2: so b1 goes
+    # too, by the share that b had before, and the two leave a node for 4 cpu
+    a = a_team("a", preemption=Preemption(Within.LOWER_PRIORITY, Reclaim.ANY))
+    org = a_cluster_queue("org", a_tree_quota(cpu=10_000), fair_sharing=FairSharing())
+    waits = a_pod("waits", a_shape(cpu="4"), queue="a", priority=1, owner=WEB)
+    on_the_other = [replace(pod, name="b9", uid="b9", node="node-2") for pod in running("b", 3)]
+    cache = a_cache(
+        *running("a", 2),
+        *running("b", 2),
+        *on_the_other,
+        waits,
+        nodes=[a_node(cpu="4"), a_node("node-2", cpu="3")],
+        queues=[org, a, a_team("b")],
+        locals_=[a_local_queue("a", "a"), a_local_queue("b", "b")],
+    )
+    assert sorted(one.pod.name for one in decided(cache).evicts) == ["a1", "b1"]

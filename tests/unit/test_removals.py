@@ -13,7 +13,7 @@ from controller.core.removals import Removals
 
 
 def candidate(number: int) -> Candidate:
-    return Candidate(f"{number:04}", "team", (), (), 0, 0.0, 0.0, frozenset())
+    return Candidate(f"{number:04}", "team", (), (), 0, 0.0, 0.0, frozenset(), {})
 
 
 class Trial:
