@@ -143,6 +143,7 @@ class ClusterCache:
             settled=self._blocked,
             freed=frozenset(self._blocked.freed),
             preemptors=self._waiting.preemptors,
+            held=self._waiting.held,
             budgets=self.budgets.used_up,
             user_usage=self.usage.by_user.sums,
             pods=self.pods,

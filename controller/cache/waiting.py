@@ -72,7 +72,7 @@ class Waiting:
         self.gangs = Gangs()
         self._used_up = NOTHING_USED_UP
         self._preemptors: Mapping[str, int] | None = None
-        self._held: Mapping[str, Counter[Place]] = {}
+        self.held: Mapping[str, Counter[Place]] = {}
         """Where room was kept for them."""
         self._gone = LetGo()
         """What was kept for those that wait no longer, though nobody admitted them."""
@@ -194,21 +194,21 @@ class Waiting:
         """Take in what is held now; say what is no more. `admitted` go in now, with their cluster queues."""
         now = {uid: Counter(places) for uid, places in plan.held.items()}
         for admit in plan.admits:
-            if admit.workload.uid in self._held:
+            if admit.workload.uid in self.held:
                 now.setdefault(admit.workload.uid, Counter()).update(admit.places)
         gone = self.preemptors.keys() - plan.preemptors.keys() - admitted.keys() if plan.is_complete else set()
         found = LetGo()
-        for uid in {*gone, *(self._held.keys() & now.keys())}:
-            former, kept = self._held.get(uid, Counter()), now.get(uid, Counter())
+        for uid in {*gone, *(self.held.keys() & now.keys())}:
+            former, kept = self.held.get(uid, Counter()), now.get(uid, Counter())
             found.nodes.update(node for _, node in former - kept if node is not None)
             if uid in gone or _by_flavor(former) - _by_flavor(kept):
                 found.add(admitted.get(uid) or self._queue_of(uid), former)
         # who waits for victims by now, though in the same place as before, is not compared with them anew any more
         has_victims = {uid for uid, times in plan.preemptors.items() if times and not self.preemptors.get(uid)}
-        moved = [uid for uid, places in plan.held.items() if places != self._held.get(uid) or uid in has_victims]
+        moved = [uid for uid, places in plan.held.items() if places != self.held.get(uid) or uid in has_victims]
         found.begun = {(self._queue_of(uid), flavor) for uid in moved for flavor, _ in plan.held[uid]}
-        going_on = {uid: places for uid, places in {**self._held, **now}.items() if uid not in admitted}
-        self._held = plan.held if plan.is_complete else going_on
+        going_on = {uid: places for uid, places in {**self.held, **now}.items() if uid not in admitted}
+        self.held = plan.held if plan.is_complete else going_on
         return found
 
     def _queue_of(self, uid: str) -> str:
@@ -260,9 +260,9 @@ class Waiting:
 
     def _give_up(self, workload: Workload) -> None:
         """Let go at once what is kept for one that goes: else those that come later would find it, and take it."""
-        if workload.uid in self._held and not any(uid in self._sent for uid in workload.pods):
-            places = self._held[workload.uid]
-            self._held = {uid: held for uid, held in self._held.items() if uid != workload.uid}
+        if workload.uid in self.held and not any(uid in self._sent for uid in workload.pods):
+            places = self.held[workload.uid]
+            self.held = {uid: held for uid, held in self.held.items() if uid != workload.uid}
             self._preemptors = {uid: times for uid, times in self.preemptors.items() if uid != workload.uid}
             self._gone.nodes.update(node for _, node in places if node is not None)
             self._gone.add(self._queue_of(workload.uid), places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from controller.core.amounts import times
@@ -20,9 +21,12 @@ class Admissions:
 
     def __init__(self, snapshot: Snapshot, users: UserUsage, backfill: Backfill | None) -> None:
         self._preemptors = snapshot.preemptors
+        self._held = snapshot.held
         self._users = users
         self._backfill = backfill
         self.made: list[Admit] = []
+        self.frees_room = False
+        """Whether a preemptor came in elsewhere than room was held for it: who that is room for was not looked at."""
 
     def admit(self, workload: Workload, queue: ClusterQueue, found: Placements, left: AnyLedger) -> None:
         """Admit all pods of a workload where they were placed in what was `left` for it."""
@@ -36,6 +40,14 @@ class Admissions:
             place = (queue.name, one.flavor.name, one.node, among, one.domains)
             preemptions = self._preemptors.get(workload.uid, 0)
             self.made.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
+        self._compare_with_held(workload)
+
+    def _compare_with_held(self, workload: Workload) -> None:
+        """Take in where the workload came in that was admitted last."""
+        held = self._held.get(workload.uid)
+        if held is not None:
+            places = (place for admit in self.made[-len(workload.pods) :] for place in admit.places)
+            self.frees_room = self.frees_room or bool(held - Counter(places))
 
     def admit_alike(
         self,
@@ -55,6 +67,7 @@ class Admissions:
             preemptions = self._preemptors.get(workload.uid, 0)
             place = (queue.name, flavor.name, node)
             self.made.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
+            self._compare_with_held(workload)
             if self._backfill is not None:
                 self._backfill.took(queue, workload, (Placement(flavor, node),))
         left.charge(queue.name, flavor, times(requests, len(nodes)))

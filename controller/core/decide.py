@@ -82,6 +82,8 @@ class _Decision:
             heappop(self._turns)
             if name is not None:
                 self._go_on(name, self._take(name))
+                if self._admitted.frees_room:
+                    return self._plan(is_complete=False)
         return self._plan(is_complete=True)
 
     def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:

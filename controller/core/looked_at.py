@@ -16,8 +16,7 @@ class LookedAt:
     """The classes to look at, as keys in an order that equal worlds share.
 
     For those in `for_freed_room` nothing is new but the room on `snapshot.freed`, beside whom they may preempt there;
-    `emptied` says who could be held there at most. It is so for nobody where preemptors began before: who comes in
-    elsewhere than its room is held leaves that within the decision.
+    `emptied` says who could be held there at most.
     """
 
     kinds: Mapping[WorkloadClass, object]
@@ -42,7 +41,7 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
         for shape, kinds in settled.short_of_room(name).items():
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
-    return LookedAt(found, () if snapshot.preemptors else found.keys() - settled.pending.keys(), emptied)
+    return LookedAt(found, found.keys() - settled.pending.keys(), emptied)
 
 
 class Emptied:

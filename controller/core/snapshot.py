@@ -5,11 +5,12 @@ Nothing is copied to make one; `decide` keeps what it spends in a ledger of its 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from controller.core.candidates import KnownCandidates
-from controller.core.decisions import DrySpell
+from controller.core.decisions import DrySpell, Place
 from controller.core.forecast import Forecast
 from controller.core.groups import GroupKey
 from controller.core.leaving import NOBODY, Leaving
@@ -36,13 +37,14 @@ class Snapshot:
     every queue of the tree as `core.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
     node takes, and `room` what that leaves, sorted (None: the decision sorts it). `settled` has the classes that need
     not be looked at, unless a node in `freed`, which has more room now, takes them (None: all are looked at).
-    `preemptors` are those of the last plan. `pods` and `jobs` are by uid; `admitted` has the uids of the pods that each
-    cluster queue is charged with, `bound` of those on each node. `overdue` are those that are on no node for too long;
-    `dry` are flavors whose nodes do not come, `unprovided` by flavor the pods that wait for some. `leaving` are those
-    that go, `candidates` and `offers` what earlier decisions found of who may go. `rejected` are queued pods whose
-    release was refused. `priority_classes` has the values of the WorkloadPriorityClasses. `loose_groups` are the
-    PodGroups each of whose pods stands alone. `past_usage` orders the LocalQueues of a cluster queue, where its tree
-    says so. `forecast` is what is expected to end when, None where no queue backfills.
+    `preemptors` are those of the last plan, `held` where it keeps room for them. `pods` and `jobs` are by uid;
+    `admitted` has the uids of the pods that each cluster queue is charged with, `bound` of those on each node.
+    `overdue` are those that are on no node for too long; `dry` are flavors whose nodes do not come, `unprovided` by
+    flavor the pods that wait for some. `leaving` are those that go, `candidates` and `offers` what earlier decisions
+    found of who may go. `rejected` are queued pods whose release was refused. `priority_classes` has the values of the
+    WorkloadPriorityClasses. `loose_groups` are the PodGroups each of whose pods stands alone. `past_usage` orders the
+    LocalQueues of a cluster queue, where its tree says so. `forecast` is what is expected to end when, None where no
+    queue backfills.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -61,6 +63,7 @@ class Snapshot:
     settled: Settled | None = None
     freed: frozenset[str] = frozenset()
     preemptors: Mapping[str, int] = field(default_factory=dict)
+    held: Mapping[str, Counter[Place]] = field(default_factory=dict)
     budgets: UsedUpBudgets = NOTHING_USED_UP
     user_usage: Mapping[UserKey, int] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)

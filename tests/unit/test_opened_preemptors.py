@@ -223,8 +223,10 @@ def test_beside_freed_room_nobody_goes_for_a_user_who_comes_to_a_limit_within_th
         assert ([evict.pod.uid for evict in plan.evicts], plan.preemptors) == (["runs-a"], {"first": 1})
 
 
-def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_next() -> None:
-    queues = [queue(name, 100, parent="", preemption=WITHIN) for name in ("own", "next")]
+@pytest.mark.parametrize("policy", [WITHIN, Preemption()])
+def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_next(policy: Preemption) -> None:
+    """The decision ends there: who was settled as long as that was held is looked at in the next one."""
+    queues = [queue("own", 100, parent="", preemption=WITHIN), queue("next", 100, parent="", preemption=policy)]
     pods = [runs(name, "own", 2, "b") for name in ("goes-first", "goes-then")]
     preemptor, following = waits("preemptor", "own", 4, priority=9), waits("next", "next", 2, priority=5)
     foreign = a_foreign_pod("foreign", a_shape(cpu="4"), node="a")
@@ -239,4 +241,6 @@ def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_nex
     cache.drop_pod("foreign")
     cache.put_pod(waits("last", "last", 2))
     for plan in (in_full(cache), decided(cache)):
-        assert admitted(plan) == {"preemptor": ("spot", "a"), "next": ("spot", "b")}
+        assert (admitted(plan), plan.is_complete) == ({"preemptor": ("spot", "a")}, False)
+    for plan in (in_full(cache), decided(cache)):
+        assert (admitted(plan), plan.is_complete) == ({"next": ("spot", "b")}, True)
