@@ -24,7 +24,7 @@ class Blocked(Settled):
         super().__init__()
         self.freed: set[str] = set()
         self.learned = 0
-        """How often it was told why a class waits."""
+        """How often it was told something of a class."""
         self._hopeless: set[WorkloadClass] = set()
         """Of Backfill queues those that no end of others lets in, and of those that may preempt who fits no node of
         some flavor; other nodes may.
@@ -93,7 +93,13 @@ class Blocked(Settled):
                 and (short_of_room or one.reason is not Reason.NO_CAPACITY)
                 for one in found
             ):
-                self.open([kind])
+                self.stir([kind])
+
+    def rest(self) -> None:
+        """Take in that all who were to be looked at were."""
+        self.freed.clear()
+        self.stirred.clear()
+        self.learned += 1
 
     def open_for_quota(
         self, kinds: Iterable[WorkloadClass], queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage

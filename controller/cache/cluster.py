@@ -185,7 +185,7 @@ class ClusterCache:
     def absorb(self, plan: Plan) -> None:
         """Remember what a plan found blocked and why, and assume its admissions."""
         if plan.is_complete:
-            self._blocked.freed.clear()
+            self._blocked.rest()
         for admit in plan.admits:
             self._assumed[admit.uid] = admit
             self._mixes.forget(admit.cluster_queue)

@@ -108,8 +108,7 @@ class Openings:
     def _shares_moved(self, root: str) -> None:
         """Open all of a tree that may preempt there: whatever the flavor, its queues have other shares now."""
         if self._is_new(("shares of", root)):
-            kinds = chain.from_iterable(map(self.classes_of, self._may_preempt_below(root)))
-            self._blocked.open([kind for kind in kinds if kind in self._blocked.waits])
+            self._blocked.stir(chain.from_iterable(map(self.classes_of, self._may_preempt_below(root))))
 
     def _may_preempt_below(self, queue: str) -> Iterable[str]:
         return (name for name in self._planted.tree.below(queue) if name in self._preempting)
@@ -122,13 +121,13 @@ class Openings:
         flavors = taken(former, now) if now is not None and self._preempting and self._blocked.waits else ()
         if now is None or not flavors:
             return False  # every change of a pod asks
-        settled, path = len(self._blocked.waits), self._planted.tree.path(now.cluster_queue)
+        stirred, path = len(self._blocked.stirred), self._planted.tree.path(now.cluster_queue)
         borrowed = {flavor for one in path[:-1] for flavor in self._usage.in_tree.borrowed(one)}
         if self._planted.tree.strategies(path[0]) and not borrowed.isdisjoint(flavors):
             self._shares_moved(path[-1])
         for flavor in flavors:
             self._open_for_preemption(path[-1] if flavor in borrowed else path[0], flavor, short_of_room=True)
-        return len(self._blocked.waits) < settled
+        return len(self._blocked.stirred) > stirred
 
     def _open_for_preemption(self, queue: str, flavor: str, *, short_of_room: bool) -> None:
         """Open those of a queue, and of those below it, that may preempt in a flavor."""

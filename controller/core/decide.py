@@ -70,8 +70,9 @@ class _Decision:
         self._fair = self._share_turns() if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        self._line_up(self._looked_at.kinds)
-        self._line_up(self._stand_by(self._looked_at.kinds))
+        kinds = {kind: None for kind in self._looked_at.kinds if not self._stays_settled(kind)}
+        self._line_up(kinds)
+        self._line_up(self._stand_by(kinds))
         for _, heads in self._lines.values():
             heapify(heads)
         self._begin()
@@ -85,6 +86,16 @@ class _Decision:
                 if self._admitted.frees_room:
                     return self._plan(is_complete=False)
         return self._plan(is_complete=True)
+
+    def _stays_settled(self, kind: WorkloadClass) -> bool:
+        """Whether nothing is new to a class but who may go, and nobody does: what would let others is looked at next.
+
+        Most that are stirred are so only because shares moved, and a line costs more than to see that.
+        """
+        queue, known = self._door(kind.queue), self._blocked(kind)
+        if kind not in self._looked_at.stirred or known is None or isinstance(queue, Wait):
+            return False
+        return not self._preempting.may_help(queue, self._snapshot.runs[kind][0], known, self._left(queue, kind))
 
     def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
         for kind in kinds:
@@ -200,7 +211,7 @@ class _Decision:
 
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
         """Return what is known of a class that is looked at only for room that was freed."""
-        is_moved = queue.preemption.is_any and kind not in self._looked_at.for_freed_room
+        is_moved = queue.preemption.is_any and not self._looked_at.is_settled(kind)
         is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or is_moved
         known = None if is_full else self._blocked(kind)
         # a mix may move within the decision, and then it is not freed room alone that lets others in

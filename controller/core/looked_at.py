@@ -16,19 +16,24 @@ class LookedAt:
     """The classes to look at, as keys in an order that equal worlds share.
 
     For those in `for_freed_room` nothing is new but the room on `snapshot.freed`, beside whom they may preempt there;
-    `emptied` says who could be held there at most.
+    `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go.
     """
 
     kinds: Mapping[WorkloadClass, object]
     for_freed_room: Collection[WorkloadClass]
+    stirred: Collection[WorkloadClass]
     emptied: Emptied
+
+    def is_settled(self, kind: WorkloadClass) -> bool:
+        """Say whether what was said of quota, and of other room, still holds of a class that may preempt."""
+        return kind in self.for_freed_room or kind in self.stirred
 
 
 def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     """Return the classes to look at."""
     settled, nodes, freed, emptied = snapshot.settled, snapshot.nodes, snapshot.freed, Emptied(snapshot, ledger)
     if settled is None:
-        return LookedAt(snapshot.runs, (), emptied)
+        return LookedAt(snapshot.runs, (), (), emptied)
     found = dict(settled.pending)
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
@@ -41,7 +46,8 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
         for shape, kinds in settled.short_of_room(name).items():
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
-    return LookedAt(found, found.keys() - settled.pending.keys(), emptied)
+    for_freed_room = found.keys() - settled.pending.keys() - settled.stirred.keys()
+    return LookedAt({**found, **settled.stirred}, for_freed_room, settled.stirred.keys() - found.keys(), emptied)
 
 
 class Emptied:

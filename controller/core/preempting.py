@@ -97,6 +97,11 @@ class Preempting:
             self.put_off.add(workload.uid)
         return found
 
+    def may_help(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> bool:
+        """Say whether anybody may go for a workload; False: nobody does, as things are."""
+        may_help = partial(self.search.may_help, kind=workload.kind, left=left)
+        return any(may_help(claim, flavor=flavor) for claim, flavor in self._claims(queue, workload, wait))
+
     def _is_too_early(self, workload: Workload) -> bool:
         """Whether nobody may be evicted for it yet: as many are to be by now as may be at once.
 

@@ -27,6 +27,8 @@ class Settled:
     def __init__(self, pending: Iterable[WorkloadClass] = ()) -> None:
         self.pending: _Kinds = dict.fromkeys(pending)
         self.waits: dict[WorkloadClass, Wait] = {}
+        self.stirred: _Kinds = {}
+        """Settled classes for which others may go by now; nothing else is new to them."""
         self._short_of_room = _ByShape()
         self._may_preempt = _ByShape()
         self._lined: dict[WorkloadClass, OrderKey] = {}
@@ -90,9 +92,14 @@ class Settled:
             self.forget(kind)
             self.pending[kind] = None
 
+    def stir(self, kinds: Iterable[WorkloadClass]) -> None:
+        """Let those of these that are settled be looked at for whom to preempt; what was said of them holds."""
+        self.stirred.update(dict.fromkeys(kind for kind in kinds if kind in self.waits))
+
     def forget(self, kind: WorkloadClass) -> None:
         """Drop a class, of which nothing may wait any more."""
         self.pending.pop(kind, None)
+        self.stirred.pop(kind, None)
         self._lined.pop(kind, None)
         wait = self.waits.pop(kind, None)
         if wait is not None:

@@ -74,6 +74,14 @@ class VictimSearch:
                 return victims
         return None
 
+    def may_help(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> bool:
+        """Say whether anybody may go for a workload in this flavor; where shares do not decide, that is not told."""
+        if not self._tree.strategies(claim.queue.name):
+            return True
+        need = self._need(claim, kind, flavor, left)
+        with self._away.ahead(left) as ahead:
+            return not self._is_in_vain(ahead, need, Attempt(may_borrow=True))
+
     def is_ruled_out(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
         """Say whether nothing but some nodes is new to one pod, and these would not hold it, whoever may go there.
 

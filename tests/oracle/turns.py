@@ -161,7 +161,9 @@ def _preempts(world: World, said: Decided, now: Moment, queue: Queue) -> Moment:
             told, held = holding.nominated(world, now.placed, now.held, queue, head, victims)
             if told:
                 continue
-            then = replace(now, held=held, evicted=now.evicted - victims, preempting={*now.preempting, _alike(head)})
+            preempting = {*now.preempting, _alike(head)}
+            # beside what is held, whoever waits may be told any reason
+            then = replace(now, held=held, evicted=now.evicted - victims, preempting=preempting, early=())
             try:
                 return _take_turns(world, said, _passed_over(said, then, queue, waits))
             except Fault as fault:

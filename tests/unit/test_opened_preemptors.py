@@ -244,3 +244,20 @@ def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_nex
         assert (admitted(plan), plan.is_complete) == ({"preemptor": ("spot", "a")}, False)
     for plan in (in_full(cache), decided(cache)):
         assert (admitted(plan), plan.is_complete) == ({"next": ("spot", "b")}, True)
+
+
+def test_whom_moved_shares_let_have_nobody_go_is_not_lined_up_again() -> None:
+    """Two queues have borrowed as much as each other, and room alone is short; a third one's pod ends elsewhere."""
+    org = ClusterQueue(name="org", fair_sharing=FairSharing())
+    queues = [org, queue("lends", 9, 9), queue("one", 0, preemption=RECLAIMS), queue("other", 0, 0)]
+    there = [runs("of-one", "one", 2, "a"), runs("of-other", "other", 2, "a")]
+    ends = runs("ends", "lends", 1, "s")
+    cache = at_rest(a_world(queues, *there, ends, waits("more", "one", 1), a="4", s="1"))
+    cache.drop_pod("ends")
+    assert pending(cache) == {"one"}
+    plan = decided(cache)
+    assert (plan.waits, plan.evicts, pending(cache)) == ({}, (), set())
+    # and once the other borrows more, it does
+    cache.put_pod(runs("late", "other", 2, "s"))
+    assert pending(cache) == {"one"}
+    assert evicted(cache) == ["of-other"]

@@ -24,10 +24,10 @@ MANY = 40
 
 
 def pending(cache: ClusterCache) -> set[str]:
-    """Local queues of the classes that the next decision looks at in any case."""
+    """Local queues of the classes that the next decision looks at in any case, if only for whom to preempt."""
     settled = cache.snapshot().settled
     assert settled is not None
-    return {kind.queue[1] for kind in settled.pending}
+    return {kind.queue[1] for kind in (*settled.pending, *settled.stirred)}
 
 
 def short_of_room(cache: ClusterCache, flavor: str) -> set[WorkloadClass]:
