@@ -24,7 +24,7 @@ class Blocked(Settled):
         super().__init__()
         self.freed: set[str] = set()
         self.learned = 0
-        """How often it was told something of a class."""
+        """A number that is another one once more is known of any class."""
         self._hopeless: set[WorkloadClass] = set()
         """Of Backfill queues those that no end of others lets in, and of those that may preempt who fits no node of
         some flavor; other nodes may.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from controller.cache.blocked import Blocked
@@ -170,9 +170,10 @@ class Waiting:
         Say what of that is free now that a preemptor held, since it preempts no more or has a place elsewhere.
         """
         admitted = {admit.workload.uid: admit.cluster_queue for admit in plan.admits}
-        let_go, former = self._let_go(plan, admitted), self.preemptors
+        gone, former = self._gone_by(plan, admitted), self.preemptors
+        let_go = self._let_go(plan, admitted, gone)
         self._told_before.clear()
-        going_on = {uid: times for uid, times in former.items() if uid not in admitted}
+        going_on = {uid: times for uid, times in former.items() if uid not in {*admitted, *gone}}
         self._preemptors = plan.preemptors if plan.is_complete else {**going_on, **plan.preemptors}
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
@@ -190,13 +191,22 @@ class Waiting:
             self.open_all()
         return let_go
 
-    def _let_go(self, plan: Plan, admitted: Mapping[str, str]) -> LetGo:
+    def _gone_by(self, plan: Plan, admitted: Container[str]) -> set[str]:
+        """Return who preempts no more; of those whom a decision came to that ended early."""
+        found = {uid for uid in self.preemptors if uid not in plan.preemptors and uid not in admitted}
+        return found if plan.is_complete else {uid for uid in found if self._has_given_up(uid, plan)}
+
+    def _has_given_up(self, uid: str, plan: Plan) -> bool:
+        workload = self.backlog.get(uid)
+        wait = None if workload is None else plan.waits.get(workload.kind)
+        return wait is not None and wait.reason is not Reason.PREEMPTING
+
+    def _let_go(self, plan: Plan, admitted: Mapping[str, str], gone: Collection[str]) -> LetGo:
         """Take in what is held now; say what is no more. `admitted` go in now, with their cluster queues."""
         now = {uid: Counter(places) for uid, places in plan.held.items()}
         for admit in plan.admits:
             if admit.workload.uid in self.held:
                 now.setdefault(admit.workload.uid, Counter()).update(admit.places)
-        gone = self.preemptors.keys() - plan.preemptors.keys() - admitted.keys() if plan.is_complete else set()
         found = LetGo()
         for uid in {*gone, *(self.held.keys() & now.keys())}:
             former, kept = self.held.get(uid, Counter()), now.get(uid, Counter())
@@ -207,7 +217,7 @@ class Waiting:
         has_victims = {uid for uid, times in plan.preemptors.items() if times and not self.preemptors.get(uid)}
         moved = [uid for uid, places in plan.held.items() if places != self.held.get(uid) or uid in has_victims]
         found.begun = {(self._queue_of(uid), flavor) for uid in moved for flavor, _ in plan.held[uid]}
-        going_on = {uid: places for uid, places in {**self.held, **now}.items() if uid not in admitted}
+        going_on = {uid: places for uid, places in {**self.held, **now}.items() if uid not in {*admitted, *gone}}
         self.held = plan.held if plan.is_complete else going_on
         return found
 

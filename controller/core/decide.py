@@ -88,9 +88,10 @@ class _Decision:
         return self._plan(is_complete=True)
 
     def _stays_settled(self, kind: WorkloadClass) -> bool:
-        """Whether nothing is new to a class but who may go, and nobody does: what would let others is looked at next.
+        """Whether nothing is new to a class but who may go, and nobody does.
 
-        Most that are stirred are so only because shares moved, and a line costs more than to see that.
+        Most that are stirred are so only because shares moved, and a line costs more than to see that. Who is admitted
+        or begins to preempt in this decision stirs it for the next one.
         """
         queue, known = self._door(kind.queue), self._blocked(kind)
         if kind not in self._looked_at.stirred or known is None or isinstance(queue, Wait):
@@ -210,7 +211,7 @@ class _Decision:
         return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
 
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
-        """Return what is known of a class that is looked at only for room that was freed."""
+        """Return what is known of a class to which nothing is new but room that was freed, or who may go."""
         is_moved = queue.preemption.is_any and not self._looked_at.is_settled(kind)
         is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or is_moved
         known = None if is_full else self._blocked(kind)

@@ -16,7 +16,8 @@ class LookedAt:
     """The classes to look at, as keys in an order that equal worlds share.
 
     For those in `for_freed_room` nothing is new but the room on `snapshot.freed`, beside whom they may preempt there;
-    `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go.
+    `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go, and nobody of
+    their tree has begun to preempt.
     """
 
     kinds: Mapping[WorkloadClass, object]
@@ -47,7 +48,21 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
     for_freed_room = found.keys() - settled.pending.keys() - settled.stirred.keys()
-    return LookedAt({**found, **settled.stirred}, for_freed_room, settled.stirred.keys() - found.keys(), emptied)
+    stirred = {kind for kind in settled.stirred if kind not in found}
+    if stirred and snapshot.preemptors:
+        # those who go for others count only once these have had their turn: then they may let others go
+        held_in = {_root(snapshot, kind) for kind in settled.pending if _is_any_begun(snapshot, kind)}
+        stirred = {kind for kind in stirred if _root(snapshot, kind) not in held_in}
+    return LookedAt({**found, **settled.stirred}, for_freed_room, stirred, emptied)
+
+
+def _is_any_begun(snapshot: Snapshot, kind: WorkloadClass) -> bool:
+    return any(one.uid in snapshot.preemptors for one in snapshot.runs[kind])
+
+
+def _root(snapshot: Snapshot, kind: WorkloadClass) -> str:
+    local = snapshot.local_queues.get(kind.queue)
+    return "" if local is None else snapshot.tree.path(local.cluster_queue)[-1]
 
 
 class Emptied:

@@ -28,7 +28,7 @@ class Settled:
         self.pending: _Kinds = dict.fromkeys(pending)
         self.waits: dict[WorkloadClass, Wait] = {}
         self.stirred: _Kinds = {}
-        """Settled classes for which others may go by now; nothing else is new to them."""
+        """Settled classes for which others may go by now."""
         self._short_of_room = _ByShape()
         self._may_preempt = _ByShape()
         self._lined: dict[WorkloadClass, OrderKey] = {}

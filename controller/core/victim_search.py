@@ -261,10 +261,8 @@ class VictimSearch:
         line_of = partial(self._sharing_line, need, attempt, ahead.usage, self._attempts.short(need))
         return self._fair_victims(ahead, need).take(self._going(need, attempt), line_of, strategies)
 
-    def _fair_victims(self, ahead: AnyLedger, need: Need, *, without: Iterable[Candidate] = ()) -> FairVictims:
+    def _fair_victims(self, ahead: AnyLedger, need: Need) -> FairVictims:
         amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
-        for column, held in (item for one in without for item in one.held.items()):
-            amounts[column] = amounts.get(column, 0) - held
         demand, shares = Demand(need.queue.name, need.flavor, amounts), self._shares(ahead, need.queue.name)
         least_of = partial(self.candidates.least, flavor=need.flavor)
         return FairVictims(self._tree, ahead.usage, shares, demand, self._snapshot.now, least_of)
@@ -276,13 +274,20 @@ class VictimSearch:
             return False
         return not own or (self._is_plain(ahead, need) and self._nodes(ahead, need).find(own) is None)
 
-    def _may_others_go(self, ahead: AnyLedger, need: Need, own: Iterable[Candidate]) -> bool:
+    def _may_others_go(self, ahead: AnyLedger, need: Need, own: Sequence[Candidate]) -> bool:
         """Whether others than its own may have a larger share, even once all of these are gone from its own."""
-        name = need.queue.name
-        borrowers = self._shares(ahead, name).borrowers(self._tree.path(name)[-1], need.flavor)
+        name, shares = need.queue.name, self._shares(ahead, need.queue.name)
+        borrowers = shares.borrowers(self._tree.path(name)[-1], need.flavor)
         if not any(one != name and self.candidates.of(one, need.flavor) for one in borrowers):
             return False
-        return self._fair_victims(ahead, need, without=own).has_larger_shares()
+        for above in self._tree.path(name):
+            shares.ranked(above)  # what is kept is that of before anybody is away
+        for one in own:
+            self._away.remove(ahead, one, keeps_room=True)
+        found = self._fair_victims(ahead, need).has_larger_shares()
+        for one in reversed(own):
+            self._away.put_back(ahead, one, keeps_room=True)
+        return found
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""

@@ -261,3 +261,16 @@ def test_whom_moved_shares_let_have_nobody_go_is_not_lined_up_again() -> None:
     cache.put_pod(runs("late", "other", 2, "s"))
     assert pending(cache) == {"one"}
     assert evicted(cache) == ["of-other"]
+
+
+def test_whom_those_who_go_for_another_let_have_others_go_is_not_forgotten() -> None:
+    """One reclaims from b, which has borrowed most; only beside that has b less than c, and may have one of c's go."""
+    org = ClusterQueue(name="org", fair_sharing=FairSharing())
+    queues = [org, queue("owns", 3, preemption=RECLAIMS), queue("b", 1, preemption=RECLAIMS), queue("c", 1)]
+    of_b = [runs(f"b{n}", "b", cpu, "n1", admitted_at=NOW - 100 * n) for n, cpu in enumerate((3, 1, 1), 1)]
+    of_c = [runs(f"c{n}", "c", cpu, "n1") for n, cpu in enumerate((1, 1, 2), 1)]
+    cache = at_rest(a_world([*queues, queue("lends", 4)], *of_b, *of_c, waits("more", "b", 1), n1="50"))
+    cache.put_pod(waits("reclaims", "owns", 3, priority=5))
+    assert evicted(cache) == ["b1"]
+    cache.put_pod(replace(cache.pods["b1"], is_terminating=True, resource_version="7"))
+    assert evicted(cache) == ["c1"]

@@ -15,7 +15,7 @@ from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, FlavorQuota
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
@@ -187,3 +187,31 @@ def test_who_gives_up_its_own_may_take_from_those_who_have_more_then() -> None:
         locals_=[a_local_queue("a", "a"), a_local_queue("b", "b")],
     )
     assert sorted(one.pod.name for one in decided(cache).evicts) == ["a1", "b1"]
+
+
+@pytest.mark.parametrize("also", [{}, {"memory": "1G"}])
+def test_what_its_own_pods_hold_of_what_it_does_not_ask_for_is_in_nobodys_way(also: dict[str, str]) -> None:
+    """a uses more memory than it owns, and asks for cpu alone, of which it stays within its own."""
+
+    def quota(cpu: int, memory: int) -> FlavorQuota:
+        return FlavorQuota("spot", {"cpu": cpu, "memory": memory * 10**9})
+
+    def run(name: str, node: str, priority: int, **amounts: str) -> Pod:
+        pod = running(name[0], 1, priority=priority)[0]
+        return replace(pod, name=name, uid=name, node=node, shape=a_shape(**amounts))
+
+    queues = [
+        a_cluster_queue("org", quota(0, 40), fair_sharing=FairSharing()),
+        a_cluster_queue("a", quota(8000, 4), parent="org", preemption=Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)),
+        a_cluster_queue("b", quota(0, 4), parent="org"),
+    ]
+    pods = [run("a-high", "node-1", 10, cpu="1", memory="30G"), run("b-borrows", "node-2", 0, cpu="3", memory="1G")]
+    cache = a_cache(
+        *pods,
+        run("a-low", "node-1", 0, cpu="1", **also),
+        a_pod("waits", a_shape(cpu="3"), queue="a", priority=5, owner=WEB),
+        nodes=[a_node(cpu="3", memory="64G"), a_node("node-2", cpu="4", memory="64G")],
+        queues=queues,
+        locals_=[a_local_queue(name, name) for name in "ab"],
+    )
+    assert [one.pod.name for one in decided(cache).evicts] == ["b-borrows"]
