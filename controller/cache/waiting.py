@@ -239,6 +239,7 @@ class Waiting:
         self.mark_due(workload)
         if self._preemptors is None:
             self._note_told(workload)
+        self.blocked.head_moved(workload.kind)
         if self.backlog.runs[workload.kind][0] is workload:
             self.blocked.open([workload.kind])  # who goes first may preempt whom the others of its class may not
         if former is not None and former.kind != workload.kind:
@@ -256,6 +257,7 @@ class Waiting:
         self._give_up(workload)
         self.backlog.remove(uid)
         self._left(kind)
+        self.blocked.head_moved(kind)
         if is_head and kind in self.backlog.runs:
             self.blocked.head_left(kind)
         return True

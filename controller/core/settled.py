@@ -6,6 +6,7 @@ Within the same world a class that was blocked stays blocked, and one that is he
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
@@ -13,7 +14,7 @@ from itertools import count
 from controller.core.decisions import Wait
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
-from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
+from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass, among_all
 
 HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY})
 """What nobody who goes would end."""
@@ -33,25 +34,42 @@ class Settled:
         self._may_preempt = _ByShape()
         self._lined: dict[WorkloadClass, OrderKey] = {}
         self._lines: dict[QueueKey, list[tuple[OrderKey, int, WorkloadClass]]] = {}
+        self._first: dict[QueueKey, OrderKey] = {}
+        self._firsts: list[tuple[OrderKey, QueueKey]] = []
+        self._moved: dict[QueueKey, None] = {}
+        """LocalQueues of which the first of the line may be another by now."""
         self._numbers = count()
 
     def line_up(self, kind: WorkloadClass, order: OrderKey) -> None:
         """Let a settled class be one of those of which the first may be reserved for; `order` is that of its head."""
         self._lined[kind] = order
         heappush(self._lines.setdefault(kind.queue, []), (order, next(self._numbers), kind))
+        self._moved[kind.queue] = None
 
-    def lines(self, runs: Mapping[WorkloadClass, Sequence[Workload]]) -> Iterator[Iterator[WorkloadClass]]:
-        """Yield for each LocalQueue that has any the classes that were lined up, in order as far as it is asked for."""
-        for queue in list(self._lines):
+    def head_moved(self, kind: WorkloadClass) -> None:
+        """Take in that another workload of a class may be its head now, or its head have another place."""
+        if kind in self._lined:
+            self._moved[kind.queue] = None
+
+    def firsts(self, runs: Mapping[WorkloadClass, Sequence[Workload]]) -> Sequence[tuple[OrderKey, QueueKey]]:
+        """Return the LocalQueues of which any class was lined up, by the place of the first of these among all."""
+        for queue in self._moved:
+            former = self._first.pop(queue, None)
+            if former is not None:
+                del self._firsts[bisect_left(self._firsts, (former, queue))]
             line = self._lines[queue]
             while line and not self._is_in_place(line[0], runs):
                 order, _, kind = heappop(line)
                 if self._lined.get(kind) == order:
-                    self.line_up(kind, runs[kind][0].order)
+                    self._lined[kind] = runs[kind][0].order
+                    heappush(line, (runs[kind][0].order, next(self._numbers), kind))
             if line:
-                yield self._of(queue, runs)
+                self._first[queue] = among_all(line[0][0])
+                insort(self._firsts, (self._first[queue], queue))
             else:
                 del self._lines[queue]
+        self._moved.clear()
+        return self._firsts
 
     def _is_in_place(
         self, one: tuple[OrderKey, int, WorkloadClass], runs: Mapping[WorkloadClass, Sequence[Workload]]
@@ -60,7 +78,8 @@ class Settled:
         order, _, kind = one
         return self._lined.get(kind) == order == runs[kind][0].order
 
-    def _of(self, queue: QueueKey, runs: Mapping[WorkloadClass, Sequence[Workload]]) -> Iterator[WorkloadClass]:
+    def line(self, queue: QueueKey, runs: Mapping[WorkloadClass, Sequence[Workload]]) -> Iterator[WorkloadClass]:
+        """Yield the classes of one of `firsts` that were lined up, in order as far as it is asked for."""
         line = self._lines[queue]
         first = line[0][2]
         yield first
@@ -100,7 +119,8 @@ class Settled:
         """Drop a class, of which nothing may wait any more."""
         self.pending.pop(kind, None)
         self.stirred.pop(kind, None)
-        self._lined.pop(kind, None)
+        if self._lined.pop(kind, None) is not None:
+            self._moved[kind.queue] = None
         wait = self.waits.pop(kind, None)
         if wait is not None:
             for flavor in contested(wait):

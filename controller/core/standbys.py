@@ -7,12 +7,12 @@ order of their firsts, as many as there may be reservations, and another one whe
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from heapq import heapify, heappop
+from heapq import heapify, heappop, heappush
 from itertools import filterfalse
 
 from controller.core.settled import Settled
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import OrderKey, WorkloadClass, among_all
+from controller.core.workloads import OrderKey, QueueKey, WorkloadClass, among_all
 
 _Line = Iterator[WorkloadClass]
 """The classes of a LocalQueue, in order."""
@@ -23,19 +23,18 @@ class Standbys:
 
     def __init__(self, snapshot: Snapshot, settled: Settled, looked_at: Container[WorkloadClass]) -> None:
         """Leave out the classes that are looked at anyway."""
-        self._lines: dict[str, list[tuple[WorkloadClass, _Line]]] = {}
+        self._snapshot = snapshot
+        self._settled = settled
+        self._looked_at = looked_at
+        self._doors: dict[str, list[QueueKey]] = {}
+        """LocalQueues by cluster queue, of which none was brought up."""
         self._behind: dict[WorkloadClass, _Line] = {}
-        firsts: dict[str, OrderKey] = {}
-        for line in settled.lines(snapshot.runs):
-            rest = filterfalse(looked_at.__contains__, line)
-            kind = next(rest, None)
-            if kind is None:
-                continue
-            queue, order = snapshot.local_queues[kind.queue].cluster_queue, among_all(snapshot.runs[kind][0].order)
-            self._lines.setdefault(queue, []).append((kind, rest))
-            firsts[queue] = min(order, firsts.get(queue, order))
+        self._heap: list[tuple[bool, OrderKey, QueueKey]] = []
         behind, tree = snapshot.budgets.is_behind, snapshot.tree
-        self._heap = [(behind(tree, queue), order, queue) for queue, order in firsts.items()]
+        for order, door in settled.firsts(snapshot.runs):
+            queue = snapshot.local_queues[door].cluster_queue
+            self._doors.setdefault(queue, []).append(door)
+            self._heap.append((behind(tree, queue), order, door))
         heapify(self._heap)
 
     def __contains__(self, kind: object) -> bool:
@@ -43,16 +42,29 @@ class Standbys:
 
     def of(self, queue: str) -> list[WorkloadClass]:
         """Bring up a queue: return the first of each of its LocalQueues; none where it was brought up before."""
-        found = self._lines.pop(queue, [])
-        self._behind.update(found)
-        return [kind for kind, _ in found]
+        return [kind for kind in map(self._bring_up, self._doors.pop(queue, ())) if kind is not None]
+
+    def _bring_up(self, door: QueueKey) -> WorkloadClass | None:
+        line = filterfalse(self._looked_at.__contains__, self._settled.line(door, self._snapshot.runs))
+        kind = next(line, None)
+        if kind is not None:
+            self._behind[kind] = line
+        return kind
 
     def next_queue(self) -> list[WorkloadClass]:
         """Bring up the queue that is next in the order; none where all are."""
         while self._heap:
-            found = self.of(heappop(self._heap)[2])
-            if found:
-                return found
+            is_behind, order, door = heappop(self._heap)
+            queue = self._snapshot.local_queues[door].cluster_queue
+            if queue not in self._doors:
+                continue
+            kinds = filterfalse(self._looked_at.__contains__, self._settled.line(door, self._snapshot.runs))
+            kind = next(kinds, None)
+            own = order if kind is None else among_all(self._snapshot.runs[kind][0].order)
+            if own != order:
+                heappush(self._heap, (is_behind, own, door))
+            elif kind is not None:
+                return self.of(queue)
         return []
 
     def behind(self, kind: WorkloadClass) -> WorkloadClass | None:

@@ -16,6 +16,7 @@ from controller.core import backfill, decide
 from controller.core.decisions import Booking
 from controller.core.pods import Pod
 from controller.core.queues import QueueingStrategy
+from controller.core.workloads import among_all
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -63,6 +64,14 @@ class World:
         if waiting:
             self.cache.drop_pod(waiting[at % len(waiting)])
 
+    def move(self, at: int, priority: int) -> None:
+        """A pod that waits has another place: before or behind its like."""
+        waiting = sorted(uid for uid, pod in self.cache.pods.items() if pod.gates)
+        if waiting:
+            pod = self.cache.pods[waiting[at % len(waiting)]]
+            self.made += 1
+            self.cache.put_pod(replace(pod, priority=priority, resource_version=str(self.made)))
+
     def stay(self, node: int, cpu: str) -> None:
         """A pod of somebody else, whose room never comes back: who needs it cannot be reserved for."""
         self.made += 1
@@ -76,8 +85,18 @@ class World:
             if not plan.admits:
                 return self._bookings()
 
+    def is_in_order(self) -> bool:
+        """Whether the first of each LocalQueue's settled classes, and of all these, is the first."""
+        snapshot = self.cache.snapshot()
+        settled, runs = snapshot.settled, snapshot.runs
+        assert settled is not None
+        firsts = list(settled.firsts(runs))
+        lines = [[runs[kind][0].order for kind in settled.line(door, runs)] for _, door in firsts]
+        heads = [among_all(line[0]) for line in lines]
+        return all(line == sorted(line) for line in lines) and heads == sorted(heads) == [order for order, _ in firsts]
+
     def _start(self, pod: Pod, queue: str, node: str) -> None:
-        stamps = {"cluster_queue": queue, "flavor": "spot", "node": node, "resource_version": "2"}
+        stamps = {"cluster_queue": queue, "flavor": "spot", "node": node, "resource_version": "1000000"}
         self.cache.put_pod(replace(pod, gates=(), started=60, **stamps))  # type: ignore[arg-type]
         self.cache.settle(pod.uid)
         self.running.append(pod.uid)
@@ -105,13 +124,15 @@ def a_world() -> World:
 def happen(world: World, chance: Random) -> None:
     """Something: most often a pod comes."""
     cpu = chance.choice(("1", "2", "3", "9"))  # 9 fits nowhere, ever
-    match chance.choice(("come",) * 11 + ("stay",) * 3 + ("end",) * 3 + ("leave",) * 3):
+    match chance.choice(("come",) * 11 + ("stay",) * 3 + ("end",) * 3 + ("leave",) * 3 + ("move",) * 3):
         case "come":
             world.come(chance.randrange(2 * TEAMS), cpu, chance.choice((0, 0, 5)))
         case "stay":
             world.stay(chance.choice((1, 2)), chance.choice(("1", "2")))
         case "end":
             world.end(chance.randrange(100))
+        case "move":
+            world.move(chance.randrange(100), chance.choice((0, 5)))
         case _:
             world.leave(chance.randrange(100))
 
@@ -125,6 +146,7 @@ def test_settled_classes_are_reserved_for_as_if_all_were_looked_at(most: int, se
     with few_reservations(most):
         for _ in range(count):
             happen(world, chance)
+            assert world.is_in_order()
             booked = world.come_to_rest()
             plan = decide.decide(replace(world.cache.snapshot(), settled=None, freed=frozenset()), limit=UNLIMITED)
             assert plan.admits == ()
