@@ -303,7 +303,10 @@ def _fixed_choice(claim: Claim) -> Set[str] | None:
         one.created == claim.one.pods[0].created for unit in claim.units() for one in unit
     ):
         return None
-    for flavor, _ in claim.queue.quotas:
+    # nobody is asked to go in a flavor that would never take it; a mix may always come to
+    percent = 0 if claim.queue.spot_percent == 0 else None
+    empty = replace(claim, placed=(), queue=replace(claim.queue, spot_percent=percent, on_demand_base=None))
+    for flavor in (name for name, _ in claim.queue.quotas if empty.fits(name, frozenset())):
         own = (one for unit in _own(claim, flavor) for one in unit)
         candidates = sorted(own, key=lambda one: (one.priority, one.minutes))
         gone: list[str] = []
