@@ -79,8 +79,8 @@ class Blocked(Settled):
         self.open([kind for kind, wait in self.waits.items() if wait.later is not None or kind in self._hopeless])
         self._hopeless.clear()
 
-    def open_for_preemption(self, kinds: Iterable[WorkloadClass], flavor: str, *, short_of_room: bool) -> None:
-        """Let those be looked at again whom others are in the way of in a flavor, or at a limit over all.
+    def stir_for_preemption(self, kinds: Iterable[WorkloadClass], flavor: str, *, short_of_room: bool) -> None:
+        """Stir those whom others are in the way of in a flavor, or at a limit over all.
 
         `short_of_room`: those too that only room is short for.
         """

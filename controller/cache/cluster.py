@@ -190,9 +190,7 @@ class ClusterCache:
             self._assumed[admit.uid] = admit
             self._mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
-        let_go = self._waiting.learn(plan)
-        # of a gang some of whom went in, the rest may be the head of a class that the plan says waits
-        self._waiting.settle(self.now)
+        let_go = self._waiting.learn(plan, self.now)
         self.openings.let_go(let_go)
         if let_go:
             self._on_change()

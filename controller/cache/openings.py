@@ -67,7 +67,7 @@ class Openings:
                 self.tree_changed(name)
 
     def _usage_fell(self, back: GivenBack) -> None:
-        """Open those of its tree that may preempt in these flavors, if that may help more than the room on its node.
+        """Stir those of its tree that may preempt in these flavors, if that may help more than the room on its node.
 
         Fewer borrow now, so fewer may go; only the quota that came free helps beside those. But who borrows from less
         far now has others give way, whatever their priority, who are farther; and a queue that came to have some of its
@@ -86,11 +86,11 @@ class Openings:
         for flavor, (resource, amount) in product(back.flavors, back.requests):
             before.add(path[0], flavor, resource, amount)
         for flavor in back.flavors:
-            self._open_for_preemption(path[-1], flavor, short_of_room=False)
-            self._open_the_nearer(path, flavor, before)
+            self._stir_for_preemption(path[-1], flavor, short_of_room=False)
+            self._stir_the_nearer(path, flavor, before)
 
-    def _open_the_nearer(self, path: Sequence[str], flavor: str, before: TreeUsage) -> None:
-        """Open those who borrow from less far up the path than before, and those whose queue owns some again."""
+    def _stir_the_nearer(self, path: Sequence[str], flavor: str, before: TreeUsage) -> None:
+        """Stir those who borrow from less far up the path than before, and those whose queue owns some again."""
         usage = self._usage.in_tree
         cells = [column for column in self._planted.tree.cells(path[0]) if column[0] == flavor]
         is_under = any(usage.beyond(path[0], one) < 0 <= before.beyond(path[0], one) for one in cells)
@@ -103,10 +103,10 @@ class Openings:
                     or usage.highest_level(name, flavor, kind.requests)
                     < before.highest_level(name, flavor, kind.requests)
                 ):
-                    self._blocked.open_for_preemption([kind], flavor, short_of_room=True)
+                    self._blocked.stir_for_preemption([kind], flavor, short_of_room=True)
 
     def _shares_moved(self, root: str) -> None:
-        """Open all of a tree that may preempt there: whatever the flavor, its queues have other shares now."""
+        """Stir all of a tree that may preempt there: whatever the flavor, its queues have other shares now."""
         if self._is_new(("shares of", root)):
             self._blocked.stir(chain.from_iterable(map(self.classes_of, self._may_preempt_below(root))))
 
@@ -114,7 +114,7 @@ class Openings:
         return (name for name in self._planted.tree.below(queue) if name in self._preempting)
 
     def taken(self, former: Charge | None, now: Charge | None) -> bool:
-        """Open those of its tree that may preempt in the flavors of which a pod holds more now, and say whether any.
+        """Stir those of its tree that may preempt in the flavors of which a pod holds more now, and say whether any.
 
         Somebody more may go for them then: the pod itself, or those of its queue, which borrows by it.
         """
@@ -126,14 +126,14 @@ class Openings:
         if self._planted.tree.strategies(path[0]) and not borrowed.isdisjoint(flavors):
             self._shares_moved(path[-1])
         for flavor in flavors:
-            self._open_for_preemption(path[-1] if flavor in borrowed else path[0], flavor, short_of_room=True)
+            self._stir_for_preemption(path[-1] if flavor in borrowed else path[0], flavor, short_of_room=True)
         return len(self._blocked.stirred) > stirred
 
-    def _open_for_preemption(self, queue: str, flavor: str, *, short_of_room: bool) -> None:
-        """Open those of a queue, and of those below it, that may preempt in a flavor."""
+    def _stir_for_preemption(self, queue: str, flavor: str, *, short_of_room: bool) -> None:
+        """Stir those of a queue, and of those below it, that may preempt in a flavor."""
         if self._is_new((queue, flavor, short_of_room)):
             for name in self._may_preempt_below(queue):
-                self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
+                self._blocked.stir_for_preemption(self.classes_of(name), flavor, short_of_room=short_of_room)
 
     def _is_new(self, opened: tuple[object, ...]) -> bool:
         """Say whether these were not opened since more was known, and take in that they are."""
@@ -145,7 +145,7 @@ class Openings:
         return is_new
 
     def may_be_preempted(self, uids: Iterable[str]) -> None:
-        """Open those who may preempt these pods, and found others in the way in their flavors."""
+        """Stir those who may preempt these pods, and found others in the way in their flavors."""
         charges = filter(None, map(self._usage.charge_of, uids))
         for cluster_queue, flavors in {(one.cluster_queue, one.flavors) for one in charges if one.cluster_queue}:
             for name in self._planted.tree.relatives(cluster_queue) if self._preempting else ():
@@ -153,7 +153,7 @@ class Openings:
                 is_own = name == cluster_queue
                 if policy.within is not Within.NEVER if is_own else policy.reclaim is not Reclaim.NEVER:
                     for flavor in flavors:
-                        self._blocked.open_for_preemption(self.classes_of(name), flavor, short_of_room=True)
+                        self._blocked.stir_for_preemption(self.classes_of(name), flavor, short_of_room=True)
 
     def let_go(self, what: LetGo) -> None:
         """Open whom that concerns what preemptors hold or hold no more.
@@ -164,7 +164,7 @@ class Openings:
         for queue in what.queues:
             self.tree_changed(queue)
         for queue, flavor in what.begun:
-            self._open_for_preemption(self._planted.tree.path(queue)[-1], flavor, short_of_room=True)
+            self._stir_for_preemption(self._planted.tree.path(queue)[-1], flavor, short_of_room=True)
 
     def tree_changed(self, cluster_queue: str) -> None:
         """Open all of a queue's tree."""

@@ -164,7 +164,7 @@ class Waiting:
         else:
             self._told_before.pop(workload.uid, None)
 
-    def learn(self, plan: Plan) -> LetGo:
+    def learn(self, plan: Plan, now: float) -> LetGo:
         """Remember who preempts, what a plan found blocked, and why all that was looked at waits.
 
         Say what of that is free now that a preemptor held, since it preempts no more or has a place elsewhere.
@@ -173,7 +173,7 @@ class Waiting:
         gone, former = self._gone_by(plan, admitted), self.preemptors
         let_go = self._let_go(plan, admitted, gone)
         self._told_before.clear()
-        going_on = {uid: times for uid, times in former.items() if uid not in {*admitted, *gone}}
+        going_on = {uid: times for uid, times in former.items() if uid not in admitted and uid not in gone}
         self._preemptors = plan.preemptors if plan.is_complete else {**going_on, **plan.preemptors}
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
@@ -189,6 +189,8 @@ class Waiting:
         self.blocked.freed.update(let_go.nodes)
         if let_go.is_unknown:
             self.open_all()
+        # of a gang some of whom went in, the rest may be the head of a class that the plan says waits
+        self.settle(now)
         return let_go
 
     def _gone_by(self, plan: Plan, admitted: Container[str]) -> set[str]:
@@ -217,7 +219,8 @@ class Waiting:
         has_victims = {uid for uid, times in plan.preemptors.items() if times and not self.preemptors.get(uid)}
         moved = [uid for uid, places in plan.held.items() if places != self.held.get(uid) or uid in has_victims]
         found.begun = {(self._queue_of(uid), flavor) for uid in moved for flavor, _ in plan.held[uid]}
-        going_on = {uid: places for uid, places in {**self.held, **now}.items() if uid not in {*admitted, *gone}}
+        held = {**self.held, **now}
+        going_on = {uid: places for uid, places in held.items() if uid not in admitted and uid not in gone}
         self.held = plan.held if plan.is_complete else going_on
         return found
 

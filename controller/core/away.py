@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from controller.core.amounts import Requests
@@ -41,14 +41,19 @@ class Away:
         is_plain = left is self._ledger
         ahead = self._ledger.shadow() if is_plain and self.victims else left
         gone = () if is_plain else tuple(self.victims.values())
-        with ahead.trying():
+        with ahead.trying(), self.without(ahead, gone):
+            yield ahead
+
+    @contextmanager
+    def without(self, ahead: AnyLedger, gone: Collection[Candidate], *, keeps_room: bool = False) -> Iterator[None]:
+        """Let these be gone from what is tried on meanwhile; `keeps_room`: from its quota alone."""
+        for one in gone:
+            self.remove(ahead, one, keeps_room=keeps_room)
+        try:
+            yield
+        finally:
             for one in gone:
-                self.remove(ahead, one)
-            try:
-                yield ahead
-            finally:
-                for one in gone:
-                    self.put_back(ahead, one)
+                self.put_back(ahead, one, keeps_room=keeps_room)
 
     def remove(self, ahead: AnyLedger, one: Candidate, *, keeps_room: bool = False) -> None:
         """Give back what a candidate has; `keeps_room`: its quota alone."""

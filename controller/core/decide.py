@@ -93,8 +93,10 @@ class _Decision:
         Most that are stirred are so only because shares moved, and a line costs more than to see that. Who is admitted
         or begins to preempt in this decision stirs it for the next one.
         """
+        if kind not in self._looked_at.stirred:
+            return False
         queue, known = self._door(kind.queue), self._blocked(kind)
-        if kind not in self._looked_at.stirred or known is None or isinstance(queue, Wait):
+        if known is None or isinstance(queue, Wait):
             return False
         return not self._preempting.may_help(queue, self._snapshot.runs[kind][0], known, self._left(queue, kind))
 

@@ -62,8 +62,7 @@ class FairVictims:
         Those that are `going` anyway come first.
         """
         for queue in {self._demand.queue, *(one.queue for one in going)}:
-            for name in self._tree.path(queue):
-                self._shares.ranked(name)  # what is kept is that of before anybody is away
+            self._shares.keep(queue)
         for one in going:
             yield one
             self._note_gone(one)
@@ -87,6 +86,7 @@ class FairVictims:
                 # a share never grows by whom its queue gives up, so nobody of it may go
                 targets.refuse(theirs)
                 continue
+            # a share that falls only as far as the preemptor's has fallen: the place cannot be taken back for ever
             surplus = self._shares.surplus(theirs, name, preemptor)
             is_any = strategy is Strategy.LESS_THAN_INITIAL_SHARE
             if not is_any and not surplus.covers(self._least_of(name)):
@@ -94,7 +94,6 @@ class FairVictims:
             for one in targets.rest(name):
                 if self._now < one.quiet_for_borrowers:
                     continue
-                # a share that falls only as far as the preemptor's has fallen: the place cannot be taken back for ever
                 if is_any or surplus.covers(one.held):
                     yield one
                     self._is_gone(one, targets)

@@ -101,6 +101,11 @@ class FairShares:
         part, whole = 1000 * most * weight.denominator, of * (weight.numerator or weight.denominator)
         return not weight, part / whole, Fraction(part, whole)
 
+    def keep(self, queue: str) -> None:
+        """Let what is kept of the queues above one, and beside those, be that of now, before anybody is tried away."""
+        for name in self._tree.path(queue):
+            self.ranked(name)
+
     def surplus(self, queue: str, giver: str, share: Share) -> Surplus:
         """Return what one at or below a queue may give up so that the queue's share is no smaller than this one."""
         is_infinite, _, ratio = share

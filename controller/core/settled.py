@@ -61,8 +61,7 @@ class Settled:
             while line and not self._is_in_place(line[0], runs):
                 order, _, kind = heappop(line)
                 if self._lined.get(kind) == order:
-                    self._lined[kind] = runs[kind][0].order
-                    heappush(line, (runs[kind][0].order, next(self._numbers), kind))
+                    self.line_up(kind, runs[kind][0].order)
             if line:
                 self._first[queue] = among_all(line[0][0])
                 insort(self._firsts, (self._first[queue], queue))

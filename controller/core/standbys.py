@@ -45,11 +45,14 @@ class Standbys:
         return [kind for kind in map(self._bring_up, self._doors.pop(queue, ())) if kind is not None]
 
     def _bring_up(self, door: QueueKey) -> WorkloadClass | None:
-        line = filterfalse(self._looked_at.__contains__, self._settled.line(door, self._snapshot.runs))
+        line = self._line(door)
         kind = next(line, None)
         if kind is not None:
             self._behind[kind] = line
         return kind
+
+    def _line(self, door: QueueKey) -> _Line:
+        return filterfalse(self._looked_at.__contains__, self._settled.line(door, self._snapshot.runs))
 
     def next_queue(self) -> list[WorkloadClass]:
         """Bring up the queue that is next in the order; none where all are."""
@@ -58,8 +61,7 @@ class Standbys:
             queue = self._snapshot.local_queues[door].cluster_queue
             if queue not in self._doors:
                 continue
-            kinds = filterfalse(self._looked_at.__contains__, self._settled.line(door, self._snapshot.runs))
-            kind = next(kinds, None)
+            kind = next(self._line(door), None)
             own = order if kind is None else among_all(self._snapshot.runs[kind][0].order)
             if own != order:
                 heappush(self._heap, (is_behind, own, door))

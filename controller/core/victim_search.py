@@ -53,7 +53,7 @@ class VictimSearch:
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
         self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
-        self._for = looked_at
+        self._look = looked_at
         self._compared = 0
         self.tries = 0
 
@@ -94,14 +94,14 @@ class VictimSearch:
             return False
         shape, freed, nodes = kind.pod_sets[0].shape, self._snapshot.freed, self._snapshot.nodes
         may_run = {name for one in flavors for name in freed & nodes.allowed(one, shape.constraints)}
-        return not self._for.emptied.may_hold(may_run, kind, shape.requests)
+        return not self._look.emptied.may_hold(may_run, kind, shape.requests)
 
     def _is_freed_alone(self, queue: str, kind: WorkloadClass) -> bool:
         """Whether others than the freed nodes are no use to a class, as before.
 
         Who is admitted or goes in this decision may let others go, on any node.
         """
-        if kind not in self._for.for_freed_room or self._away.victims:
+        if kind not in self._look.for_freed_room or self._away.victims:
             return False
         return not self._ledger.charged_in(self._tree.path(queue)[-1])
 
@@ -144,11 +144,8 @@ class VictimSearch:
         with self._away.ahead(left) as ahead:
             removals = self._removals(ahead, claim, kind, may_borrow=may_borrow)
             victims = [] if self._away.victims and removals.suffice() else removals.find(going)
-            for one in victims or ():
-                self._away.remove(ahead, one)
-            found = self._fits(ahead, claim.queue, kind, may_borrow=may_borrow) if victims is not None else None
-            for one in victims or ():
-                self._away.put_back(ahead, one)
+            with self._away.without(ahead, victims or ()):
+                found = self._fits(ahead, claim.queue, kind, may_borrow=may_borrow) if victims is not None else None
         return None if victims is None or found is None else (victims, found[0].flavor.name)
 
     # -- one attempt -----------------------------------------------------------------------------------------------
@@ -231,11 +228,10 @@ class VictimSearch:
 
     def _has_quota(self, ahead: AnyLedger, need: Need, attempt: Attempt, *, without: Candidate) -> bool:
         """Whether quota is enough once this one alone is gone."""
-        self._away.remove(ahead, without, keeps_room=True)
-        is_short = self._is_short(ahead, need)
-        borrows = not attempt.may_borrow and ahead.borrowing_level(need.queue, need.flavor, need.kind.requests) > 0
-        self._away.put_back(ahead, without, keeps_room=True)
-        return not is_short and not borrows
+        with self._away.without(ahead, [without], keeps_room=True):
+            if self._is_short(ahead, need):
+                return False
+            return attempt.may_borrow or not ahead.borrowing_level(need.queue, need.flavor, need.kind.requests)
 
     def _removals(self, ahead: AnyLedger, claim: Claim, kind: WorkloadClass, *, may_borrow: bool) -> Removals:
         """Return how candidates are taken away until a workload fits; the ledger is as it was afterwards."""
@@ -280,14 +276,9 @@ class VictimSearch:
         borrowers = shares.borrowers(self._tree.path(name)[-1], need.flavor)
         if not any(one != name and self.candidates.of(one, need.flavor) for one in borrowers):
             return False
-        for above in self._tree.path(name):
-            shares.ranked(above)  # what is kept is that of before anybody is away
-        for one in own:
-            self._away.remove(ahead, one, keeps_room=True)
-        found = self._fair_victims(ahead, need).has_larger_shares()
-        for one in reversed(own):
-            self._away.put_back(ahead, one, keeps_room=True)
-        return found
+        shares.keep(name)
+        with self._away.without(ahead, own, keeps_room=True):
+            return self._fair_victims(ahead, need).has_larger_shares()
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""

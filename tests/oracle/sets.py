@@ -70,15 +70,15 @@ def _fits(world: World, placed: Sequence[Placed], queue: Queue, sets: Sets, onto
         if there and rules.quota_faults(world, placed, queue, name, quota, _total(there)):
             return False
     pods = [(flavor, make) for (make, alike), flavor in zip(sets, onto, strict=True) for _ in alike]
-    if not _keeps_mix(world, placed, queue, [flavor for flavor, _ in pods]):
+    then = [*placed, *(Placed({}, queue.name, flavor, None) for flavor, _ in pods)]
+    if not _keeps_mix(world, then, queue, onto):
         return False
     return _has_room(world, placed, queue, [(_flavor(world, flavor), make) for flavor, make in pods])
 
 
-def _keeps_mix(world: World, placed: Sequence[Placed], queue: Queue, onto: Sequence[str]) -> bool:
-    """Whether the queue may have as many pods on spot with one more on each of these flavors; none there: whatever."""
+def _keeps_mix(world: World, then: Iterable[Placed], queue: Queue, onto: Iterable[str]) -> bool:
+    """Whether the queue may have as many pods on spot as it has `then`; nobody more came there `onto`: whatever."""
     spot = {one.name for one in world.flavors if one.is_spot}
-    then = [*placed, *(Placed({}, queue.name, flavor, None) for flavor in onto)]
     return spot.isdisjoint(onto) or mixture.keeps(world, then, queue)
 
 
@@ -134,8 +134,7 @@ def judge(
             if found:
                 return f"{pod.name}: went onto {(flavor, node)}; there it waits with {sorted(found)}", placed
         placed = (*placed, Placed(need, queue.name, first, node, also=tuple(also)))
-    spot = {one.name for one in world.flavors if one.is_spot}
-    if spot & {*onto.values()} and not mixture.keeps(world, placed, queue):
+    if not _keeps_mix(world, placed, queue, onto.values()):
         return f"{chosen[0][0].name}: passes the mix of its queue", placed
     return "", placed
 
