@@ -99,6 +99,7 @@ class Blocked(Settled):
         """Take in that all who were to be looked at were."""
         self.freed.clear()
         self.stirred.clear()
+        self.moved_shares.clear()
         self.learned += 1
 
     def open_for_quota(

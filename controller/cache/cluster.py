@@ -157,6 +157,7 @@ class ClusterCache:
             leaving=self.evictions.seen(self.now),
             candidates=self.usage.candidates,
             offers=self.usage.offers,
+            shares=self.usage.shares,
             priority_classes=self.places.classes,
             loose_groups=self.gangs.loose,
             past_usage=self.usage.past.at(self.now, self.local_queues),

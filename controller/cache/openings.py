@@ -80,7 +80,7 @@ class Openings:
         tree, usage = self._planted.tree, self._usage.in_tree
         path = tree.path(back.cluster_queue)
         if tree.strategies(path[0]):
-            self._shares_moved(path[-1])
+            self._share_moved(path[0])
             return
         before = TreeUsage(tree, usage)
         for flavor, (resource, amount) in product(back.flavors, back.requests):
@@ -105,8 +105,10 @@ class Openings:
                 ):
                     self._blocked.stir_for_preemption([kind], flavor, short_of_room=True)
 
-    def _shares_moved(self, root: str) -> None:
-        """Stir all of a tree that may preempt there: whatever the flavor, its queues have other shares now."""
+    def _share_moved(self, queue: str) -> None:
+        """Stir all of a tree that may preempt there: whatever the flavor, one of its queues has another share now."""
+        root = self._planted.tree.path(queue)[-1]
+        self._blocked.moved_shares.setdefault(root, set()).add(queue)
         if self._is_new(("shares of", root)):
             self._blocked.stir(chain.from_iterable(map(self.classes_of, self._may_preempt_below(root))))
 
@@ -122,9 +124,10 @@ class Openings:
         if now is None or not flavors:
             return False  # every change of a pod asks
         stirred, path = len(self._blocked.stirred), self._planted.tree.path(now.cluster_queue)
+        if self._planted.tree.strategies(path[0]):
+            self._share_moved(path[0])
+            return len(self._blocked.stirred) > stirred
         borrowed = {flavor for one in path[:-1] for flavor in self._usage.in_tree.borrowed(one)}
-        if self._planted.tree.strategies(path[0]) and not borrowed.isdisjoint(flavors):
-            self._shares_moved(path[-1])
         for flavor in flavors:
             self._stir_for_preemption(path[-1] if flavor in borrowed else path[0], flavor, short_of_room=True)
         return len(self._blocked.stirred) > stirred
@@ -148,6 +151,9 @@ class Openings:
         """Stir those who may preempt these pods, and found others in the way in their flavors."""
         charges = filter(None, map(self._usage.charge_of, uids))
         for cluster_queue, flavors in {(one.cluster_queue, one.flavors) for one in charges if one.cluster_queue}:
+            if self._planted.tree.strategies(cluster_queue):
+                self._share_moved(cluster_queue)
+                continue
             for name in self._planted.tree.relatives(cluster_queue) if self._preempting else ():
                 policy = self._preempting.get(name, NO_PREEMPTION)
                 is_own = name == cluster_queue
@@ -161,10 +167,29 @@ class Openings:
         Where others go for somebody, those of the tree that may preempt there find them gone in the next decision: what
         is left beside the demand that is held may be enough if some more go.
         """
+        tree = self._planted.tree
         for queue in what.queues:
-            self.tree_changed(queue)
+            if tree.strategies(queue):
+                self._hold_ended(queue)
+            else:
+                self.tree_changed(queue)
         for queue, flavor in what.begun:
-            self._stir_for_preemption(self._planted.tree.path(queue)[-1], flavor, short_of_room=True)
+            if tree.strategies(queue):
+                self._share_moved(queue)
+                self._blocked.freed.update(what.claimed)
+            else:
+                self._stir_for_preemption(tree.path(queue)[-1], flavor, short_of_room=True)
+        for queue in filter(tree.strategies, what.losing):
+            self._share_moved(queue)
+
+    def _hold_ended(self, queue: str) -> None:
+        """Open those of a queue that held something no more, and whom the quota concerns; by shares all are stirred."""
+        tree = self._planted.tree
+        self._blocked.open(self.classes_of(queue))
+        flavors = {flavor for flavor, _ in tree.columns(tree.path(queue)[-1])}
+        for name in tree.relatives(queue):
+            self._blocked.open_for_quota(self.classes_of(name), name, flavors, tree, self._usage)
+        self._share_moved(queue)
 
     def tree_changed(self, cluster_queue: str) -> None:
         """Open all of a queue's tree."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 from controller.cache.past_usage import PastUsageBook
 from controller.core.amounts import Requests
 from controller.core.candidates import KnownCandidates
+from controller.core.fair_sharing import KnownShares
 from controller.core.offer import KnownOffers
 from controller.core.pods import Phase
 from controller.core.quota_tree import QuotaTree, UsageKey
@@ -81,6 +82,7 @@ class Usage:
         self.candidates = KnownCandidates()
         """Who of the pods of each cluster queue may be preempted, where nothing moved since that was found."""
         self.offers = KnownOffers(self.candidates)
+        self.shares = KnownShares()
         self._charges: dict[str, Charge] = {}
         self._held: dict[UsageKey, int] = {}
         """Of `by_queue`, what is only held: another flavor pays for it."""
@@ -111,6 +113,7 @@ class Usage:
         self.candidates.forget(*(one.cluster_queue for one in (former, charge) if one is not None))
         if former == charge:
             return NOTHING
+        self.shares.forget(one.cluster_queue for one in (former, charge) if one is not None and one.cluster_queue)
         if former is not None:
             self._apply(former, -1)
         if charge is not None:

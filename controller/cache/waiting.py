@@ -39,6 +39,10 @@ class LetGo:
     is_unknown: bool = False
     begun: set[tuple[str, str]] = field(default_factory=set)
     """Where others go since for somebody: cluster queue and flavor of what is held."""
+    claimed: set[str] = field(default_factory=set)
+    """The nodes of what is held so, and of those that go."""
+    losing: set[str] = field(default_factory=set)
+    """The cluster queues of those that go."""
 
     def add(self, queue: str, places: Iterable[Place]) -> None:
         """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
@@ -219,6 +223,10 @@ class Waiting:
         has_victims = {uid for uid, times in plan.preemptors.items() if times and not self.preemptors.get(uid)}
         moved = [uid for uid, places in plan.held.items() if places != self.held.get(uid) or uid in has_victims]
         found.begun = {(self._queue_of(uid), flavor) for uid in moved for flavor, _ in plan.held[uid]}
+        losing = [evict.pod for evict in plan.evicts]
+        nodes = [*(node for uid in moved for _, node in plan.held[uid]), *(pod.node or pod.pinned for pod in losing)]
+        found.claimed = {node for node in nodes if node is not None}
+        found.losing = {pod.cluster_queue for pod in losing if pod.cluster_queue}
         held = {**self.held, **now}
         going_on = {uid: places for uid, places in held.items() if uid not in admitted and uid not in gone}
         self.held = plan.held if plan.is_complete else going_on

@@ -17,7 +17,6 @@ from heapq import heapify, heappop, heappush
 
 from controller.core.admissions import Admissions
 from controller.core.backfill import MOST_RESERVATIONS, Backfill
-from controller.core.booked import AnyLedger
 from controller.core.decisions import Plan, Wait
 from controller.core.doors import door
 from controller.core.evictions import evictions
@@ -28,15 +27,15 @@ from controller.core.looked_at import looked_at
 from controller.core.mixing import rests_on_mix
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import placed_head, preempting_head, taken_by, taken_in_stretch
-from controller.core.placement import Placement, Placements, brought_up_to_date, place
+from controller.core.placement import Placement, Placements, brought_up_to_date
+from controller.core.placing import Placing, held
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
-from controller.core.settled import flavors_without_room
 from controller.core.snapshot import Snapshot
 from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
-from controller.core.workloads import Hold, QueueKey, Workload, WorkloadClass
+from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 _Line = tuple[ClusterQueue, list[Head]]
 """A cluster queue and the heap of its classes' heads."""
@@ -65,18 +64,25 @@ class _Decision:
         self._standbys: Standbys | None = None
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._looked_at = looked_at(snapshot, self._ledger)
-        self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
+        # who stands by in a Backfill queue is told before anybody has had a turn
+        self._late = self._looked_at.late if self._backfill is None else ()
+        self._preempting = Preempting(snapshot, self._ledger, self._looked_at, self._admitted.made)
+        self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
         self._fair = self._share_turns() if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        kinds = {kind: None for kind in self._looked_at.kinds if not self._stays_settled(kind)}
+        at_once = (kind for kind in self._looked_at.kinds if kind not in self._late)
+        kinds = {kind: None for kind in at_once if not self._stays_settled(kind)}
         self._line_up(kinds)
         self._line_up(self._stand_by(kinds))
         for _, heads in self._lines.values():
             heapify(heads)
         self._begin()
-        while self._turns:
+        while self._turns or self._late:
+            if self._late and self._heads.are_begun_over(self._turns):
+                self._come_late()
+                continue
             name = self._turns[0][3] if self._fair is None else self._fair.line_of(self._turns[0])
             if name is not None and self._is_over(self._lines[name][1][0][-1]):
                 return self._plan(is_complete=False)
@@ -88,19 +94,31 @@ class _Decision:
         return self._plan(is_complete=True)
 
     def _stays_settled(self, kind: WorkloadClass) -> bool:
-        """Whether nothing is new to a class but who may go, and nobody does.
+        """Whether nothing is new to a class but who may go, and nobody does who would help.
 
         Most that are stirred are so only because shares moved, and a line costs more than to see that. Who is admitted
         or begins to preempt in this decision stirs it for the next one.
         """
-        if kind not in self._looked_at.stirred:
+        if kind not in self._looked_at.stirred and kind not in self._late:
             return False
-        queue, known = self._door(kind.queue), self._blocked(kind)
-        if known is None or isinstance(queue, Wait):
-            return False
-        return not self._preempting.may_help(queue, self._snapshot.runs[kind][0], known, self._left(queue, kind))
+        queue = self._door(kind.queue)
+        workload = self._snapshot.runs[kind][0]
+        return not isinstance(queue, Wait) and self._preempting.is_in_vain(
+            queue, workload, self._placing.left(queue, kind)
+        )
 
-    def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
+    def _come_late(self) -> None:
+        """Line up those for whom others may go beside those that go for who had its turn by now."""
+        lines = self._line_up([kind for kind in self._late if not self._stays_settled(kind)])
+        self._late = ()
+        for name in lines:
+            heapify(self._lines[name][1])
+        for turn in self._fair.enter(lines) if self._fair is not None else ():
+            heappush(self._turns, turn)
+
+    def _line_up(self, kinds: Iterable[WorkloadClass]) -> set[str]:
+        """Let heads of classes stand in the lines of their queues, which are not heaps yet; say in which."""
+        lines = set()
         for kind in kinds:
             queue = self._enter(kind)
             if queue is not None:
@@ -109,6 +127,8 @@ class _Decision:
                     self._reordered[kind] = reordered
                 head = self._heads.of(self._run_of(kind), 0)
                 self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+                lines.add(queue.name)
+        return lines
 
     def _share_turns(self) -> FairTurns:
         def earliest(name: str) -> Turn | None:
@@ -165,7 +185,7 @@ class _Decision:
         is_strict = not isinstance(entrance, Wait) and entrance.strategy is QueueingStrategy.STRICT_FIFO
         # a refused release is tried again within a minute, and keeps its place in a strict queue until then
         if kind.hold is not None and not (is_strict and kind.hold.reason is Reason.PATCH_REJECTED):
-            self._waits[kind] = _held(kind.hold)
+            self._waits[kind] = held(kind.hold)
             return None
         if isinstance(entrance, Wait):
             self._waits[kind] = entrance
@@ -191,10 +211,10 @@ class _Decision:
                 self._take(name)
                 continue
             workload, turn = self._run_of(kind)[index], self._heads.turn(name, heads[0])
-            found = self._find(queue, workload, self._known(queue, kind))
+            found = self._placing.find(queue, workload, self._known(queue, kind))
             if not isinstance(found, Wait):
                 return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
-            preempts = self._preempting.find(queue, workload, found, self._left(queue, kind))
+            preempts = self._preempting.find(queue, workload, found, self._placing.left(queue, kind))
             if preempts is not None:
                 return preempting_head(turn, kind, flavor=preempts[2])
             self._take(name, found)
@@ -233,7 +253,7 @@ class _Decision:
             return None
         known = self._known(queue, kind)
         nominated = None if found else self._as_nominated(queue, kind)
-        found = found or nominated or self._find(queue, run[index], known)
+        found = found or nominated or self._placing.find(queue, run[index], known)
         goes_on, taken = True, None
         if isinstance(found, Wait):
             goes_on = self._wait(run[index], queue, known, found)
@@ -244,7 +264,7 @@ class _Decision:
                 return taken
             index += 1
         else:
-            self._admitted.admit(run[index], queue, found, self._left(queue, kind))
+            self._admitted.admit(run[index], queue, found, self._placing.left(queue, kind))
             self._use(heads, kind)
             only_freed = known is not None and nominated is None
             nodes = self._admit_stretch(queue, run, index + 1, found[0], only_freed=only_freed)
@@ -274,7 +294,7 @@ class _Decision:
             return []
         if not self._is_next(queue.name, run, index):
             return []
-        left, shape = self._left(queue, kind), kind.pod_sets[0].shape
+        left, shape = self._placing.left(queue, kind), kind.pod_sets[0].shape
         most = min(self._limit - len(self._admitted.made), left.lasts_for(queue, flavor, shape.requests))
         ahead = range(index, min(len(run), index + most))
         count = bisect_left(ahead, True, key=lambda at: not self._is_next(queue.name, run, at))
@@ -308,7 +328,7 @@ class _Decision:
         kind = workload.kind
         if known is not None and found.reason is not Reason.WOULD_DELAY:
             found = brought_up_to_date(known, found)
-        preempting = self._preempting.make_room(queue, workload, found, self._left(queue, kind))
+        preempting = self._preempting.make_room(queue, workload, found, self._placing.left(queue, kind))
         if workload.uid in self._preempting.put_off:
             found = replace(found, is_put_off=True)
         if preempting is None and self._backfill is not None:
@@ -325,37 +345,6 @@ class _Decision:
         """Whether others go for one of the class already; its later ones may find nobody, and must not hide that."""
         wait = self._waits.get(kind)
         return wait is not None and wait.reason is Reason.PREEMPTING
-
-    def _find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
-        kind = workload.kind
-        if kind.hold is not None:
-            return _held(kind.hold)
-        if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
-            # others took it; yet nobody goes for a user who is at a limit by now
-            return (self._limited(queue, kind) if queue.preemption.is_any else None) or known
-        limited = self._limited(queue, kind)
-        if limited is not None:
-            return limited
-        found = self._place(queue, kind, known)
-        return (
-            self._preempting.rather(queue, workload, found, self._left(queue, kind)) if queue.preempts_first else found
-        )
-
-    def _limited(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
-        limit = self._users.first_blocker(queue.name, kind)
-        return None if limit is None else Wait(limit.reason, blockers=(limit,))
-
-    def _place(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
-        if self._backfill is None:
-            return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
-        found = self._backfill.place(queue, kind, only_freed=known is not None)
-        is_kept = isinstance(found, Wait) and found.reason is Reason.WOULD_DELAY
-        # what is free and kept for another is not told by what was freed
-        return self._backfill.place(queue, kind, only_freed=False) if known is not None and is_kept else found
-
-    def _left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
-        """Return what a class may take of what is left."""
-        return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
 
     def _reserve(self, queue: ClusterQueue, heads: list[Head], kind: WorkloadClass, standbys: Standbys) -> None:
         """Reserve for the first of a settled class; where that is no use, let others come up that stand behind it."""
@@ -378,18 +367,11 @@ class _Decision:
                 heappush(self._turns, self._heads.turn(name, self._lines[name][1][0]))
                 return
 
-    def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
-        return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
-
     def _close(self, queue: ClusterQueue, heads: list[Head]) -> None:
         """The head of a strict queue waits: so does everything behind it."""
         for *_, kind in heads:
             if kind.hold is None:
                 self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
             else:
-                self._waits[kind] = _held(kind.hold)
+                self._waits[kind] = held(kind.hold)
         heads.clear()
-
-
-def _held(hold: Hold) -> Wait:
-    return Wait(hold.reason, hold.text)

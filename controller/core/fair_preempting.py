@@ -8,23 +8,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Set as AbstractSet
+from itertools import pairwise, takewhile
 
 from controller.core.candidates import Candidate, standing
-from controller.core.fair_sharing import NOTHING, FairShares, Ranked
+from controller.core.fair_sharing import NOTHING, Demand, FairShares, Ranked
 from controller.core.fair_sharing_policy import Share, Strategy
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """Who preempts: its queue, and what it asks for of each column, all of one flavor."""
-
-    queue: str
-    flavor: str
-    amounts: Mapping[Column, int]
 
 
 class FairVictims:
@@ -44,12 +35,16 @@ class FairVictims:
         self._usage = usage
         self._shares = shares
         self._demand = demand
+        self._amounts = {(demand.flavor, resource): amount for resource, amount in demand.requests}
         self._now = now
         self._least_of = least_of
         self._path = tree.path(demand.queue)
         self._known: dict[str, Share] = {}
         """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
         self._moved = set(self._path)
+        self._is_within: bool | None = None
+        self._given: set[str] = set()
+        """Queues at or below which somebody is away."""
 
     def take(
         self,
@@ -65,7 +60,7 @@ class FairVictims:
             self._shares.keep(queue)
         for one in going:
             yield one
-            self._note_gone(one)
+            self.note_gone(one)
         targets = _Targets(line_of, self._stands_before, spares_owner=False)
         refused: dict[str, Candidate] = {}
         yield from self._first(targets, strategies[0], refused)
@@ -238,40 +233,76 @@ class FairVictims:
             return self._shares.kept(name)
         known = self._known.get(name)
         if known is None:
-            known = self._known[name] = self._shares.of(name, self._demanded(name))
+            known = self._known[name] = self._work_out(name)
         return known
 
-    def _demanded(self, name: str) -> Mapping[Column, int]:
-        """Return by how much the usage of a queue would rise by the demand."""
+    def _work_out(self, name: str) -> Share:
         if name not in self._path:
-            return {}
-        amounts = self._demand.amounts.items()
-        return {column: self._usage.rise(self._demand.queue, column, amount, name) for column, amount in amounts}
+            return self._shares.of(name)
+        if name not in self._given:
+            return self._shares.asking(name, self._demand)
+        return self._shares.of(name, self._shares.rise(name, self._demand))
 
     def _is_gone(self, one: Candidate, targets: _Targets) -> None:
         """Take in that a candidate is gone from the usage, while others are asked for."""
-        self._note_gone(one)
+        self.note_gone(one)
         targets.stale.update(self._tree.path(one.queue))
 
-    def _note_gone(self, one: Candidate) -> None:
+    def note_gone(self, one: Candidate) -> None:
+        """Take in that a candidate is gone from the usage."""
+        self._is_within = None
         for name in self._tree.path(one.queue):
             self._moved.add(name)
+            self._given.add(name)
             self._known.pop(name, None)
 
-    def has_larger_shares(self) -> bool:
+    def has_larger_shares(self, moved: AbstractSet[str] | None = None) -> bool:
         """Say whether any share is larger than the preemptor's; where it stays within its own, whether there is any.
 
-        Else nobody goes but of its own queue: most that search have a share like all others.
+        Else nobody goes but of its own queue: most that search have a share like all others. `moved`: only where that
+        may be new now that these queues moved, for each part of the tree gives up what it does whatever the others do.
         """
+        may_be_less = False  # by those who go below, who may be the same as before
         for mine, above in pairwise(self._path):
-            others = (share for share, _, name in reversed(self._shares.ranked(above)) if name != mine)
-            largest = next(others, NOTHING)
-            if largest != NOTHING and (self._is_within_nominal() or self._share(mine) < largest):
-                return True
+            is_any_new = moved is None or mine in moved
+            for share, _, name in reversed(self._shares.ranked(above)):
+                if name == mine:
+                    continue
+                if not (may_be_less or self._is_less(mine, share)):
+                    break
+                if is_any_new or (moved is not None and name in moved):
+                    return True
+            may_be_less = may_be_less or self._is_any_larger(mine, above)
         return False
 
+    def _is_any_larger(self, mine: str, above: str) -> bool:
+        largest = next((share for share, _, name in reversed(self._shares.ranked(above)) if name != mine), NOTHING)
+        return largest != NOTHING and self._is_less(mine, largest)
+
+    def may_take(self, one: Candidate, strategies: tuple[Strategy, ...]) -> bool:
+        """Say whether a candidate of another queue may go, whoever goes before.
+
+        Whom its queue cannot spare now it cannot once others have gone.
+        """
+        mine, theirs = self._almost_common(one.queue)
+        before = self._share(theirs)
+        if before == NOTHING or self._is_within_nominal():
+            return before != NOTHING
+        for below, above in takewhile(lambda link: link[0] != mine, pairwise(self._path)):
+            if self._is_any_larger(below, above):
+                return True  # those there may go first, and leave the preemptor's part less
+        preemptor = self._share(mine)
+        if not preemptor < before or strategies[0] is Strategy.LESS_THAN_INITIAL_SHARE:
+            return preemptor < before
+        return len(strategies) > 1 or self._shares.surplus(theirs, one.queue, preemptor).covers(one.held)
+
+    def _is_less(self, mine: str, share: Share) -> bool:
+        return self._is_within_nominal() or self._share(mine) < share
+
     def _is_within_nominal(self) -> bool:
-        return not self._usage.exceeds(self._demand.queue, self._demand.amounts)
+        if self._is_within is None:
+            self._is_within = not self._usage.exceeds(self._demand.queue, self._amounts)
+        return self._is_within
 
 
 class _Targets:

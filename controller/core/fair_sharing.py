@@ -6,9 +6,11 @@ Mirrors Kueue's `DominantResourceShare`. Shares are exact fractions, so that no 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from controller.core.amounts import Requests
 from controller.core.fair_sharing_policy import Share
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.surplus import Surplus
@@ -23,6 +25,8 @@ NOTHING: Final[Share] = (False, 0.0, Fraction(0))
 Ranked = tuple[Share, int, str]
 """A queue's share, its number among those right below the same one, and its name."""
 
+_MOST_ASKING: Final = 2_000
+"""So many demands are remembered of one queue."""
 _NO_MORE: Final[Mapping[Column, int]] = {}
 
 
@@ -32,37 +36,76 @@ def shown(share: Share) -> int:
     return _INFINITE if is_infinite else -(-ratio.numerator // ratio.denominator)
 
 
-class FairShares:
-    """The shares of the queues of a tree by what is used there at the moment."""
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What somebody asks for: its queue, a flavor, and how much of it."""
 
-    def __init__(self, tree: QuotaTree, usage: TreeUsage) -> None:
+    queue: str
+    flavor: str
+    requests: Requests
+
+
+class FairShares:
+    """The shares of the queues of a tree by what is used there at the moment.
+
+    What is kept of a queue, and of those below it, holds until `forget`.
+    """
+
+    def __init__(self, tree: QuotaTree, usage: TreeUsage, base: FairShares | None = None) -> None:
+        """`base` says the same of all that is not forgotten here, and lasts longer."""
         self._tree = tree
         self._usage = usage
-        self._lendable: dict[str, Mapping[str, int]] = {}
+        self._base = base
+        self._moved: set[str] = set()
+        self._lendable: dict[str, Mapping[str, int]] = {} if base is None else base._lendable
         self._kept: dict[str, Share] = {}
+        self._asking: dict[str, dict[Demand, Share]] = {}
         self._ranked: dict[str, list[Ranked]] = {}
         self._borrowers: dict[tuple[str, str], dict[str, None]] = {}
 
     def kept(self, queue: str) -> Share:
-        """Return the share of a queue, which is kept until `forget`."""
+        """Return the share of a queue."""
+        if self._base is not None and queue not in self._moved:
+            return self._base.kept(queue)
         known = self._kept.get(queue)
         if known is None:
             known = self._kept[queue] = self.of(queue)
         return known
 
+    def asking(self, queue: str, demand: Demand) -> Share:
+        """Return the share of a queue with a demand counted in that is made at or below it."""
+        if self._base is not None and queue not in self._moved:
+            return self._base.asking(queue, demand)
+        known = self._asking.setdefault(queue, {}).get(demand)
+        if known is None:
+            if len(self._asking[queue]) >= _MOST_ASKING:
+                self._asking[queue].clear()
+            known = self._asking[queue][demand] = self.of(queue, self.rise(queue, demand))
+        return known
+
+    def rise(self, queue: str, demand: Demand) -> Mapping[Column, int]:
+        """Return by how much the usage of a queue would rise by a demand."""
+        columns = (((demand.flavor, resource), amount) for resource, amount in demand.requests)
+        return {column: self._usage.rise(demand.queue, column, amount, queue) for column, amount in columns}
+
     def forget(self, queues: Iterable[str]) -> None:
         """Work out anew what these queues have, and those above them, now that what they use is another."""
         for name in {name for queue in queues for name in self._tree.path(queue)}:
-            self._kept.pop(name, None)
-            self._ranked.pop(name, None)
+            self._moved.add(name)
+            for known in (self._kept, self._asking, self._ranked):
+                known.pop(name, None)
+            root = self._tree.path(name)[-1]
             borrowed = self._usage.borrowed(name)
-            for (_, flavor), borrowers in self._borrowers.items():
-                borrowers.pop(name, None)
-                if flavor in borrowed:
-                    borrowers[name] = None
+            for (at, flavor), borrowers in self._borrowers.items():
+                if at == root:
+                    borrowers.pop(name, None)
+                    if flavor in borrowed:
+                        borrowers[name] = None
 
     def borrowers(self, root: str, flavor: str) -> Collection[str]:
-        """Return the queues of the tree that use more of a flavor than is their own; kept until `forget`."""
+        """Return the queues of the tree that use more of a flavor than is their own."""
+        if self._base is not None and root not in self._moved:
+            return self._base.borrowers(root, flavor)
         known = self._borrowers.get((root, flavor))
         if known is None:
             columns = [column for column in self._tree.columns(root) if column[0] == flavor]
@@ -71,7 +114,9 @@ class FairShares:
         return known
 
     def ranked(self, above: str) -> Sequence[Ranked]:
-        """Return those right below a queue that borrow, the largest shares last; kept until `forget`."""
+        """Return those right below a queue that borrow, the largest shares last."""
+        if self._base is not None and above not in self._moved:
+            return self._base.ranked(above)
         known = self._ranked.get(above)
         if known is None:
             found = ((self.kept(name), number, name) for number, name in enumerate(self._tree.children(above)))
@@ -136,3 +181,25 @@ class FairShares:
                 sums[column[1]] = sums.get(column[1], 0) + potential
             known = self._lendable[parent] = sums
         return known
+
+
+class KnownShares:
+    """The shares as the cache counts what is used. Mutable: kept by the cache, filled by `decide`."""
+
+    def __init__(self) -> None:
+        self._usage: TreeUsage | None = None
+        self._shares: FairShares | None = None
+        self._moved: set[str] = set()
+
+    def of(self, tree: QuotaTree, usage: TreeUsage) -> FairShares:
+        """Return the shares in a tree, of which the usage is that of the queues as they were charged last."""
+        if self._shares is None or usage is not self._usage:
+            self._usage, self._shares = usage, FairShares(tree, usage)
+        elif self._moved:
+            self._shares.forget(self._moved)
+        self._moved.clear()
+        return self._shares
+
+    def forget(self, queues: Iterable[str]) -> None:
+        """Take in that what these queues use is another."""
+        self._moved.update(queues)

@@ -23,8 +23,8 @@ from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage
 
-FREED_COMPARED: Final = 16
-"""Of more nodes that came free than this it is taken for granted that one helps."""
+_COMPARED_ONE_BY_ONE: Final = 16
+"""More nodes that came free than this are compared all at once."""
 _MORE_THAN_ALL = "more than the whole quota"
 
 
@@ -38,6 +38,7 @@ class Ledger:
         self._room = RoomLeft(snapshot.room or Room(snapshot.nodes, snapshot.node_used))
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
+        self._without_freed_room: set[tuple[str, Shape]] = set()
         self._is_trying = False
         self._shadow: Ledger | None = None
         self.charges = 0
@@ -52,6 +53,7 @@ class Ledger:
         other = copy(self)
         other.usage, other._room = self.usage.fork(), self._room.fork()
         other._spent_of_flavor, other._searches = dict(self._spent_of_flavor), {}
+        other._without_freed_room = set()
         other._shadow, other.charged, other._charged_in = None, set(self.charged), {}
         other._awaited_on_demand = dict(self._awaited_on_demand)
         return other
@@ -242,14 +244,20 @@ class Ledger:
         return self._room.most(flavor.name, resource, self._snapshot.nodes.places(flavor, shape.constraints))
 
     def has_freed_room(self, flavor: Flavor, shape: Shape) -> bool:
-        """Say whether a freed node of a flavor may have room for a pod of this shape; of many it is taken for granted.
+        """Say whether a freed node of a flavor has room for a pod of this shape.
 
         A node that frees little opens nothing for most shapes, and there are far fewer of them than of classes.
         """
+        if (flavor.name, shape) in self._without_freed_room:
+            return False
         freed, allowed = self._snapshot.freed, self._snapshot.nodes.allowed(flavor, shape.constraints)
-        if len(freed) > FREED_COMPARED:
+        if len(freed) > _COMPARED_ONE_BY_ONE:
+            return self.find_node(flavor, shape, only_freed=True) is not None
+        if any(node in allowed and self._room.fits(node, shape.requests) for node in freed):
             return True
-        return any(node in allowed and self._room.fits(node, shape.requests) for node in freed)
+        if not self._is_trying:
+            self._without_freed_room.add((flavor.name, shape))
+        return False
 
     def flavor_of(self, node: str) -> str:
         """Return the flavor of a node; empty: it is of none."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 from controller.core.amounts import Requests
-from controller.core.ledger import FREED_COMPARED, Ledger
+from controller.core.ledger import Ledger
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import WorkloadClass
+
+_MOST_COMPARED: Final = 64
+"""Of more nodes that came free than this it is taken for granted that one helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,50 +22,70 @@ class LookedAt:
 
     For those in `for_freed_room` nothing is new but the room on `snapshot.freed`, beside whom they may preempt there;
     `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go, and nobody of
-    their tree has begun to preempt.
+    their tree has begun to preempt; of those in `late`, in trees that share fairly, somebody has: once these have had
+    their turn it can be told who may go beside them. To those of either that are `near` room on `snapshot.freed` is new
+    too, but not enough without others going.
     """
 
     kinds: Mapping[WorkloadClass, object]
     for_freed_room: Collection[WorkloadClass]
     stirred: Collection[WorkloadClass]
+    late: Collection[WorkloadClass]
+    near: Collection[WorkloadClass]
     emptied: Emptied
+    freed: Collection[str]
 
     def is_settled(self, kind: WorkloadClass) -> bool:
         """Say whether what was said of quota, and of other room, still holds of a class that may preempt."""
         return kind in self.for_freed_room or kind in self.stirred
+
+    def new_to(self, kind: WorkloadClass) -> Collection[str]:
+        """Return the nodes of which the room may be new to a settled class, whoever may go there."""
+        return () if kind not in self.near and (kind in self.stirred or kind in self.late) else self.freed
 
 
 def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     """Return the classes to look at."""
     settled, nodes, freed, emptied = snapshot.settled, snapshot.nodes, snapshot.freed, Emptied(snapshot, ledger)
     if settled is None:
-        return LookedAt(snapshot.runs, (), (), emptied)
-    found = dict(settled.pending)
+        return LookedAt(snapshot.runs, (), (), (), (), emptied, freed)
+    found, near = dict(settled.pending), dict[WorkloadClass, None]()
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
         for of in (name, ""):
             for shape, kinds in settled.of_any_room(of).items():
                 may_run = freed & nodes.allowed(flavor, shape.constraints)
                 for kind in kinds if may_run else ():
-                    if kind not in found and emptied.may_hold(may_run, kind, shape.requests):
-                        found[kind] = None
+                    if kind not in near and kind not in found and emptied.may_hold(may_run, kind, shape.requests):
+                        near[kind] = None
         for shape, kinds in settled.short_of_room(name).items():
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
-    for_freed_room = found.keys() - settled.pending.keys() - settled.stirred.keys()
-    stirred = {kind for kind in settled.stirred if kind not in found}
+    for_freed_room = (found.keys() | near.keys()) - settled.pending.keys() - settled.stirred.keys()
+    by_share = {
+        kind: None for kind in near if kind not in found and root_of(snapshot, kind) in snapshot.tree.fair_roots
+    }
+    found.update((kind, None) for kind in near if kind not in by_share)
+    stirred, late = (
+        {kind: None for kind in (*settled.stirred, *by_share) if kind not in found},
+        dict[WorkloadClass, None](),
+    )
     if stirred and snapshot.preemptors:
         # those who go for others count only once these have had their turn: then they may let others go
-        held_in = {_root(snapshot, kind) for kind in settled.pending if _is_any_begun(snapshot, kind)}
-        stirred = {kind for kind in stirred if _root(snapshot, kind) not in held_in}
-    return LookedAt({**found, **settled.stirred}, for_freed_room, stirred, emptied)
+        held_in = {root_of(snapshot, kind) for kind in settled.pending if _is_any_begun(snapshot, kind)}
+        late = {kind: None for kind in stirred if root_of(snapshot, kind) in held_in & snapshot.tree.fair_roots}
+        stirred = {kind: None for kind in stirred if root_of(snapshot, kind) not in held_in}
+    return LookedAt(
+        {**found, **settled.stirred, **by_share}, for_freed_room, stirred, late, by_share.keys(), emptied, freed
+    )
 
 
 def _is_any_begun(snapshot: Snapshot, kind: WorkloadClass) -> bool:
     return any(one.uid in snapshot.preemptors for one in snapshot.runs[kind])
 
 
-def _root(snapshot: Snapshot, kind: WorkloadClass) -> str:
+def root_of(snapshot: Snapshot, kind: WorkloadClass) -> str:
+    """Return the root of the tree of a class; empty: its LocalQueue is gone."""
     local = snapshot.local_queues.get(kind.queue)
     return "" if local is None else snapshot.tree.path(local.cluster_queue)[-1]
 
@@ -73,11 +98,14 @@ class Emptied:
         self._ledger = ledger
         self._held: dict[str, list[tuple[str, str, Mapping[str, int]]]] = {}
         """By node: of each pod there its queue, the root of the tree that it gives way to, and what it takes."""
+        self._borrowed_by: dict[str, AbstractSet[str]] = {}
+        self._is_enough: dict[tuple[str, str, str, Requests], bool] = {}
+        """By node, root of the tree, queue if only that one may preempt some there, and what is asked for."""
 
     def may_hold(self, nodes: Collection[str], kind: WorkloadClass, requests: Requests) -> bool:
         """Say whether one of these nodes may have room for a pod of a class, others being gone."""
         local = self._snapshot.local_queues.get(kind.queue)
-        if local is None or len(nodes) > FREED_COMPARED:
+        if local is None or len(nodes) > _MOST_COMPARED:
             return True
         return any(self._has(node, local.cluster_queue, requests) for node in nodes)
 
@@ -85,11 +113,22 @@ class Emptied:
         if node not in self._held:
             self._held[node] = list(self._look(node))
         root = self._snapshot.tree.path(queue)[-1]
-        gone = [amounts for own, gives_to, amounts in self._held[node] if own == queue or gives_to == root]
-        return all(
-            self._ledger.left("node", node, resource) + sum(one.get(resource, 0) for one in gone) >= need
-            for resource, need in requests
-        )
+        alone = queue if any(own == queue and gives_to != root for own, gives_to, _ in self._held[node]) else ""
+        key = (node, root, alone, requests)
+        known = self._is_enough.get(key)
+        if known is None:
+            gone = [amounts for own, gives_to, amounts in self._held[node] if own == alone or gives_to == root]
+            known = self._is_enough[key] = all(
+                self._ledger.left("node", node, resource) + sum(one.get(resource, 0) for one in gone) >= need
+                for resource, need in requests
+            )
+        return known
+
+    def _borrowed(self, queue: str) -> AbstractSet[str]:
+        known = self._borrowed_by.get(queue)
+        if known is None:
+            known = self._borrowed_by[queue] = self._snapshot.usage.borrowed(queue)
+        return known
 
     def _look(self, node: str) -> Iterator[tuple[str, str, Mapping[str, int]]]:
         """Yield the pods of queues; to others of the tree only those give way whose queue borrows, or who go.
@@ -102,7 +141,7 @@ class Emptied:
                 continue
             is_going = pod.is_terminating or uid in self._snapshot.leaving.evicting
             flavors = (pod.flavor or "", *pod.also)
-            borrowed = self._snapshot.usage.borrowed(pod.cluster_queue)
+            borrowed = self._borrowed(pod.cluster_queue)
             gives = is_going or not borrowed.isdisjoint(borrowed if pod.group is not None else flavors)
             root = self._snapshot.tree.path(pod.cluster_queue)[-1] if gives else ""
             yield pod.cluster_queue, root, dict(pod.shape.requests)

@@ -30,6 +30,8 @@ class Settled:
         self.waits: dict[WorkloadClass, Wait] = {}
         self.stirred: _Kinds = {}
         """Settled classes for which others may go by now."""
+        self.moved_shares: dict[str, set[str]] = {}
+        """By root of a tree that shares fairly the queues of which the share, or who may go, is another since then."""
         self._short_of_room = _ByShape()
         self._may_preempt = _ByShape()
         self._lined: dict[WorkloadClass, OrderKey] = {}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from controller.core.candidates import KnownCandidates
 from controller.core.decisions import DrySpell, Place
+from controller.core.fair_sharing import KnownShares
 from controller.core.forecast import Forecast
 from controller.core.groups import GroupKey
 from controller.core.leaving import NOBODY, Leaving
@@ -40,11 +41,11 @@ class Snapshot:
     `preemptors` are those of the last plan, `held` where it keeps room for them. `pods` and `jobs` are by uid;
     `admitted` has the uids of the pods that each cluster queue is charged with, `bound` of those on each node.
     `overdue` are those that are on no node for too long; `dry` are flavors whose nodes do not come, `unprovided` by
-    flavor the pods that wait for some. `leaving` are those that go, `candidates` and `offers` what earlier decisions
-    found of who may go. `rejected` are queued pods whose release was refused. `priority_classes` has the values of the
-    WorkloadPriorityClasses. `loose_groups` are the PodGroups each of whose pods stands alone. `past_usage` orders the
-    LocalQueues of a cluster queue, where its tree says so. `forecast` is what is expected to end when, None where no
-    queue backfills.
+    flavor the pods that wait for some. `leaving` are those that go, `candidates`, `offers` and `shares` what earlier
+    decisions found of who may go. `rejected` are queued pods whose release was refused. `priority_classes` has the
+    values of the WorkloadPriorityClasses. `loose_groups` are the PodGroups each of whose pods stands alone.
+    `past_usage` orders the LocalQueues of a cluster queue, where its tree says so. `forecast` is what is expected to
+    end when, None where no queue backfills.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -77,6 +78,7 @@ class Snapshot:
     leaving: Leaving = NOBODY
     candidates: KnownCandidates = field(default_factory=KnownCandidates)
     offers: KnownOffers = field(default_factory=KnownOffers)
+    shares: KnownShares = field(default_factory=KnownShares)
     priority_classes: Mapping[str, int] = field(default_factory=dict)
     loose_groups: Collection[GroupKey] = frozenset()
     past_usage: Mapping[QueueKey, PastUsage] = field(default_factory=dict)

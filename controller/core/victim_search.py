@@ -6,7 +6,7 @@ What is found is no minimum, but none of them could have stayed.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -15,23 +15,21 @@ from heapq import merge
 from controller.core.attempts import Attempt, Attempts, Need
 from controller.core.away import Away
 from controller.core.booked import AnyLedger
-from controller.core.candidates import Candidate, standing, uses
+from controller.core.candidates import Candidate, standing
 from controller.core.decisions import Wait
-from controller.core.fair_preempting import Demand, FairVictims
-from controller.core.fair_sharing import FairShares
 from controller.core.giving_way import giving_way
 from controller.core.ledger import Ledger
 from controller.core.looked_at import LookedAt
 from controller.core.offers import Offers
-from controller.core.one_node import OneNode
 from controller.core.placement import Placements, place
 from controller.core.preemption import Candidates, Claim
+from controller.core.prospects import Prospects
 from controller.core.queues import ClusterQueue, FlavorMode, WhenCanBorrow
-from controller.core.quota_tree import Column
 from controller.core.removals import Removals
 from controller.core.returns import Returns
+from controller.core.single_pods import SinglePods
 from controller.core.snapshot import Snapshot
-from controller.core.tree_usage import TreeUsage
+from controller.core.victim_lines import VictimLines
 from controller.core.workloads import WorkloadClass
 
 
@@ -48,19 +46,21 @@ class VictimSearch:
         self._ledger = ledger
         self._returns = returns
         self.candidates = Candidates(snapshot, returns)
-        self._shares_of: dict[tuple[int, str], tuple[FairShares, int, int]] = {}
-        """By usage and tree, with how much of what moved there is taken in."""
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
         self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
-        self._look = looked_at
-        self._compared = 0
+        self._lines = VictimLines(snapshot, ledger, self.candidates, self._away)
+        self._single = SinglePods(snapshot, ledger, self._away, looked_at)
+        self._prospects = Prospects(
+            snapshot, ledger, self.candidates, self._away, self._lines, self._single, looked_at.emptied
+        )
+        self.is_ruled_out = self._single.is_ruled_out
         self.tries = 0
 
     @property
     def looked_at(self) -> int:
         """How many candidates were compared with a workload."""
-        return self._compared + self.offers.compared
+        return self._lines.compared + self.offers.compared
 
     def find(
         self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger, *, may_borrow: bool
@@ -74,36 +74,29 @@ class VictimSearch:
                 return victims
         return None
 
-    def may_help(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> bool:
-        """Say whether anybody may go for a workload in this flavor; where shares do not decide, that is not told."""
+    def may_help(
+        self,
+        claim: Claim,
+        kind: WorkloadClass,
+        flavor: str,
+        left: AnyLedger,
+        *,
+        is_by_room: bool,
+        nodes: Collection[str],
+    ) -> bool:
+        """Say whether anybody may go for a settled workload in this flavor; where shares do not decide, yes.
+
+        `is_by_room`: it waits for nothing there but room, of which there is more on `nodes` at most.
+        """
         if not self._tree.strategies(claim.queue.name):
             return True
-        need = self._need(claim, kind, flavor, left)
+        need, attempt = self._need(claim, kind, flavor, left), Attempt(may_borrow=True)
         with self._away.ahead(left) as ahead:
-            return not self._is_in_vain(ahead, need, Attempt(may_borrow=True))
-
-    def is_ruled_out(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
-        """Say whether nothing but some nodes is new to one pod, and these would not hold it, whoever may go there.
-
-        Asked of all flavors together: for a gang that goes in one of them another may come to have room.
-        """
-        if not kind.is_free or not self._is_freed_alone(queue.name, kind):
-            return False
-        flavors = [self._snapshot.flavors[one.flavor] for one in queue.flavors]
-        if any(one.is_summed for one in flavors):
-            return False
-        shape, freed, nodes = kind.pod_sets[0].shape, self._snapshot.freed, self._snapshot.nodes
-        may_run = {name for one in flavors for name in freed & nodes.allowed(one, shape.constraints)}
-        return not self._look.emptied.may_hold(may_run, kind, shape.requests)
-
-    def _is_freed_alone(self, queue: str, kind: WorkloadClass) -> bool:
-        """Whether others than the freed nodes are no use to a class, as before.
-
-        Who is admitted or goes in this decision may let others go, on any node.
-        """
-        if kind not in self._look.for_freed_room or self._away.victims:
-            return False
-        return not self._ledger.charged_in(self._tree.path(queue)[-1])
+            if self._away.victims and self._fits(ahead, claim.queue, kind, may_borrow=True) is not None:
+                return True
+            if is_by_room:
+                return self._prospects.are_new(ahead, need, attempt, nodes)
+            return bool(nodes) or not self._prospects.are_none(ahead, need, attempt)
 
     @property
     def is_any_going(self) -> bool:
@@ -168,9 +161,9 @@ class VictimSearch:
             removals = self._removals(ahead, need.claim, need.kind, may_borrow=attempt.may_borrow)
             if self._away.victims and removals.suffice():
                 return []
-            if self._tree.strategies(need.queue.name) and self._is_in_vain(ahead, need, attempt):
+            if self._tree.strategies(need.queue.name) and self._prospects.are_none(ahead, need, attempt):
                 return None
-            if self._is_plain(ahead, need):
+            if self._single.is_plain(ahead, need):
                 found = self._on_one_node(ahead, need, attempt)
                 if found is None:
                     return None
@@ -181,38 +174,17 @@ class VictimSearch:
                         return victims
             return removals.find(self._victims_of(ahead, need, attempt))
 
-    def _is_plain(self, ahead: AnyLedger, need: Need) -> bool:
-        """Whether it is one pod, and those of one flavor that go change nothing for it in others.
-
-        By shares, whether it is short of nothing but room: who goes for quota is not told by nodes.
-        """
-        queue = need.queue
-        if not need.columns or not need.kind.is_free or queue.mix is not None:
-            return False
-        if any(map(self._tree.limits, self._tree.path(queue.name))) or self._snapshot.flavors[need.flavor].is_summed:
-            return False
-        return need.offer is not None or not self._is_short(ahead, need)
-
-    def _is_short(self, ahead: AnyLedger, need: Need) -> bool:
-        quota = next(one for one in need.queue.flavors if one.flavor == need.flavor)
-        return ahead.quota_blocker(need.queue, quota, need.kind.requests) is not None
-
     def _on_one_node(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> list[Candidate] | None:
         """Return those on the first node that may come to have room; empty: not told; None: all are too few."""
         if not attempt.may_borrow:
-            own = self._line(need, attempt, need.columns, need.queue.name)
+            own = self._lines.own(need, attempt)
             if not self._away.would_own(ahead, need.queue.name, need.flavor, need.kind.requests, own):
                 return None
-        nodes = self._nodes(ahead, need)
+        nodes = self._single.nodes(ahead, need)
         if need.offer is not None:
             return nodes.find(self._in_turn(ahead, need, attempt))
         with closing(self._by_share(ahead, need, attempt)) as victims:
             return nodes.find(victims)
-
-    def _nodes(self, ahead: AnyLedger, need: Need) -> OneNode:
-        flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
-        only = self._snapshot.freed if self._is_freed_alone(need.queue.name, need.kind) else None
-        return OneNode(self._snapshot, self._away, ahead, flavor, shape, only=only)
 
     def _by_share(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Generator[Candidate]:
         """Yield whom to take away by shares, each gone from the quota before the next; all are back at the end."""
@@ -229,7 +201,7 @@ class VictimSearch:
     def _has_quota(self, ahead: AnyLedger, need: Need, attempt: Attempt, *, without: Candidate) -> bool:
         """Whether quota is enough once this one alone is gone."""
         with self._away.without(ahead, [without], keeps_room=True):
-            if self._is_short(ahead, need):
+            if self._single.is_short(ahead, need):
                 return False
             return attempt.may_borrow or not ahead.borrowing_level(need.queue, need.flavor, need.kind.requests)
 
@@ -254,31 +226,8 @@ class VictimSearch:
             found = self._in_turn(ahead, need, attempt)
             # who is asked for while others are away would be seen from there, but for an offer in which nothing moved
             return found if need.offer is None or need.offer.usage is not None else list(found)
-        line_of = partial(self._sharing_line, need, attempt, ahead.usage, self._attempts.short(need))
-        return self._fair_victims(ahead, need).take(self._going(need, attempt), line_of, strategies)
-
-    def _fair_victims(self, ahead: AnyLedger, need: Need) -> FairVictims:
-        amounts = {(need.flavor, resource): amount for resource, amount in need.kind.requests}
-        demand, shares = Demand(need.queue.name, need.flavor, amounts), self._shares(ahead, need.queue.name)
-        least_of = partial(self.candidates.least, flavor=need.flavor)
-        return FairVictims(self._tree, ahead.usage, shares, demand, self._snapshot.now, least_of)
-
-    def _is_in_vain(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> bool:
-        """Whether by shares nobody goes who would help: so it is for most that look again after something ended."""
-        own = list(self._line(need, attempt, need.columns, need.queue.name))
-        if self._going(need, attempt) or self._may_others_go(ahead, need, own):
-            return False
-        return not own or (self._is_plain(ahead, need) and self._nodes(ahead, need).find(own) is None)
-
-    def _may_others_go(self, ahead: AnyLedger, need: Need, own: Sequence[Candidate]) -> bool:
-        """Whether others than its own may have a larger share, even once all of these are gone from its own."""
-        name, shares = need.queue.name, self._shares(ahead, need.queue.name)
-        borrowers = shares.borrowers(self._tree.path(name)[-1], need.flavor)
-        if not any(one != name and self.candidates.of(one, need.flavor) for one in borrowers):
-            return False
-        shares.keep(name)
-        with self._away.without(ahead, own, keeps_room=True):
-            return self._fair_victims(ahead, need).has_larger_shares()
+        line_of = partial(self._lines.by_share, need, attempt, ahead.usage, self._attempts.short(need))
+        return self._lines.fair_victims(ahead, need).take(self._lines.going(need, attempt), line_of, strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
@@ -291,54 +240,8 @@ class VictimSearch:
             usage=ahead.usage,
             away=self._away.victims,
         )
-        lines = (self._line(need, attempt, need.columns, own), others)
+        lines = (self._lines.own(need, attempt), others)
         return merge(*lines, key=lambda one: standing(one, own, attempt.first))
-
-    def _line(self, need: Need, attempt: Attempt, columns: Sequence[Column], name: str) -> Iterator[Candidate]:
-        """Yield those of one queue that may go, in order, as far as they are asked for."""
-        claim, is_own = need.claim, name == need.queue.name
-        of = self.candidates.own(claim, need.flavor) if is_own else self.candidates.of_other(claim, name, need.flavor)
-        for one in of:
-            if attempt.takes_going and not one.is_going:
-                return
-            if self._is_free(one, columns) and not (attempt.spares_refused and one.was_refused):
-                yield one
-
-    def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
-        self._compared += 1
-        return one.key not in self._away.victims and uses(one, columns)
-
-    def _going(self, need: Need, attempt: Attempt) -> list[Candidate]:
-        """Return those of the tree that go anyway, in order: whatever the shares, what they leave is free."""
-        own, going = need.queue.name, replace(attempt, takes_going=True)
-        names = (name for name in self.candidates.going if self._tree.path(name)[-1] == self._tree.path(own)[-1])
-        found = (one for name in names for one in self._line(need, going, need.columns, name))
-        return sorted(found, key=lambda one: standing(one, own))
-
-    def _sharing_line(
-        self, need: Need, attempt: Attempt, usage: TreeUsage, short: Sequence[Column], name: str
-    ) -> Iterator[Candidate]:
-        """Yield those of a queue that shares may let go: of others those that have what they borrow of it.
-
-        `usage` is without those that go: what these have is not borrowed any more.
-        """
-        columns = short
-        if name != need.queue.name:
-            columns = [column for column in short if usage.borrows(name, [column])]
-        return (one for one in self._line(need, attempt, columns, name) if not one.is_going) if columns else iter(())
-
-    def _shares(self, ahead: AnyLedger, queue: str) -> FairShares:
-        """Return the shares in a queue's tree while nobody is tried on."""
-        root = self._tree.path(queue)[-1]
-        charged, victims = self._ledger.charged_in(root), self._away.queues_in(root)
-        key = (id(ahead.usage), root)
-        known = self._shares_of.get(key)
-        if known is None:
-            known = self._shares_of[key] = FairShares(self._tree, ahead.usage), 0, 0
-        shares, seen, gone = known
-        shares.forget({*charged[seen:], *victims[gone:]})
-        self._shares_of[key] = shares, len(charged), len(victims)
-        return shares
 
     def _fits(
         self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool

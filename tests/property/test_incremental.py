@@ -17,6 +17,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.candidates import KnownCandidates
 from controller.core.decide import decide
 from controller.core.decisions import Place, Plan
+from controller.core.fair_sharing import KnownShares
 from controller.core.keys import GATE
 from controller.core.offer import KnownOffers
 from controller.core.pods import Phase, Pod
@@ -158,8 +159,8 @@ def _cloud(cpu: int) -> Flavor:
 
 def _forgetful(snapshot: Snapshot) -> Snapshot:
     """The same world, of which nothing is known yet."""
-    offers, candidates = KnownOffers(), KnownCandidates()
-    return replace(snapshot, settled=None, freed=frozenset(), offers=offers, candidates=candidates)
+    plain = replace(snapshot, offers=KnownOffers(), candidates=KnownCandidates(), shares=KnownShares())
+    return replace(plain, settled=None, freed=frozenset())
 
 
 def _said(plan: Plan) -> tuple[list[str], list[str]]:

@@ -71,7 +71,8 @@ class Search:
         self.queue = self.snapshot.cluster_queues["team-a"]
         self.ledger = Ledger(self.snapshot)
         runs = self.snapshot.runs
-        looked_at = LookedAt(runs, runs if freed else (), (), Emptied(self.snapshot, self.ledger))
+        emptied = Emptied(self.snapshot, self.ledger)
+        looked_at = LookedAt(runs, runs if freed else (), (), (), (), emptied, self.snapshot.freed)
         self.preempting = Preempting(self.snapshot, self.ledger, looked_at)
         self.of = self.preempting.search
 
