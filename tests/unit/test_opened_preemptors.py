@@ -12,8 +12,11 @@ from controller.core.decide import decide
 from controller.core.decisions import Plan
 from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.groups import GroupKey, Membership
+from controller.core.ledger import Ledger
+from controller.core.looked_at import looked_at
 from controller.core.owners import Owner
 from controller.core.pods import Pod
+from controller.core.preempting import Preempting
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue
 from tests.support.builders import (
@@ -274,3 +277,30 @@ def test_whom_those_who_go_for_another_let_have_others_go_is_not_forgotten() -> 
     assert evicted(cache) == ["b1"]
     cache.put_pod(replace(cache.pods["b1"], is_terminating=True, resource_version="7"))
     assert evicted(cache) == ["c1"]
+
+
+def test_a_class_is_looked_at_again_only_where_a_part_that_moved_has_a_larger_share() -> None:
+    """`big` has a larger share all the time, but nobody of it makes room; `far` moves and borrows nothing."""
+    org, far, near = ClusterQueue(name="org", fair_sharing=FairSharing()), queue("far", 0), queue("near", 0)
+    teams = [queue(name, 0, parent="near", preemption=RECLAIMS) for name in ("one", "other", "big")]
+    queues = [org, far, near, *teams, queue("lends", 20, parent="far"), queue("distant", 5, parent="far")]
+    small = [runs(f"big-{n}", "big", 1, f"t{n}") for n in range(5)]
+    there = [runs("of-one", "one", 1, "a"), runs("of-other", "other", 1, "a"), runs("ends", "distant", 1, "t5")]
+    nodes = {"a": "4", **{f"t{n}": "1" for n in range(6)}}
+    cache = at_rest(a_world(queues, *small, *there, waits("more", "one", 3), **nodes))
+    cache.drop_pod("ends")
+    assert pending(cache) == {"one"}
+    assert is_in_vain(cache, "more")
+    assert (evicted(cache), pending(cache)) == ([], set())
+    cache.put_pod(runs("late", "other", 4, "t0"))
+    assert not is_in_vain(cache, "more")
+    assert evicted(cache) == ["of-other"]
+
+
+def is_in_vain(cache: ClusterCache, uid: str) -> bool:
+    """Whether it is told without a search that nobody goes for a pod that waits."""
+    snapshot = cache.snapshot()
+    ledger = Ledger(snapshot)
+    preempting = Preempting(snapshot, ledger, looked_at(snapshot, ledger))
+    workload = next(one for run in snapshot.runs.values() for one in run if one.uid == uid)
+    return preempting.is_in_vain(snapshot.cluster_queues[workload.kind.queue[1]], workload, ledger)
