@@ -174,13 +174,12 @@ class Openings:
             else:
                 self.tree_changed(queue)
         for queue, flavor in what.begun:
+            if not tree.strategies(queue):
+                self._stir_for_preemption(tree.path(queue)[-1], flavor, short_of_room=True)
+        for queue, node in what.claimed:
             if tree.strategies(queue):
                 self._share_moved(queue)
-                self._blocked.freed.update(what.claimed)
-            else:
-                self._stir_for_preemption(tree.path(queue)[-1], flavor, short_of_room=True)
-        for queue in filter(tree.strategies, what.losing):
-            self._share_moved(queue)
+                self._blocked.freed.update(() if node is None else (node,))
 
     def _hold_ended(self, queue: str) -> None:
         """Open those of a queue that held something no more, and whom the quota concerns; by shares all are stirred."""

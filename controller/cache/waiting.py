@@ -15,7 +15,7 @@ from controller.cache.places import Places
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
 from controller.core.backlog import Backlog
-from controller.core.decisions import Place, Plan
+from controller.core.decisions import EvictionCause, Place, Plan
 from controller.core.effective import Variation, tells_users
 from controller.core.gangs import Assembly, Candidate, Group, assemble, single
 from controller.core.groups import GroupKey
@@ -39,10 +39,8 @@ class LetGo:
     is_unknown: bool = False
     begun: set[tuple[str, str]] = field(default_factory=set)
     """Where others go since for somebody: cluster queue and flavor of what is held."""
-    claimed: set[str] = field(default_factory=set)
-    """The nodes of what is held so, and of those that go."""
-    losing: set[str] = field(default_factory=set)
-    """The cluster queues of those that go."""
+    claimed: set[tuple[str, str | None]] = field(default_factory=set)
+    """The cluster queues and nodes of what is held so, and of those that go."""
 
     def add(self, queue: str, places: Iterable[Place]) -> None:
         """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
@@ -52,7 +50,7 @@ class LetGo:
             self.queues.add(queue)
 
     def __bool__(self) -> bool:
-        return bool(self.nodes or self.queues or self.is_unknown or self.begun)
+        return bool(self.nodes or self.queues or self.is_unknown or self.begun or self.claimed)
 
 
 class Waiting:
@@ -223,10 +221,9 @@ class Waiting:
         has_victims = {uid for uid, times in plan.preemptors.items() if times and not self.preemptors.get(uid)}
         moved = [uid for uid, places in plan.held.items() if places != self.held.get(uid) or uid in has_victims]
         found.begun = {(self._queue_of(uid), flavor) for uid in moved for flavor, _ in plan.held[uid]}
-        losing = [evict.pod for evict in plan.evicts]
-        nodes = [*(node for uid in moved for _, node in plan.held[uid]), *(pod.node or pod.pinned for pod in losing)]
-        found.claimed = {node for node in nodes if node is not None}
-        found.losing = {pod.cluster_queue for pod in losing if pod.cluster_queue}
+        found.claimed = {(self._queue_of(uid), node) for uid in moved for _, node in plan.held[uid]}
+        preempted = (evict.pod for evict in plan.evicts if evict.cause is EvictionCause.PREEMPTED)
+        found.claimed.update((pod.cluster_queue, pod.node or pod.pinned) for pod in preempted if pod.cluster_queue)
         held = {**self.held, **now}
         going_on = {uid: places for uid, places in held.items() if uid not in admitted and uid not in gone}
         self.held = plan.held if plan.is_complete else going_on

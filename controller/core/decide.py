@@ -64,25 +64,19 @@ class _Decision:
         self._standbys: Standbys | None = None
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._looked_at = looked_at(snapshot, self._ledger)
-        # who stands by in a Backfill queue is told before anybody has had a turn
-        self._late = self._looked_at.late if self._backfill is None else ()
-        self._preempting = Preempting(snapshot, self._ledger, self._looked_at, self._admitted.made)
+        self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
         self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
         self._fair = self._share_turns() if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        at_once = (kind for kind in self._looked_at.kinds if kind not in self._late)
-        kinds = {kind: None for kind in at_once if not self._stays_settled(kind)}
+        kinds = {kind: None for kind in self._looked_at.kinds if not self._stays_settled(kind)}
         self._line_up(kinds)
         self._line_up(self._stand_by(kinds))
         for _, heads in self._lines.values():
             heapify(heads)
         self._begin()
-        while self._turns or self._late:
-            if self._late and self._heads.are_begun_over(self._turns):
-                self._come_late()
-                continue
+        while self._turns:
             name = self._turns[0][3] if self._fair is None else self._fair.line_of(self._turns[0])
             if name is not None and self._is_over(self._lines[name][1][0][-1]):
                 return self._plan(is_complete=False)
@@ -99,7 +93,7 @@ class _Decision:
         Most that are stirred are so only because shares moved, and a line costs more than to see that. Who is admitted
         or begins to preempt in this decision stirs it for the next one.
         """
-        if kind not in self._looked_at.stirred and kind not in self._late:
+        if kind not in self._looked_at.stirred:
             return False
         queue = self._door(kind.queue)
         workload = self._snapshot.runs[kind][0]
@@ -107,18 +101,7 @@ class _Decision:
             queue, workload, self._placing.left(queue, kind)
         )
 
-    def _come_late(self) -> None:
-        """Line up those for whom others may go beside those that go for who had its turn by now."""
-        lines = self._line_up([kind for kind in self._late if not self._stays_settled(kind)])
-        self._late = ()
-        for name in lines:
-            heapify(self._lines[name][1])
-        for turn in self._fair.enter(lines) if self._fair is not None else ():
-            heappush(self._turns, turn)
-
-    def _line_up(self, kinds: Iterable[WorkloadClass]) -> set[str]:
-        """Let heads of classes stand in the lines of their queues, which are not heaps yet; say in which."""
-        lines = set()
+    def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
         for kind in kinds:
             queue = self._enter(kind)
             if queue is not None:
@@ -127,8 +110,6 @@ class _Decision:
                     self._reordered[kind] = reordered
                 head = self._heads.of(self._run_of(kind), 0)
                 self._lines.setdefault(queue.name, (queue, []))[1].append(head)
-                lines.add(queue.name)
-        return lines
 
     def _share_turns(self) -> FairTurns:
         def earliest(name: str) -> Turn | None:

@@ -53,10 +53,6 @@ class Heads:
         is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, line)
         return begun, is_behind, among_all(order), line
 
-    def are_begun_over(self, turns: Sequence[Turn]) -> bool:
-        """Say whether of a heap of turns none is of those who preempt already."""
-        return not turns or turns[0][0] == len(self._begun)
-
     def earliest(self, line: str, heads: Sequence[Head]) -> Turn | None:
         """Return a turn that none of a line's heads, a heap, comes before, whichever can go in; None: it has none."""
         if not heads:

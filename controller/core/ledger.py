@@ -248,7 +248,7 @@ class Ledger:
 
         A node that frees little opens nothing for most shapes, and there are far fewer of them than of classes.
         """
-        if (flavor.name, shape) in self._without_freed_room:
+        if not self._is_trying and (flavor.name, shape) in self._without_freed_room:
             return False
         freed, allowed = self._snapshot.freed, self._snapshot.nodes.allowed(flavor, shape.constraints)
         if len(freed) > _COMPARED_ONE_BY_ONE:

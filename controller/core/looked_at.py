@@ -20,68 +20,55 @@ _MOST_COMPARED: Final = 64
 class LookedAt:
     """The classes to look at, as keys in an order that equal worlds share.
 
-    For those in `for_freed_room` nothing is new but the room on `snapshot.freed`, beside whom they may preempt there;
+    To those in `for_freed_room` nothing is new but room on `snapshot.freed`, beside whom they may preempt there;
     `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go, and nobody of
-    their tree has begun to preempt; of those in `late`, in trees that share fairly, somebody has: once these have had
-    their turn it can be told who may go beside them. To those of either that are `near` room on `snapshot.freed` is new
-    too, but not enough without others going.
+    their tree has begun to preempt; to those of them that are `near` room on `snapshot.freed` is new too, but is not
+    enough without others going. `begun_in` are the roots of trees in which somebody has begun.
     """
 
     kinds: Mapping[WorkloadClass, object]
     for_freed_room: Collection[WorkloadClass]
     stirred: Collection[WorkloadClass]
-    late: Collection[WorkloadClass]
     near: Collection[WorkloadClass]
+    begun_in: Collection[str]
     emptied: Emptied
-    freed: Collection[str]
 
     def is_settled(self, kind: WorkloadClass) -> bool:
         """Say whether what was said of quota, and of other room, still holds of a class that may preempt."""
         return kind in self.for_freed_room or kind in self.stirred
-
-    def new_to(self, kind: WorkloadClass) -> Collection[str]:
-        """Return the nodes of which the room may be new to a settled class, whoever may go there."""
-        return () if kind not in self.near and (kind in self.stirred or kind in self.late) else self.freed
 
 
 def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     """Return the classes to look at."""
     settled, nodes, freed, emptied = snapshot.settled, snapshot.nodes, snapshot.freed, Emptied(snapshot, ledger)
     if settled is None:
-        return LookedAt(snapshot.runs, (), (), (), (), emptied, freed)
-    found, near = dict(settled.pending), dict[WorkloadClass, None]()
+        return LookedAt(snapshot.runs, (), (), (), (), emptied)
+    found, all_near = dict(settled.pending), dict[WorkloadClass, None]()
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
         for of in (name, ""):
             for shape, kinds in settled.of_any_room(of).items():
                 may_run = freed & nodes.allowed(flavor, shape.constraints)
                 for kind in kinds if may_run else ():
-                    if kind not in near and kind not in found and emptied.may_hold(may_run, kind, shape.requests):
-                        near[kind] = None
+                    if kind not in all_near and kind not in found and emptied.may_hold(may_run, kind, shape.requests):
+                        all_near[kind] = None
         for shape, kinds in settled.short_of_room(name).items():
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
-    for_freed_room = (found.keys() | near.keys()) - settled.pending.keys() - settled.stirred.keys()
-    by_share = {
-        kind: None for kind in near if kind not in found and root_of(snapshot, kind) in snapshot.tree.fair_roots
-    }
-    found.update((kind, None) for kind in near if kind not in by_share)
-    stirred, late = (
-        {kind: None for kind in (*settled.stirred, *by_share) if kind not in found},
-        dict[WorkloadClass, None](),
-    )
-    if stirred and snapshot.preemptors:
-        # those who go for others count only once these have had their turn: then they may let others go
-        held_in = {root_of(snapshot, kind) for kind in settled.pending if _is_any_begun(snapshot, kind)}
-        late = {kind: None for kind in stirred if root_of(snapshot, kind) in held_in & snapshot.tree.fair_roots}
-        stirred = {kind: None for kind in stirred if root_of(snapshot, kind) not in held_in}
-    return LookedAt(
-        {**found, **settled.stirred, **by_share}, for_freed_room, stirred, late, by_share.keys(), emptied, freed
-    )
+    for_freed_room = (found.keys() | all_near.keys()) - settled.pending.keys() - settled.stirred.keys()
+    # those who go for others count only once these have had their turn: then they may let others go, and leave room
+    begun_in = {root_of(snapshot, kind) for kind in settled.pending if _is_any_begun(snapshot, kind)}
+    by_share = () if begun_in else snapshot.tree.fair_roots
+    near = {kind: None for kind in all_near if kind not in found and root_of(snapshot, kind) in by_share}
+    found.update(dict.fromkeys(kind for kind in all_near if kind not in near))
+    stirred = (kind for kind in (*settled.stirred, *near) if kind not in found)
+    judged = {kind: None for kind in stirred if not begun_in or root_of(snapshot, kind) not in begun_in}
+    kinds = {**found, **settled.stirred, **near}
+    return LookedAt(kinds, for_freed_room, judged, near, begun_in, emptied)
 
 
 def _is_any_begun(snapshot: Snapshot, kind: WorkloadClass) -> bool:
-    return any(one.uid in snapshot.preemptors for one in snapshot.runs[kind])
+    return bool(snapshot.preemptors) and any(one.uid in snapshot.preemptors for one in snapshot.runs[kind])
 
 
 def root_of(snapshot: Snapshot, kind: WorkloadClass) -> str:

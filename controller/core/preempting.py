@@ -6,15 +6,15 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
-from controller.core.decisions import Admit, Evict, EvictionCause, Place, Wait
+from controller.core.decisions import Evict, EvictionCause, Place, Wait
 from controller.core.ledger import Ledger
-from controller.core.looked_at import LookedAt, root_of
+from controller.core.looked_at import LookedAt
 from controller.core.placement import Placements, place
 from controller.core.preemption import Claim
 from controller.core.queues import ClusterQueue, WhenCanBorrow
@@ -33,11 +33,9 @@ _Found = tuple[Claim, list[Candidate], str]
 class Preempting:
     """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger, looked_at: LookedAt, admitted: Sequence[Admit] = ()) -> None:
-        """`admitted` grows with the decision."""
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, looked_at: LookedAt) -> None:
         self._snapshot = snapshot
         self._looked_at = looked_at
-        self._admitted = admitted
         self._returns = Returns(snapshot)
         self.search = VictimSearch(snapshot, ledger, self._returns, looked_at)
         self._ledger = ledger
@@ -50,8 +48,6 @@ class Preempting:
         """What was found for a workload that could have a later flavor."""
         self._doubtful: set[WorkloadClass] = set()
         """Settled classes for which somebody may go by now."""
-        self._begun_in: dict[str, list[str]] = {}
-        """By root of a tree who preempted there at last."""
         self._goes_on: set[tuple[WorkloadClass, int]] = set()
         """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
         self.preemptors: dict[str, int] = {}
@@ -112,39 +108,25 @@ class Preempting:
 
         That is told where shares decide, and by less than a search would take.
         """
-        kind, settled = workload.kind, self._snapshot.settled
+        kind, settled, tree = workload.kind, self._snapshot.settled, self._snapshot.tree
         wait = None if settled is None else settled.waits.get(kind)
-        if wait is None or kind in self._doubtful or not self._snapshot.tree.strategies(queue.name):
+        if wait is None or kind in self._doubtful or not tree.strategies(queue.name):
             return False
-        if workload.uid != self._snapshot.runs[kind][0].uid:
-            return False  # it was said of the first
-        if not self._is_held_as_before(self._snapshot.tree.path(queue.name)[-1]):
-            self._doubtful.add(kind)
+        begun_in = self._looked_at.begun_in
+        # before those had their turn who have begun, shares are not as they were when the class was looked at
+        if tree.path(queue.name)[-1] in begun_in or workload.uid != self._snapshot.runs[kind][0].uid:
             return False
-        by_quota = {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY}
-        may_help = partial(self.search.may_help, kind=kind, left=left, nodes=self._looked_at.new_to(kind))
+        is_room_new = kind in self._looked_at.near or kind not in self._looked_at.stirred
+        # in other trees those who have begun leave room too, and where it is told only at their turn
+        by_quota = {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY or begun_in}
+        may_help = partial(
+            self.search.may_help, kind=kind, left=left, nodes=self._snapshot.freed if is_room_new else ()
+        )
         claims = self._claims(queue, workload, wait)
         if any(may_help(one, flavor=name, is_by_room=by_quota.isdisjoint({name, ""})) for one, name in claims):
             self._doubtful.add(kind)
             return False
         return True
-
-    def _is_held_as_before(self, root: str) -> bool:
-        """Whether all in a tree who preempted do so still, or came in; what others gave up may be there for anybody."""
-        if root not in self._begun_in:
-            settled, runs = self._snapshot.settled, self._snapshot.runs
-            pending = (one for kind in settled.pending for one in runs[kind]) if settled is not None else ()
-            begun = [one for one in pending if one.uid in self._snapshot.preemptors]
-            self._begun_in[root] = [one.uid for one in begun if root_of(self._snapshot, one.kind) == root]
-        left = [uid for uid in self._begun_in[root] if uid not in self.preemptors]
-        if not left:
-            return True
-        came_in = {one.workload.uid for one in self._admitted}
-        return all(uid in came_in or not self._has_given_up(uid) for uid in left)
-
-    def _has_given_up(self, uid: str) -> bool:
-        """Whether one preempts no more; who has nobody who goes for it alone has its turn among the others."""
-        return uid in self._hopeless or self._snapshot.preemptors[uid] > 0
 
     def _is_too_early(self, workload: Workload) -> bool:
         """Whether nobody may be evicted for it yet: as many are to be by now as may be at once.

@@ -145,7 +145,7 @@ class Prospects:
         victims: FairVictims,
     ) -> bool:
         if one.queue == need.queue.name:
-            return one in own
+            return any(one is mine for mine in own)
         if one.key in self._away.victims or self._snapshot.now < one.quiet or not need.claim.reclaims(one):
             return False
         if not ahead.usage.borrows(one.queue, need.columns):

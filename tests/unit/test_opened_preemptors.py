@@ -304,3 +304,22 @@ def is_in_vain(cache: ClusterCache, uid: str) -> bool:
     preempting = Preempting(snapshot, ledger, looked_at(snapshot, ledger))
     workload = next(one for run in snapshot.runs.values() for one in run if one.uid == uid)
     return preempting.is_in_vain(snapshot.cluster_queues[workload.kind.queue[1]], workload, ledger)
+
+
+def test_those_who_would_wait_for_what_another_leaves_do_not_take_turns_for_ever() -> None:
+    """Neither may have the one go who goes, and who is looked at after the preemptor would fit what is left by then."""
+    mild = Preemption(Within.NEVER, Reclaim.LOWER_PRIORITY)
+    queues = [ClusterQueue(name="org", fair_sharing=FairSharing()), queue("owns", 2, preemption=RECLAIMS)]
+    queues += [ClusterQueue(name=f"dep{n}", parent="org") for n in (1, 2)] + [queue("borrows", 0)]
+    queues += [queue(f"mild{n}", 1, preemption=mild, parent=f"dep{n}") for n in (1, 2)]
+    wait = (
+        waits("first", "owns", 1, priority=1, created=NOW - 10),
+        waits("second", "mild1", 1),
+        waits("third", "mild2", 1),
+    )
+    cache = a_world(queues, runs("large", "borrows", 2, "a", priority=5), *wait, a="2")
+    assert evicted(cache) == ["large"]
+    cache.put_pod(replace(cache.pods["large"], is_terminating=True, resource_version="9"))
+    for _ in range(4):
+        assert set(in_full(cache).held) == {"first"}
+        assert set(decided(cache).held) == {"first"}
