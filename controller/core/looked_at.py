@@ -23,14 +23,14 @@ class LookedAt:
     To those in `for_freed_room` nothing is new but room on `snapshot.freed`, beside whom they may preempt there;
     `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go, and nobody of
     their tree has begun to preempt; to those of them that are `near` room on `snapshot.freed` is new too, but is not
-    enough without others going. `begun_in` are the roots of trees in which somebody has begun.
+    enough without others going. `begun` are the cluster queues in which somebody has.
     """
 
     kinds: Mapping[WorkloadClass, object]
     for_freed_room: Collection[WorkloadClass]
     stirred: Collection[WorkloadClass]
     near: Collection[WorkloadClass]
-    begun_in: Collection[str]
+    begun: Collection[str]
     emptied: Emptied
 
     def is_settled(self, kind: WorkloadClass) -> bool:
@@ -57,24 +57,29 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
                 found.update(dict.fromkeys(kinds))
     for_freed_room = (found.keys() | all_near.keys()) - settled.pending.keys() - settled.stirred.keys()
     # those who go for others count only once these have had their turn: then they may let others go, and leave room
-    begun_in = {root_of(snapshot, kind) for kind in settled.pending if _is_any_begun(snapshot, kind)}
+    begun = {_queue_of(snapshot, kind) for kind in settled.pending if _is_any_begun(snapshot, kind)}
+    begun_in = {snapshot.tree.path(name)[-1] for name in begun}
     by_share = () if begun_in else snapshot.tree.fair_roots
-    near = {kind: None for kind in all_near if kind not in found and root_of(snapshot, kind) in by_share}
+    near = {kind: None for kind in all_near if kind not in found and _root_of(snapshot, kind) in by_share}
     found.update(dict.fromkeys(kind for kind in all_near if kind not in near))
     stirred = (kind for kind in (*settled.stirred, *near) if kind not in found)
-    judged = {kind: None for kind in stirred if not begun_in or root_of(snapshot, kind) not in begun_in}
+    judged = {kind: None for kind in stirred if not begun_in or _root_of(snapshot, kind) not in begun_in}
     kinds = {**found, **settled.stirred, **near}
-    return LookedAt(kinds, for_freed_room, judged, near, begun_in, emptied)
+    return LookedAt(kinds, for_freed_room, judged, near, begun, emptied)
 
 
 def _is_any_begun(snapshot: Snapshot, kind: WorkloadClass) -> bool:
     return bool(snapshot.preemptors) and any(one.uid in snapshot.preemptors for one in snapshot.runs[kind])
 
 
-def root_of(snapshot: Snapshot, kind: WorkloadClass) -> str:
-    """Return the root of the tree of a class; empty: its LocalQueue is gone."""
+def _queue_of(snapshot: Snapshot, kind: WorkloadClass) -> str:
+    """Return the cluster queue of a class; empty: its LocalQueue is gone."""
     local = snapshot.local_queues.get(kind.queue)
-    return "" if local is None else snapshot.tree.path(local.cluster_queue)[-1]
+    return "" if local is None else local.cluster_queue
+
+
+def _root_of(snapshot: Snapshot, kind: WorkloadClass) -> str:
+    return snapshot.tree.path(_queue_of(snapshot, kind))[-1]
 
 
 class Emptied:

@@ -112,13 +112,10 @@ class Preempting:
         wait = None if settled is None else settled.waits.get(kind)
         if wait is None or kind in self._doubtful or not tree.strategies(queue.name):
             return False
-        begun_in = self._looked_at.begun_in
-        # before those had their turn who have begun, shares are not as they were when the class was looked at
-        if tree.path(queue.name)[-1] in begun_in or workload.uid != self._snapshot.runs[kind][0].uid:
-            return False
+        if workload.uid != self._snapshot.runs[kind][0].uid:
+            return False  # it was said of the first
         is_room_new = kind in self._looked_at.near or kind not in self._looked_at.stirred
-        # in other trees those who have begun leave room too, and where it is told only at their turn
-        by_quota = {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY or begun_in}
+        by_quota = {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY}
         may_help = partial(
             self.search.may_help, kind=kind, left=left, nodes=self._snapshot.freed if is_room_new else ()
         )

@@ -14,7 +14,7 @@ from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
 from controller.core.fair_preempting import FairVictims
 from controller.core.ledger import Ledger
-from controller.core.looked_at import Emptied
+from controller.core.looked_at import LookedAt
 from controller.core.preemption import Candidates
 from controller.core.single_pods import SinglePods
 from controller.core.snapshot import Snapshot
@@ -32,7 +32,7 @@ class Prospects:
         away: Away,
         lines: VictimLines,
         single: SinglePods,
-        emptied: Emptied,
+        looked_at: LookedAt,
     ) -> None:
         self._snapshot = snapshot
         self._tree = snapshot.tree
@@ -41,7 +41,8 @@ class Prospects:
         self._away = away
         self._lines = lines
         self._single = single
-        self._emptied = emptied
+        self._look = looked_at
+        self._held = {node for places in snapshot.held.values() for _, node in places if node is not None}
         self._moved_in: dict[str, tuple[int, int, AbstractSet[str]]] = {}
         """By root of a tree, with how much was charged and how many went there by then."""
         self._there: dict[tuple[str, str, str], Collection[Candidate]] = {}
@@ -64,7 +65,9 @@ class Prospects:
         if not self._single.is_of_one_flavor(need) or self._lines.going(need, attempt):
             return not self.are_none(ahead, need, attempt)
         own, moved = list(self._lines.own(need, attempt)), self._moved(self._tree.path(need.queue.name)[-1])
-        if self._may_others_go(ahead, need, own, moved, nodes):
+        # what is held for others it may have seen held or not, and those there who go for them
+        left = {node for one in self._away.victims.values() for node, _ in self._away.on_nodes(one)} | self._held
+        if self._may_others_go(ahead, need, own, moved, {*nodes, *left} if left else nodes):
             return True
         return bool(own) and need.queue.name in moved and self._may_own_help(ahead, need, own)
 
@@ -78,7 +81,8 @@ class Prospects:
         if known is None or known[:2] != (len(charged), len(victims)):
             settled = self._snapshot.settled
             before = settled.moved_shares.get(root, ()) if settled is not None else ()
-            found = {name for queue in {*before, *charged, *victims} for name in self._tree.path(queue)}
+            queues = {*before, *charged, *victims, *self._look.begun} - {""}
+            found = {name for queue in queues for name in self._tree.path(queue)}
             known = self._moved_in[root] = len(charged), len(victims), found
         return known[2]
 
@@ -109,7 +113,7 @@ class Prospects:
             allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
             return any(
                 node in allowed
-                and self._emptied.may_hold((node,), need.kind, shape.requests)
+                and self._look.emptied.may_hold((node,), need.kind, shape.requests)
                 and self._may_hold(ahead, node, need, own, victims)
                 for node in nodes
             )
