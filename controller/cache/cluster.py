@@ -258,7 +258,6 @@ class ClusterCache:
         self._assumed.pop(uid, None)
         self._waiting.rejections.forget(uid)
         self.reasons.released.pop(uid, None)
-        self._unstamped.discard(uid)
         self._refresh(uid)
         self._on_change()
 

@@ -42,7 +42,9 @@ class Prospects:
         self._lines = lines
         self._single = single
         self._look = looked_at
-        self._held = {node for places in snapshot.held.values() for _, node in places if node is not None}
+        held = {node for places in snapshot.held.values() for _, node in places if node is not None}
+        self._left_by: tuple[int, AbstractSet[str]] = 0, held
+        """With how many of those who go are taken in."""
         self._moved_in: dict[str, tuple[int, int, AbstractSet[str]]] = {}
         """By root of a tree, with how much was charged and how many went there by then."""
         self._there: dict[tuple[str, str, str], Collection[Candidate]] = {}
@@ -65,9 +67,7 @@ class Prospects:
         if not self._single.is_of_one_flavor(need) or self._lines.going(need, attempt):
             return not self.are_none(ahead, need, attempt)
         own, moved = list(self._lines.own(need, attempt)), self._moved(self._tree.path(need.queue.name)[-1])
-        # what is held for others it may have seen held or not, and those there who go for them
-        left = {node for one in self._away.victims.values() for node, _ in self._away.on_nodes(one)} | self._held
-        if self._may_others_go(ahead, need, own, moved, {*nodes, *left} if left else nodes):
+        if self._may_others_go(ahead, need, own, moved, {*nodes, *self._left()}):
             return True
         return bool(own) and need.queue.name in moved and self._may_own_help(ahead, need, own)
 
@@ -85,6 +85,14 @@ class Prospects:
             found = {name for queue in queues for name in self._tree.path(queue)}
             known = self._moved_in[root] = len(charged), len(victims), found
         return known[2]
+
+    def _left(self) -> AbstractSet[str]:
+        """Return the nodes of what is held for others, and of who goes: a class may have seen either there or not."""
+        victims = self._away.victims
+        if self._left_by[0] != len(victims):
+            gone = {node for one in victims.values() for node, _ in self._away.on_nodes(one)}
+            self._left_by = len(victims), self._left_by[1] | gone
+        return self._left_by[1]
 
     def _may_others_go(
         self,
