@@ -15,7 +15,10 @@ from controller.core.queues import ClusterQueue, Flavor
 
 
 class Clocks:
-    """`fallbacks` of queued pods; `reservations` of admitted ones, and whether they are `preemptible`; `stock_outs`."""
+    """`fallbacks` of queued pods; `reservations` of admitted ones, and whether they are `preemptible`; `stock_outs`.
+
+    `stuck`: when it has taken too long that a pod goes.
+    """
 
     def __init__(
         self,
@@ -27,6 +30,7 @@ class Clocks:
         """`places`: when queued pods come to another place. Queues and flavors are the cache's own, and only read."""
         self.fallbacks = fallbacks
         self._places = places
+        self.stuck = Timers()
         self.reservations = Reservations(queues)
         self.stock_outs = StockOuts(flavors)
         self.preemptible = Preemptible(queues)
@@ -41,11 +45,15 @@ class Clocks:
         """Let it be this time (epoch seconds); return the pods that it changes, and call where it changes a flavor."""
         if self.stock_outs.pass_to(now, pods):
             on_flavor()
-        return [uid for one in self._timers() for uid in one.pass_to(now)]
+        stuck = list(self.stuck.pass_to(now))
+        for uid in stuck:
+            self.preemptible.may_go_anew(uid)
+        return [*stuck, *(uid for one in self._timers() for uid in one.pass_to(now))]
 
     def next_change(self) -> float:
         """Return when time changes something next."""
-        return min(self.stock_outs.next_change(), *(one.next_change() for one in self._timers()))
+        timers = (self.stuck, *self._timers())
+        return min(self.stock_outs.next_change(), *(one.next_change() for one in timers))
 
     def _timers(self) -> tuple[Timers, ...]:
         return self.fallbacks.timers, self._places, self.reservations.timers, self.preemptible.timers

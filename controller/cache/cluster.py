@@ -62,7 +62,7 @@ class ClusterCache:
         self.gangs = self._waiting.gangs
         self.usage = Usage()
         self.policies = PolicyBook()
-        self.evictions = Evictions()
+        self.evictions = Evictions(self.clocks.stuck)
         self._mixes = Mixes()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
@@ -230,7 +230,7 @@ class ClusterCache:
     def retry_eviction(self, uid: str) -> None:
         """Let an eviction that was refused be decided on again, if it is still wanted."""
         self.evictions.retry(uid)
-        self.clocks.preemptible.may_be_asked_again(uid)
+        self.clocks.preemptible.may_go_anew(uid)
 
     # -- pods ------------------------------------------------------------------------------------------------------
 

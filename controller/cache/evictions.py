@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controller.cache.timers import Timers
 from controller.core.decisions import Evict
 from controller.core.leaving import Leaving
 from controller.core.pods import Pod
@@ -14,13 +15,15 @@ _AT_ONCE = 100
 class Evictions:
     """By the pods' uids."""
 
-    def __init__(self) -> None:
+    def __init__(self, stuck: Timers) -> None:
+        """`stuck` are set to when it has taken too long that a pod goes."""
         self.under_way: dict[str, Evict] = {}
         self.refused: dict[str, str] = {}
         """What the apiserver said to evictions that wait to be tried again."""
         self._times: dict[str, int] = {}
         self._going_since: dict[str, float | None] = {}
         """Seen first, in epoch seconds; None: since the last snapshot."""
+        self._stuck = stuck
 
     def begin(self, evict: Evict) -> None:
         """Note that this is on its way."""
@@ -43,14 +46,17 @@ class Evictions:
             self.forget(uid)
         if pod is None or not pod.is_terminating or pod.is_finished:
             self._going_since.pop(uid, None)
+            self._stuck.set(uid, None)
         else:
             self._going_since.setdefault(uid, None)
 
     def seen(self, now: float) -> Leaving:
         """Return which pods go, for a decision; `now` in epoch seconds."""
-        self._going_since = {uid: now if since is None else since for uid, since in self._going_since.items()}
+        for uid in [uid for uid, since in self._going_since.items() if since is None]:
+            self._going_since[uid] = now
+            self._stuck.set(uid, now + _STUCK_SECONDS)
         # nobody should wait for those
-        stuck = (uid for uid, since in self._going_since.items() if now - (since or now) > _STUCK_SECONDS)
+        stuck = (uid for uid, since in self._going_since.items() if now - (since or now) >= _STUCK_SECONDS)
         return Leaving(
             evicting=self.under_way.keys() | self.refused.keys(),
             refused=self.refused.keys(),

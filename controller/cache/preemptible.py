@@ -84,8 +84,11 @@ class Preemptible:
         """Return the cluster queues that admitted pods of a Job are charged to."""
         return set(self._of_job.get(job, {}).values())
 
-    def may_be_asked_again(self, uid: str) -> None:
-        """Take in that an eviction that was refused may be tried again."""
+    def may_go_anew(self, uid: str) -> None:
+        """Take in that an eviction that was refused may be tried again, or that nobody waits for a pod to go any more.
+
+        Others may go in its place then.
+        """
         self._changed.add(uid)
 
     def take_changed(self) -> Iterator[str]:

@@ -70,11 +70,13 @@ class _Decision:
         self._fair = self._share_turns() if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
-        kinds = {kind: None for kind in self._looked_at.kinds if not self._stays_settled(kind)}
+        kinds = self._looked_at.kinds
         self._line_up(kinds)
-        self._line_up(self._stand_by(kinds))
-        for _, heads in self._lines.values():
-            heapify(heads)
+        if not self._let_begun_go_on():
+            return self._plan(is_complete=False)
+        others = {kind: None for kind in self._looked_at.stirred if not self._stays_settled(kind)}
+        self._line_up(others)
+        self._line_up(self._stand_by({**kinds, **others}))
         self._begin()
         while self._turns:
             name = self._turns[0][3] if self._fair is None else self._fair.line_of(self._turns[0])
@@ -87,14 +89,34 @@ class _Decision:
                     return self._plan(is_complete=False)
         return self._plan(is_complete=True)
 
+    def _let_begun_go_on(self) -> bool:
+        """Let those have their turn who have begun to preempt, one by one; say whether that did not end the decision.
+
+        What others leave who go for them counts for all then, whenever in the decision they are looked at.
+        """
+        lines: list[tuple[int, str]] = []
+        for name, (_, heads) in self._lines.items():
+            if any(map(self._heads.has_begun, heads)):
+                heapify(heads)
+                heappush(lines, (heads[0][0], name))
+        while lines:
+            _, name = heappop(lines)
+            heads = self._lines[name][1]
+            if self._is_over(heads[0][-1]):
+                return False
+            self._take(name)
+            if self._admitted.frees_room:
+                return False
+            if heads and self._heads.has_begun(heads[0]):
+                heappush(lines, (heads[0][0], name))
+        return True
+
     def _stays_settled(self, kind: WorkloadClass) -> bool:
         """Whether nothing is new to a class but who may go, and nobody does who would help.
 
         Most that are stirred are so only because shares moved, and a line costs more than to see that. Who is admitted
         or begins to preempt in this decision stirs it for the next one.
         """
-        if kind not in self._looked_at.stirred:
-            return False
         queue = self._door(kind.queue)
         workload = self._snapshot.runs[kind][0]
         return not isinstance(queue, Wait) and self._preempting.is_in_vain(
@@ -134,8 +156,11 @@ class _Decision:
         return kinds
 
     def _begin(self) -> None:
-        fair = {name for name in self._lines if self._fair is not None and self._fair.has(name)}
-        self._turns = [self._heads.turn(name, heads[0]) for name, (_, heads) in self._lines.items() if name not in fair]
+        lines = {name: heads for name, (_, heads) in self._lines.items() if heads}
+        for heads in lines.values():
+            heapify(heads)
+        fair = {name for name in lines if self._fair is not None and self._fair.has(name)}
+        self._turns = [self._heads.turn(name, heads[0]) for name, heads in lines.items() if name not in fair]
         if self._fair is not None:
             self._turns += self._fair.enter(fair)
         heapify(self._turns)
@@ -227,7 +252,8 @@ class _Decision:
         `found` is what a look at it said, if there was one just now.
         """
         queue, heads = self._lines[name]
-        *_, index, kind = heappop(heads)
+        head = heappop(heads)
+        *_, index, kind = head
         run = self._run_of(kind)
         if self._standbys is not None and kind in self._standbys:
             self._reserve(queue, heads, kind, self._standbys)
@@ -248,7 +274,9 @@ class _Decision:
             self._admitted.admit(run[index], queue, found, self._placing.left(queue, kind))
             self._use(heads, kind)
             only_freed = known is not None and nominated is None
-            nodes = self._admit_stretch(queue, run, index + 1, found[0], only_freed=only_freed)
+            # those who come next have not begun
+            is_alone = self._heads.has_begun(head)
+            nodes = [] if is_alone else self._admit_stretch(queue, run, index + 1, found[0], only_freed=only_freed)
             index += 1 + len(nodes)
             if self._fair is not None:
                 taken = taken_in_stretch(kind, found[0], nodes) if nodes else taken_by(kind, found)

@@ -46,6 +46,10 @@ class Heads:
         """A workload of a class was admitted; say whether others of its queue stand elsewhere by that."""
         return self._past.use(kind)
 
+    def has_begun(self, head: Head) -> bool:
+        """Say whether it is that of somebody who has begun to preempt."""
+        return head[0] < len(self._begun)
+
     def turn(self, line: str, head: Head) -> Turn:
         """Return the turn of a line with this head."""
         begun, _, order, _, _ = head

@@ -18,19 +18,17 @@ _MOST_COMPARED: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class LookedAt:
-    """The classes to look at, as keys in an order that equal worlds share.
+    """The classes to look at, as keys in an order that equal worlds share: `kinds`, and those that are `stirred`.
 
     To those in `for_freed_room` nothing is new but room on `snapshot.freed`, beside whom they may preempt there;
-    `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go, and nobody of
-    their tree has begun to preempt; to those of them that are `near` room on `snapshot.freed` is new too, but is not
-    enough without others going. `begun` are the cluster queues in which somebody has.
+    `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go; to those of
+    them that are `near` room on `snapshot.freed` is new too, but is not enough without others going.
     """
 
     kinds: Mapping[WorkloadClass, object]
     for_freed_room: Collection[WorkloadClass]
-    stirred: Collection[WorkloadClass]
+    stirred: Mapping[WorkloadClass, object]
     near: Collection[WorkloadClass]
-    begun: Collection[str]
     emptied: Emptied
 
     def is_settled(self, kind: WorkloadClass) -> bool:
@@ -42,7 +40,7 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     """Return the classes to look at."""
     settled, nodes, freed, emptied = snapshot.settled, snapshot.nodes, snapshot.freed, Emptied(snapshot, ledger)
     if settled is None:
-        return LookedAt(snapshot.runs, (), (), (), (), emptied)
+        return LookedAt(snapshot.runs, (), {}, (), emptied)
     found, all_near = dict(settled.pending), dict[WorkloadClass, None]()
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
@@ -56,20 +54,11 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
     for_freed_room = (found.keys() | all_near.keys()) - settled.pending.keys() - settled.stirred.keys()
-    # those who go for others count only once these have had their turn: then they may let others go, and leave room
-    begun = {_queue_of(snapshot, kind) for kind in settled.pending if _is_any_begun(snapshot, kind)}
-    begun_in = {snapshot.tree.path(name)[-1] for name in begun}
-    by_share = () if begun_in else snapshot.tree.fair_roots
-    near = {kind: None for kind in all_near if kind not in found and _root_of(snapshot, kind) in by_share}
+    fair_roots = snapshot.tree.fair_roots
+    near = {kind: None for kind in all_near if kind not in found and _root_of(snapshot, kind) in fair_roots}
     found.update(dict.fromkeys(kind for kind in all_near if kind not in near))
-    stirred = (kind for kind in (*settled.stirred, *near) if kind not in found)
-    judged = {kind: None for kind in stirred if not begun_in or _root_of(snapshot, kind) not in begun_in}
-    kinds = {**found, **settled.stirred, **near}
-    return LookedAt(kinds, for_freed_room, judged, near, begun, emptied)
-
-
-def _is_any_begun(snapshot: Snapshot, kind: WorkloadClass) -> bool:
-    return bool(snapshot.preemptors) and any(one.uid in snapshot.preemptors for one in snapshot.runs[kind])
+    stirred = {kind: None for kind in (*settled.stirred, *near) if kind not in found}
+    return LookedAt(found, for_freed_room, stirred, near, emptied)
 
 
 def _queue_of(snapshot: Snapshot, kind: WorkloadClass) -> str:

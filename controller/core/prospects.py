@@ -14,7 +14,7 @@ from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
 from controller.core.fair_preempting import FairVictims
 from controller.core.ledger import Ledger
-from controller.core.looked_at import LookedAt
+from controller.core.looked_at import Emptied
 from controller.core.preemption import Candidates
 from controller.core.single_pods import SinglePods
 from controller.core.snapshot import Snapshot
@@ -32,7 +32,7 @@ class Prospects:
         away: Away,
         lines: VictimLines,
         single: SinglePods,
-        looked_at: LookedAt,
+        emptied: Emptied,
     ) -> None:
         self._snapshot = snapshot
         self._tree = snapshot.tree
@@ -41,10 +41,7 @@ class Prospects:
         self._away = away
         self._lines = lines
         self._single = single
-        self._look = looked_at
-        held = {node for places in snapshot.held.values() for _, node in places if node is not None}
-        self._left_by: tuple[int, AbstractSet[str]] = 0, held
-        """With how many of those who go are taken in."""
+        self._emptied = emptied
         self._moved_in: dict[str, tuple[int, int, AbstractSet[str]]] = {}
         """By root of a tree, with how much was charged and how many went there by then."""
         self._there: dict[tuple[str, str, str], Collection[Candidate]] = {}
@@ -67,7 +64,7 @@ class Prospects:
         if not self._single.is_of_one_flavor(need) or self._lines.going(need, attempt):
             return not self.are_none(ahead, need, attempt)
         own, moved = list(self._lines.own(need, attempt)), self._moved(self._tree.path(need.queue.name)[-1])
-        if self._may_others_go(ahead, need, own, moved, {*nodes, *self._left()}):
+        if self._may_others_go(ahead, need, own, moved, nodes):
             return True
         return bool(own) and need.queue.name in moved and self._may_own_help(ahead, need, own)
 
@@ -81,18 +78,10 @@ class Prospects:
         if known is None or known[:2] != (len(charged), len(victims)):
             settled = self._snapshot.settled
             before = settled.moved_shares.get(root, ()) if settled is not None else ()
-            queues = {*before, *charged, *victims, *self._look.begun} - {""}
+            queues = {*before, *charged, *victims} - {""}
             found = {name for queue in queues for name in self._tree.path(queue)}
             known = self._moved_in[root] = len(charged), len(victims), found
         return known[2]
-
-    def _left(self) -> AbstractSet[str]:
-        """Return the nodes of what is held for others, and of who goes: a class may have seen either there or not."""
-        victims = self._away.victims
-        if self._left_by[0] != len(victims):
-            gone = {node for one in victims.values() for node, _ in self._away.on_nodes(one)}
-            self._left_by = len(victims), self._left_by[1] | gone
-        return self._left_by[1]
 
     def _may_others_go(
         self,
@@ -121,7 +110,7 @@ class Prospects:
             allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
             return any(
                 node in allowed
-                and self._look.emptied.may_hold((node,), need.kind, shape.requests)
+                and self._emptied.may_hold((node,), need.kind, shape.requests)
                 and self._may_hold(ahead, node, need, own, victims)
                 for node in nodes
             )

@@ -51,7 +51,8 @@ class VictimSearch:
         self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
         self._lines = VictimLines(snapshot, ledger, self.candidates, self._away)
         self._single = SinglePods(snapshot, ledger, self._away, looked_at)
-        self._prospects = Prospects(snapshot, ledger, self.candidates, self._away, self._lines, self._single, looked_at)
+        emptied = looked_at.emptied
+        self._prospects = Prospects(snapshot, ledger, self.candidates, self._away, self._lines, self._single, emptied)
         self.is_ruled_out = self._single.is_ruled_out
         self.tries = 0
 

@@ -39,6 +39,7 @@ _CHOICES = (("spot",), ("spot",), ("spot", "steady"), ("steady", "spot"))
 _CLOUDED = ((CLOUD,), (CLOUD, "spot"), ("spot", CLOUD), ("spot", CLOUD, "steady"))
 _SHARED = (tuple(Strategy), tuple(Strategy)[:1], tuple(Strategy)[1:])
 _WEIGHTS = tuple(FairSharing(weight=Fraction(weight)) for weight in (1, 1, 2, 0))
+_ODD_WEIGHTS = tuple(FairSharing(weight=Fraction(weight)) for weight in ("1", "3", "1/2", "0", "7/3"))
 
 Happening = tuple[str, Any]
 """What happens, and to what: pods and queues by name, nodes and pods that come as they are then."""
@@ -87,14 +88,34 @@ def mingled_fair(seed: int) -> Contested:
     return _Drawing(Random(seed), ganged=0.2, is_fair=True, is_mingled=True).world()  # noqa: S311
 
 
+def deep(seed: int) -> Contested:
+    """Companies whose departments stand below one another, with more teams, where shares decide by odd weights."""
+    return _Drawing(Random(seed), is_fair=True, is_deep=True).world()  # noqa: S311
+
+
+def deep_gangs(seed: int) -> Contested:
+    """The same, and some of the pods are of gangs."""
+    return _Drawing(Random(seed), ganged=0.3, is_fair=True, is_deep=True).world()  # noqa: S311
+
+
 class _Drawing:
     """What is drawn of one world by now. `ganged`: which part of the pods is of gangs."""
 
-    def __init__(self, chance: Random, *, ganged: float = 0.0, is_fair: bool = False, is_mingled: bool = False) -> None:
+    def __init__(
+        self,
+        chance: Random,
+        *,
+        ganged: float = 0.0,
+        is_fair: bool = False,
+        is_mingled: bool = False,
+        is_deep: bool = False,
+    ) -> None:
         self._chance = chance
         self._ganged = ganged
         self._is_fair = is_fair
         self._is_mingled = is_mingled
+        self._is_deep = is_deep
+        self._weights = _ODD_WEIGHTS if is_deep else _WEIGHTS
         self._is_slow = chance.random() < 0.4
         self._has_memory = chance.random() < 0.3
         self._teams: list[str] = []
@@ -130,10 +151,11 @@ class _Drawing:
         chance = self._chance
         # room that is still to come free for somebody of one tree opens nobody of another before it is free
         companies = [f"company-{number}" for number in range(1 if self._is_slow else chance.choice((1, 1, 2)))]
-        departments = [f"department-{number}" for number in range(chance.randint(0, 3))]
-        self._teams = [f"team-{number}" for number in range(chance.randint(2, 5))]
+        departments = [f"department-{number}" for number in range(chance.randint(0, 6 if self._is_deep else 3))]
+        self._teams = [f"team-{number}" for number in range(chance.randint(2, 8 if self._is_deep else 5))]
         found = [self._above(name, "") for name in companies]
-        found += [self._above(name, chance.choice(companies)) for name in departments]
+        for number, name in enumerate(departments):
+            found.append(self._above(name, chance.choice(companies + departments[: number * self._is_deep])))
         parents = [*departments, *departments, *companies]
         return found + [self._team(name, chance.choice(parents)) for name in self._teams]
 
@@ -144,7 +166,7 @@ class _Drawing:
         limits = {"cpu": 1000 * chance.randint(4, 9)} if chance.random() < 0.1 else {}
         sharing = None
         if self._is_fair:
-            sharing = chance.choice(_WEIGHTS) if parent else FairSharing(strategies=chance.choice(_SHARED))
+            sharing = chance.choice(self._weights) if parent else FairSharing(strategies=chance.choice(_SHARED))
         return ClusterQueue(name=name, flavors=tuple(quotas), parent=parent, limits=limits, fair_sharing=sharing)
 
     def _team(self, name: str, parent: str) -> ClusterQueue:
@@ -159,7 +181,7 @@ class _Drawing:
             strategy=chance.choice(_STRATEGIES),
             when_can_borrow=chance.choice((WhenCanBorrow.MAY_STOP_SEARCH, *WhenCanBorrow)),
             when_can_preempt=chance.choice((WhenCanPreempt.TRY_NEXT_FLAVOR, *WhenCanPreempt)),
-            fair_sharing=chance.choice(_WEIGHTS) if self._is_fair else None,
+            fair_sharing=chance.choice(self._weights) if self._is_fair else None,
             user_limits={"cpu": 3000} if chance.random() < 0.1 else {},
         )
 

@@ -115,6 +115,19 @@ def test_who_may_preempt_a_pod_is_looked_at_again_when_that_changes_and_nobody_e
     assert pending(cache) == {"own", "taker"}
 
 
+def test_who_waited_five_minutes_for_a_pod_to_go_is_looked_at_again_as_are_those_who_may_preempt_others() -> None:
+    cache = a_world()
+    begins_to_go(cache)
+    decided(cache)
+    assert decided(cache).preemptors == {"own": 1}
+    assert pending(cache) == {"own"}, "who waits for it to go"
+    cache.pass_to(NOW + 299)
+    assert pending(cache) == {"own"}
+    assert cache.pass_to(cache.clocks.next_change()) > NOW + 300
+    assert pending(cache) == {"own", "taker"}
+    assert not decided(cache).preemptors
+
+
 def test_a_job_that_fails_opens_those_who_may_preempt_its_pods_where_it_is_charged_for_that() -> None:
     cache = a_world(owner=JOB)
     cache.set_job("train", a_job())
