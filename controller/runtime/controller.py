@@ -73,7 +73,7 @@ class Controller:
             on_room=self._wake,
         )
         self._evictions = EvictionLane(
-            client, self._cache, metrics, on_evicted=self._events.announce_eviction, on_retry=self._wake
+            client, self._cache, metrics, on_evicted=self._events.announce_eviction, wake=self._wake
         )
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics)
         self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)

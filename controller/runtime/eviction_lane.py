@@ -39,14 +39,14 @@ class EvictionLane:
         metrics: ControllerMetrics,
         *,
         on_evicted: Callable[[Evict], None],
-        on_retry: Callable[[], None],
+        wake: Callable[[], None],
     ) -> None:
-        """`on_retry` is called when a refused eviction may be decided on again."""
+        """`wake` is called when one was refused, as others may go in its place, and when it may be decided on again."""
         self._client = client
         self._cache = cache
         self._metrics = metrics
         self._on_evicted = on_evicted
-        self._on_retry = on_retry
+        self._wake = wake
         self._queue: asyncio.Queue[Evict] = asyncio.Queue()
 
     def submit(self, evict: Evict) -> None:
@@ -91,6 +91,7 @@ class EvictionLane:
         times = self._cache.evictions.refuse(evict.pod.uid, text)
         pause = min(_FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS), _LONGEST_PAUSE)
         asyncio.get_running_loop().call_later(pause, self._retry, evict.pod.uid)
+        self._wake()
         self._count(evict, EvictionResult.REFUSED)
         _log.warning("eviction_refused", pod=evict.pod.key, error=text, retry_seconds=pause)
         try:
@@ -100,7 +101,7 @@ class EvictionLane:
 
     def _retry(self, uid: str) -> None:
         self._cache.retry_eviction(uid)
-        self._on_retry()
+        self._wake()
 
     async def _tell(self, pod: Pod, status: str, reason: str, message: str) -> None:
         time = clock.rfc3339(clock.now())
