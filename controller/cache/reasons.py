@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heappop, heappush
 
-from controller.core.decisions import Wait
+from controller.core.decisions import NOT_YET, Wait
 from controller.core.pods import Said
-from controller.core.reasons import Reason
 from controller.core.workloads import WorkloadClass
 
-_NOT_YET = Wait(Reason.PENDING, "not yet looked at")
 RESERVED = "Reserved"
 """Reason of the condition of a pod that was admitted and is on no node for too long."""
 _SETTLING_SECONDS = 5.0
@@ -35,8 +33,8 @@ class Reasons:
         """Released pods that still say why they waited, first released first."""
 
     def of(self, kind: WorkloadClass) -> Wait:
-        """Return why workloads of this class wait."""
-        return self._waits.get(kind, _NOT_YET)
+        """Return why workloads of this class wait; `Wait.of` says it of each."""
+        return self._waits.get(kind, NOT_YET)
 
     def known(self) -> list[WorkloadClass]:
         """Classes that any decision has said something of."""
@@ -46,7 +44,7 @@ class Reasons:
         """Take in what a decision said of a class; say whether its members' conditions may be outdated by it."""
         former = self._waits.get(kind)
         self._waits[kind] = wait
-        return former is None or (former.reason, former.text) != (wait.reason, wait.text)
+        return former is None or wait.tells_more_than(former)
 
     def forget(self, kinds: Iterable[WorkloadClass]) -> None:
         """Drop classes of which nothing waits any more."""

@@ -267,7 +267,7 @@ class _Decision:
             if goes_on and self._fair is not None:
                 taken = taken_by(kind, self._preempting.placed[run[index].uid])
             if queue.strategy is QueueingStrategy.STRICT_FIFO:
-                self._close(queue, heads)
+                self._close(queue, heads, kind)
                 return taken
             index += 1
         else:
@@ -345,15 +345,17 @@ class _Decision:
         if preempting is not None:
             for one in kind.pod_sets:
                 self._users.add(queue.name, one.shape.user, one.requests)  # held as its quota is
-            self._waits[kind] = preempting
-        elif found is not known and not self._makes_room(kind):
+            self._tell_preempting(kind, workload.uid, preempting)
+        elif (first := self._waits.get(kind)) is not None and first.preempting:
+            self._waits[kind] = replace(first, others=found)
+        elif found is not known:
             self._waits[kind] = found
         return preempting is not None
 
-    def _makes_room(self, kind: WorkloadClass) -> bool:
-        """Whether others go for one of the class already; its later ones may find nobody, and must not hide that."""
-        wait = self._waits.get(kind)
-        return wait is not None and wait.reason is Reason.PREEMPTING
+    def _tell_preempting(self, kind: WorkloadClass, uid: str, wait: Wait) -> None:
+        """Note that others go for one of a class: its later ones may find nobody, and must not hide that."""
+        before = self._waits[kind].preempting if kind in self._waits else {}
+        self._waits[kind] = replace(wait, preempting={**before, uid: wait.text})
 
     def _reserve(self, queue: ClusterQueue, heads: list[Head], kind: WorkloadClass, standbys: Standbys) -> None:
         """Reserve for the first of a settled class; where that is no use, let others come up that stand behind it."""
@@ -376,11 +378,11 @@ class _Decision:
                 heappush(self._turns, self._heads.turn(name, self._lines[name][1][0]))
                 return
 
-    def _close(self, queue: ClusterQueue, heads: list[Head]) -> None:
-        """The head of a strict queue waits: so does everything behind it."""
+    def _close(self, queue: ClusterQueue, heads: list[Head], first: WorkloadClass) -> None:
+        """The head of a strict queue waits, of this class: so does everything behind it."""
+        behind = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
         for *_, kind in heads:
-            if kind.hold is None:
-                self._waits[kind] = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
-            else:
-                self._waits[kind] = held(kind.hold)
+            self._waits[kind] = behind if kind.hold is None else held(kind.hold)
         heads.clear()
+        if first in self._waits and self._waits[first].preempting:
+            self._waits[first] = replace(self._waits[first], others=behind)

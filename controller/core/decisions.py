@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from controller.core.pods import Pod
 from controller.core.reasons import Reason
@@ -62,7 +63,8 @@ class Wait:
     """A class of workloads stays queued: the reason, and what each flavor said (or `text` where none was asked).
 
     `later` is the first flavor that was not asked yet. `booking` is the reservation of the first of the class.
-    `is_put_off`: whom to preempt is not asked before fewer evictions are under way.
+    `is_put_off`: whom to preempt is not asked before fewer evictions are under way. Where that is why it waits,
+    `preempting` says of each workload that others go for how many, and `others` why the rest of the class waits.
     """
 
     reason: Reason
@@ -71,6 +73,26 @@ class Wait:
     later: Later | None = None
     booking: Booking | None = None
     is_put_off: bool = False
+    preempting: Mapping[str, str] = field(default_factory=dict, hash=False)
+    others: Wait | None = None
+
+    def of(self, uid: str) -> Wait:
+        """Return why this workload of the class waits; `Pending`: nothing was said of it yet."""
+        if self.reason is not Reason.PREEMPTING:
+            return self
+        if uid in self.preempting:
+            return Wait(Reason.PREEMPTING, self.preempting[uid])
+        return self.others or NOT_YET
+
+    def tells_more_than(self, former: Wait) -> bool:
+        """Say whether anybody of the class waits for another reason, or for the same in other words."""
+        told = (self.reason, self.text, self.preempting), (former.reason, former.text, former.preempting)
+        if told[0] != told[1] or (self.others is None) != (former.others is None):
+            return True
+        return self.others is not None and former.others is not None and self.others.tells_more_than(former.others)
+
+
+NOT_YET: Final = Wait(Reason.PENDING, "not yet looked at")
 
 
 @dataclass(frozen=True, slots=True)

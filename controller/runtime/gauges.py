@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
 from controller.core.amounts import CPU
+from controller.core.reasons import Reason
 from controller.telemetry.metrics import ControllerMetrics
 
 
@@ -16,7 +17,11 @@ def refresh(cache: ClusterCache, metrics: ControllerMetrics) -> None:
         local = cache.local_queues.get(kind.queue)
         # a pod can name any queue: only queues that exist become label values
         name = local.cluster_queue if local is not None and local.cluster_queue in cache.cluster_queues else ""
-        metrics.pending.labels(name, cache.reasons.of(kind).reason.value).inc(len(run) * kind.size)
+        wait = cache.reasons.of(kind)
+        preempting = sum(one.uid in wait.preempting for one in run) if wait.preempting else 0
+        for reason, count in ((Reason.PREEMPTING, preempting), (wait.of("").reason, len(run) - preempting)):
+            if count:
+                metrics.pending.labels(name, reason.value).inc(count * kind.size)
     for queue in cache.cluster_queues.values():
         for quota in queue.flavors:
             for resource, nominal in quota.nominal.items():

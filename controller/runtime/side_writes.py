@@ -116,7 +116,7 @@ class ConditionLane:
         pod, workload = self._cache.pods.get(uid), self._cache.backlog.of_pod(uid)
         if pod is None or workload is None:
             return None
-        wait = self._cache.reasons.of(workload.kind)
+        wait = self._cache.reasons.of(workload.kind).of(workload.uid)
         figures = figures_of(self._cache, workload, wait)
         message = describe(wait, workload.since, figures, uid=workload.uid)[:_MESSAGE_ROOM]
         if wait.reason is Reason.PENDING or _says(pod.said, wait, message):

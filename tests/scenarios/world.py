@@ -227,7 +227,8 @@ class Cluster:
     def waits(self) -> dict[str, Waiting]:
         """Who waits, by name, and why."""
         backlog = {name: self.cache.backlog.of_pod(pod["metadata"]["uid"]) for name, pod in self.pods.items()}
-        found = ((name, one, self.cache.reasons.of(one.kind)) for name, one in backlog.items() if one is not None)
+        waiting = ((name, one) for name, one in backlog.items() if one is not None)
+        found = ((name, one, self.cache.reasons.of(one.kind).of(one.uid)) for name, one in waiting)
         return {name: Waiting(wait.reason, describe(wait, one.since, uid=one.uid)) for name, one, wait in found}
 
     def _write_statuses(self) -> None:

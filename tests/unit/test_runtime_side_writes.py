@@ -11,18 +11,32 @@ import pytest
 from controller.cache.cluster import ClusterCache
 from controller.core.decisions import Admit
 from controller.core.keys import CONDITION
+from controller.core.owners import Owner
 from controller.core.pods import Pod
+from controller.core.preemption_policy import Preemption, Within
 from controller.kube.decode import PodDecoder
 from controller.kube.errors import Conflict, Forbidden, KubeError, NotFound, TooManyRequests, Unreachable
+from controller.runtime import gauges
 from controller.runtime.executor import Released
 from controller.runtime.side_writes import ConditionLane, EventLane
 from controller.telemetry.metrics import ControllerMetrics
-from tests.support.builders import a_cache, a_pod, a_released_pod, a_saying, a_shape, a_workload, decided
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_node,
+    a_pod,
+    a_released_pod,
+    a_saying,
+    a_shape,
+    a_workload,
+    decided,
+)
 from tests.support.fake_client import Call, FakeClient
 from tests.support.fake_time import FakeTime, turns
 from tests.support.pod_documents import a_pod_document, raw
 
 NEVER = a_shape(cpu="9")
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
 
 
 def a_waiting_pod(name: str, created: float, **fields: Any) -> Pod:
@@ -73,6 +87,44 @@ async def test_a_condition_says_why_a_pod_waits(time: FakeTime) -> None:
     }
     assert condition["lastTransitionTime"].startswith("2026-03-01T08:00:0")
     assert call.body["metadata"] == {"uid": "a"}
+
+
+def alike_where_one_goes(now: float) -> ClusterCache:
+    """Two pods that are alike wait, and others go for one of them."""
+    lower = a_cluster_queue(preemption=Preemption(Within.LOWER_PRIORITY))
+    low = a_released_pod("low", a_shape(cpu="8"), owner=WEB, node="node-1", admitted_at=1.0)
+    alike = [a_pod(name, a_shape(cpu="8"), priority=5, created=now - age) for name, age in (("one", 60), ("two", 50))]
+    cache = a_cache(low, *alike, nodes=[a_node("node-1", cpu="8")], queues=[lower])
+    cache.pass_to(now)
+    return cache
+
+
+async def test_only_those_say_that_others_go_for_them_for_whom_they_do(time: FakeTime) -> None:
+    cache = alike_where_one_goes(time.now)
+    assert list(decided(cache).preemptors) == ["one"]
+    conditions = [call.body["status"]["conditions"][0] for call in await write(cache, answering())]
+    assert [(one["reason"], one["message"].split(";")[0]) for one in conditions] == [
+        ("Preempting", "flavor spot: waits for 1 preempted pod to go"),
+        ("QuotaExceeded", "flavor spot: needs 8 cpu, 0 of its quota is free"),
+    ]
+
+
+async def test_a_controller_that_starts_reads_from_the_pods_for_whom_others_go_and_lets_nobody_alike_pass_others(
+    time: FakeTime,
+) -> None:
+    cache = alike_where_one_goes(time.now)
+    decided(cache)
+    await write(cache, answering())
+    started = a_cache(*cache.pods.values(), nodes=cache.nodes.values(), queues=cache.cluster_queues.values())
+    assert list(started.snapshot().preemptors) == ["one"]
+
+
+def test_the_gauge_counts_those_alone_for_whom_others_go() -> None:
+    cache, metrics = alike_where_one_goes(100.0), ControllerMetrics()
+    decided(cache)
+    gauges.refresh(cache, metrics)
+    found = {one.labels["reason"]: one.value for one in next(iter(metrics.pending.collect())).samples}
+    assert found == {"Preempting": 1.0, "QuotaExceeded": 1.0}
 
 
 async def test_the_oldest_is_written_first_and_none_that_waited_less_than_5_seconds(time: FakeTime) -> None:
