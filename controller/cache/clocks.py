@@ -46,8 +46,8 @@ class Clocks:
         if self.stock_outs.pass_to(now, pods):
             on_flavor()
         stuck = list(self.stuck.pass_to(now))
-        for uid in stuck:
-            self.preemptible.may_go_anew(uid)
+        for uid in stuck:  # those of others are dropped when they are seen, next
+            self.preemptible.is_judged_anew(uid)
         return [*stuck, *(uid for one in self._timers() for uid in one.pass_to(now))]
 
     def next_change(self) -> float:

@@ -230,7 +230,7 @@ class ClusterCache:
     def retry_eviction(self, uid: str) -> None:
         """Let an eviction that was refused be decided on again, if it is still wanted."""
         self.evictions.retry(uid)
-        self.clocks.preemptible.may_go_anew(uid)
+        self.clocks.preemptible.is_judged_anew(uid)
 
     # -- pods ------------------------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ class Evictions:
             self._going_since[uid] = now
             self._stuck.set(uid, now + _STUCK_SECONDS)
         # nobody should wait for those
-        stuck = (uid for uid, since in self._going_since.items() if now - (since or now) >= _STUCK_SECONDS)
+        stuck = (uid for uid, since in self._going_since.items() if since is not None and now - since >= _STUCK_SECONDS)
         return Leaving(
             evicting=self.under_way.keys() | self.refused.keys(),
             refused=self.refused.keys(),

@@ -84,10 +84,10 @@ class Preemptible:
         """Return the cluster queues that admitted pods of a Job are charged to."""
         return set(self._of_job.get(job, {}).values())
 
-    def may_go_anew(self, uid: str) -> None:
+    def is_judged_anew(self, uid: str) -> None:
         """Take in that an eviction that was refused may be tried again, or that nobody waits for a pod to go any more.
 
-        Others may go in its place then.
+        It may go, or others in its place.
         """
         self._changed.add(uid)
 

@@ -79,7 +79,7 @@ class _Decision:
         self._line_up(self._stand_by({**kinds, **others}))
         self._begin()
         while self._turns:
-            name = self._turns[0][3] if self._fair is None else self._fair.line_of(self._turns[0])
+            name = self._turns[0][-1] if self._fair is None else self._fair.line_of(self._turns[0])
             if name is not None and self._is_over(self._lines[name][1][0][-1]):
                 return self._plan(is_complete=False)
             heappop(self._turns)
@@ -95,7 +95,7 @@ class _Decision:
         What others leave who go for them counts for all then, whenever in the decision they are looked at.
         """
         lines: list[tuple[int, str]] = []
-        for name, (_, heads) in self._lines.items():
+        for name, (_, heads) in self._lines.items() if self._heads.is_any_begun else ():
             if any(map(self._heads.has_begun, heads)):
                 heapify(heads)
                 heappush(lines, (heads[0][0], name))
@@ -105,11 +105,10 @@ class _Decision:
             if self._is_over(heads[0][-1]):
                 return False
             self._take(name)
-            if self._admitted.frees_room:
-                return False
             if heads and self._heads.has_begun(heads[0]):
                 heappush(lines, (heads[0][0], name))
-        return True
+        # those who have begun come before who was settled as long as that room was held
+        return not self._admitted.frees_room
 
     def _stays_settled(self, kind: WorkloadClass) -> bool:
         """Whether nothing is new to a class but who may go, and nobody does who would help.
@@ -274,7 +273,7 @@ class _Decision:
             self._admitted.admit(run[index], queue, found, self._placing.left(queue, kind))
             self._use(heads, kind)
             only_freed = known is not None and nominated is None
-            # those who come next have not begun
+            # who else has begun may stand in another line
             is_alone = self._heads.has_begun(head)
             nodes = [] if is_alone else self._admit_stretch(queue, run, index + 1, found[0], only_freed=only_freed)
             index += 1 + len(nodes)

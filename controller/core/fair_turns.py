@@ -27,7 +27,7 @@ from controller.core.nominations import Nominations, Nominee, Takes, Turn
 from controller.core.quota_tree import QuotaTree
 from controller.core.workloads import OrderKey, WorkloadClass
 
-_Standing = tuple[int, bool, bool, Share, OrderKey, str]
+_Standing = tuple[bool, bool, Share, OrderKey, str]
 """How a queue competes with others below the same one; the least wins. The order is total."""
 
 _BEFORE_ALL: Final[OrderKey] = (-sys.maxsize, -inf, -sys.maxsize, -inf, "", "", ())
@@ -74,9 +74,10 @@ class FairTurns:
 
     def line_of(self, turn: Turn) -> str | None:
         """Return the line whose turn it is; None where another line of its tree has the turn by now."""
-        if turn[3] not in self._tree.fair_roots:
-            return turn[3]
-        return self._champions.get(turn[3]) if self._turns.get(turn[3]) == turn else None
+        *_, name = turn
+        if name not in self._tree.fair_roots:
+            return name
+        return self._champions.get(name) if self._turns.get(name) == turn else None
 
     def nominee(self, line: str) -> Nominee | None:
         """Return who was found able to go in, while that holds."""
@@ -157,8 +158,8 @@ class FairTurns:
         """Return a standing that a queue will not be before, whoever competes for it of those below."""
         turn = self._earliest(line) if name == line and not self._tree.children(name) else None
         share = self._shares.of(name)
-        begun, is_behind, order, _ = turn or (0, False, _BEFORE_ALL, "")
-        return begun, is_behind, False, share, order, line
+        is_behind, order, _ = turn or (False, _BEFORE_ALL, "")
+        return is_behind, False, share, order, line
 
     def _stand(self, name: str, above: str, standing: _Standing) -> None:
         self._standings[name] = standing
@@ -178,13 +179,13 @@ class FairTurns:
         self._champions[name] = champion
         turn, path = self._nominees.of[champion].turn, self._tree.path(name)
         if len(path) == 1:
-            self._turns[name] = (*turn[:3], name)
+            self._turns[name] = (*turn[:2], name)
         else:
             self._stand(name, path[1], self._standing(name, champion, turn, 1))
 
     def _standing(self, name: str, line: str, turn: Turn, number: int) -> _Standing:
         """Return how a queue stands by a line's turn, once so many less one of its head's class have gone."""
-        return turn[0], turn[1], *self._competes(name, line, number), turn[2], line
+        return turn[0], *self._competes(name, line, number), turn[1], line
 
     def _best_below(self, name: str) -> str:
         """Return the line that wins among those directly below a queue; empty: none competes."""

@@ -46,23 +46,28 @@ class Heads:
         """A workload of a class was admitted; say whether others of its queue stand elsewhere by that."""
         return self._past.use(kind)
 
+    @property
+    def is_any_begun(self) -> bool:
+        """Whether anybody has begun to preempt."""
+        return bool(self._begun)
+
     def has_begun(self, head: Head) -> bool:
         """Say whether it is that of somebody who has begun to preempt."""
         return head[0] < len(self._begun)
 
     def turn(self, line: str, head: Head) -> Turn:
         """Return the turn of a line with this head."""
-        begun, _, order, _, _ = head
+        _, _, order, _, _ = head
         # what is left of a gang goes on all the same: the others hold quota and wait for it
         is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, line)
-        return begun, is_behind, among_all(order), line
+        return is_behind, among_all(order), line
 
     def earliest(self, line: str, heads: Sequence[Head]) -> Turn | None:
         """Return a turn that none of a line's heads, a heap, comes before, whichever can go in; None: it has none."""
         if not heads:
             return None
-        begun, is_behind, order, _ = self.turn(line, heads[0])
-        if begun == len(self._begun) and not is_ahead(heads[0][2]) and not self._snapshot.past_usage:
-            return begun, is_behind, order, line
+        turn = self.turn(line, heads[0])
+        if not is_ahead(heads[0][2]) and not self._snapshot.past_usage:
+            return turn
         # what puts them first in their own line does not count among all
-        return begun, False, min(among_all(head[2]) for head in heads), line
+        return False, min(among_all(head[2]) for head in heads), line

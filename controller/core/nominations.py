@@ -17,10 +17,11 @@ from controller.core.placement import Placements
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.workloads import OrderKey, WorkloadClass
 
-Turn = tuple[int, bool, OrderKey, str]
-"""Of a line: how many began before its head to preempt others, all where it has not; whether a budget sends it behind
-all others, its head's place among all, the cluster queue's name. Of a tree that shares fairly: those of the line that
-wins, and the root's name."""
+Turn = tuple[bool, OrderKey, str]
+"""Of a line: whether a budget sends it behind all others, its head's place among all, the cluster queue's name.
+
+Of a tree that shares fairly: those of the line that wins, and the root's name.
+"""
 
 Place = tuple[str, str]
 """("node", its name), or ("sum", the name of a flavor whose room is known by sums)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from controller.core.booked import AnyLedger
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Later, Wait
-from controller.core.domains import domain_blocker, domains
+from controller.core.domains import domain_blocker, domains, room_in
 from controller.core.flavor_sets import payer
 from controller.core.mixing import mix_blocker
 from controller.core.narrowing import Conflict, narrow
@@ -94,13 +94,24 @@ def _place_together(
     for domain in domains(snapshot, ledger, queue, kind, topology):
         sets = tuple(replace(one, shape=held_to(one.shape, domain)) for one in kind.pod_sets)
         held = replace(kind, pod_sets=sets, topology=None)
-        inside = place(snapshot, ledger, queue, held, only_freed=only_freed)
+        in_reach = queue if topology.value else _with_nodes_in(snapshot, ledger, queue, kind, domain)
+        inside = place(snapshot, ledger, in_reach, held, only_freed=only_freed)
         if not isinstance(inside, Wait):
             return tuple(replace(one, domains=(domain, *one.domains)) for one in inside)
     if not topology.is_required:
         return found
     # of the members that are lacking, what is short where the others are
     return inside if topology.value and inside is not None else _apart(snapshot, ledger, queue, kind, topology)
+
+
+def _with_nodes_in(
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, domain: Domain
+) -> ClusterQueue:
+    """Return the queue without the flavors that are known by sums and have no node in a domain: none may ever come."""
+    first, flavors = kind.pod_sets[0], (snapshot.flavors[one.flavor] for one in queue.flavors)
+    sums = (one for one in flavors if one.is_summed)
+    away = {one.name for one in sums if domain.value not in room_in(snapshot, ledger, one, first, domain.key)}
+    return replace(queue, flavors=tuple(one for one in queue.flavors if one.flavor not in away)) if away else queue
 
 
 def _apart(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, topology: Topology) -> Wait:

@@ -32,7 +32,7 @@ class Lines:
         return a_workload(a_pod(line, a_shape(cpu="1"), created=float(line.removeprefix("team-"))))
 
     def earliest(self, line: str) -> Turn | None:
-        return None if line in self.full else (0, False, self.workload(line).order, line)
+        return None if line in self.full else (False, self.workload(line).order, line)
 
     def nominate(self, line: str) -> Nominee | None:
         self.looked_at.append(line)

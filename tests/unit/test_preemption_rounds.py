@@ -250,3 +250,31 @@ def test_who_does_not_come_in_after_all_keeps_its_number_and_goes_first_again() 
     cache.put_pod(a_pod("higher", priority=9, created=60.0))
     cache.settle("high")  # as after a Conflict
     assert [(one.uid, one.preemptions) for one in decided(cache).admits] == [("high", 2)]
+
+
+@pytest.mark.parametrize("fair", [FairSharing(), None])
+def test_all_come_in_at_once_for_whom_others_went_though_not_where_room_was_held_for_each(
+    fair: FairSharing | None,
+) -> None:
+    nodes = [a_node(f"node-{number}", cpu="3") for number in range(3)]
+    there = [
+        a_released_pod(f"r{at}", queue="b", cluster_queue="b", node=f"node-{at // 3}", owner=WEB, admitted_at=1.0)
+        for at in range(9)
+    ]
+    cache = a_cache(
+        *there,
+        *(a_pod(f"w{at}", created=50.0 + at) for at in range(9)),
+        nodes=nodes,
+        queues=[
+            a_cluster_queue("org", a_tree_quota("spot", 0), fair_sharing=fair),
+            a_cluster_queue("team-a", a_tree_quota("spot", 9000), parent="org", preemption=RECLAIM),
+            a_cluster_queue("b", a_tree_quota("spot", 0), parent="org"),
+        ],
+        locals_=[a_local_queue(), a_local_queue("b", "b")],
+    )
+    cache.pass_to(100.0)
+    assert len(decided(cache).preemptors) == 9
+    for pod in there:
+        cache.drop_pod(pod.uid)
+    cache.put_node(a_node("node-0", cpu="4"))  # the others are fuller now, and come first
+    assert len(decided(cache).admits) == 9
