@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from controller.core.decisions import Evict
@@ -13,15 +13,21 @@ from controller.core.snapshot import Snapshot
 from controller.core.stock_outs import dry_evictions
 
 
-def evictions(snapshot: Snapshot, preempted: Iterable[Evict]) -> tuple[Evict, ...]:
-    """Return as many as may be under way beside those that are; none that is under way or was refused just now."""
+def evictions(snapshot: Snapshot, preempted: Iterable[Sequence[Evict]]) -> tuple[Evict, ...]:
+    """Return as many as may be under way beside those that are; none that is under way or was refused just now.
+
+    `preempted` go all that go for one, or none: those that are left might be enough no more, and the others would have
+    gone for nothing.
+    """
     found: dict[str, Evict] = {}
     returns = Returns(snapshot)
     rules = (drains, overdue_evictions, dry_evictions)
-    for evict in chain(chain.from_iterable(rule(snapshot, returns) for rule in rules), preempted):
+    ruled = ((evict,) for rule in rules for evict in rule(snapshot, returns))
+    for together in chain(ruled, preempted):
         if len(found) >= snapshot.leaving.evictions_left:
             break
-        if evict.pod.uid not in snapshot.leaving.evicting and evict.pod.uid not in found:
-            found[evict.pod.uid] = evict
-            returns.take(evict.pod)
+        for evict in together:
+            if evict.pod.uid not in snapshot.leaving.evicting and evict.pod.uid not in found:
+                found[evict.pod.uid] = evict
+                returns.take(evict.pod)
     return tuple(found.values())

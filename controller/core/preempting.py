@@ -6,7 +6,7 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -31,7 +31,7 @@ _Found = tuple[Claim, list[Candidate], str]
 
 
 class Preempting:
-    """The preemptions of one decision. `evicts` are those that have to be sent; others go already."""
+    """The preemptions of one decision. `evicts` are those to be sent, each time for one; others go already."""
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger, looked_at: LookedAt) -> None:
         self._snapshot = snapshot
@@ -54,11 +54,11 @@ class Preempting:
         """As `Plan` has them."""
         self.placed: dict[str, Placements] = {}
         """By workload where what is held for it is."""
-        self.evicts: list[Evict] = []
+        self.evicts: list[tuple[Evict, ...]] = []
         self.put_off: set[str] = set()
         """Workloads for which nobody may be evicted yet, since enough others are to be."""
 
-    def end(self) -> list[Evict]:
+    def end(self) -> Sequence[tuple[Evict, ...]]:
         """Return those that have to be sent; nothing is searched for any more."""
         self.search.offers.close()
         return self.evicts
@@ -131,7 +131,7 @@ class Preempting:
         What is found for more is not acted upon, and it would be looked for in each decision until all those are gone.
         """
         enough = self._snapshot.leaving.evictions_left
-        return len(self.evicts) >= enough and workload.uid not in self._snapshot.preemptors
+        return sum(map(len, self.evicts)) >= enough and workload.uid not in self._snapshot.preemptors
 
     def _among_going(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Say which of those that go anyway it needs gone, and on which flavor; None: they are too few."""
@@ -218,10 +218,12 @@ class Preempting:
         begun = self._snapshot.preemptors.get(workload.uid, 0)
         self.preemptors[workload.uid] = max(begun, led_to(pods, self._snapshot.now)) if pods else begun
         self.placed[workload.uid] = self.search.take(claim, workload.kind, victims, left)
-        for one in victims:
-            for pod in one.to_evict:
-                self._returns.take(pod)
-                self.evicts.append(Evict(pod, EvictionCause.PREEMPTED, _told(claim, one)))
+        to_evict = [(pod, one) for one in victims for pod in one.to_evict]
+        for pod, _ in to_evict:
+            self._returns.take(pod)
+        if to_evict:
+            cause = EvictionCause.PREEMPTED
+            self.evicts.append(tuple(Evict(pod, cause, _told(claim, one)) for pod, one in to_evict))
         count = len(pods)
         where = f"flavor {flavor}: " if flavor else ""
         # what those that go for others leave may be enough for it too

@@ -214,6 +214,8 @@ _RARE = {
     "mingled_fair(2432), slow": replace(mingled_fair(2432), is_slow=True),
     "fair(379), slow": replace(fair(379), is_slow=True),
     "deep(188), slow": replace(deep(188), is_slow=True),
+    "fair(10548), one eviction at a time": replace(fair(10548), at_once=1),
+    "mingled_fair(21142), two evictions at a time": replace(mingled_fair(21142), at_once=2),
 }
 
 

@@ -84,7 +84,7 @@ class Search:
                 wait = place(self.snapshot, self.ledger, self.queue, workload.kind, only_freed=False)
                 assert isinstance(wait, Wait)
                 self.preempting.make_room(self.queue, workload, wait, self.ledger)
-                found.append(len(self.preempting.evicts))
+                found.append(sum(map(len, self.preempting.evicts)))
         return found
 
 

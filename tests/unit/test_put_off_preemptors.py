@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controller.cache.cluster import ClusterCache
@@ -156,3 +158,15 @@ def test_who_needs_nobody_more_evicted_keeps_what_those_leave_that_go_already(co
     assert (admitted(plan), waiting(plan)["main/2000"]) == ({}, "Preempting")
     cache.drop_pod("dying")
     assert [*admitted(absorbed(cache))] == ["urgent"]
+
+
+def test_all_that_go_for_one_workload_are_evicted_though_fewer_may_be_under_way() -> None:
+    """Else it might give up in between, and those would have gone for nothing."""
+    cache = a_world()
+    cache.put_pod(replace(cache.pods["first-runs"], shape=a_shape(cpu="1"), resource_version="2"))
+    more = replace(cache.pods["first-runs"], name="first-more", uid="first-more")
+    cache.put_pod(more)
+    let_go_elsewhere(cache, 99)
+    plan = absorbed(cache)
+    assert sorted(evicted(plan)) == ["first-more", "first-runs"]
+    assert list(plan.preemptors) == ["first-urgent"]
