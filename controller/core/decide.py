@@ -22,6 +22,7 @@ from controller.core.doors import door
 from controller.core.evictions import evictions
 from controller.core.fair_turns import FairTurns
 from controller.core.heads import Head, Heads
+from controller.core.held_nodes import HeldNodes
 from controller.core.ledger import Ledger
 from controller.core.looked_at import looked_at
 from controller.core.mixing import rests_on_mix
@@ -35,6 +36,7 @@ from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
 from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
+from controller.core.waits import Waits
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 _Line = tuple[ClusterQueue, list[Head]]
@@ -57,7 +59,7 @@ class _Decision:
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._lines: dict[str, _Line] = {}
         self._turns: list[Turn] = []
-        self._waits: dict[WorkloadClass, Wait] = {}
+        self._waits = Waits()
         forecast = snapshot.forecast
         self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
@@ -67,6 +69,7 @@ class _Decision:
         self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
         self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
+        self._held_nodes = HeldNodes(snapshot.preemptors, snapshot.held)
         self._fair = self._share_turns() if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
@@ -94,21 +97,39 @@ class _Decision:
 
         What others leave who go for them counts for all then, whenever in the decision they are looked at.
         """
-        lines: list[tuple[int, str]] = []
+        lines, behind = list[tuple[int, str]](), list[tuple[int, str]]()
         for name, (_, heads) in self._lines.items() if self._heads.is_any_begun else ():
             if any(map(self._heads.has_begun, heads)):
                 heapify(heads)
                 heappush(lines, (heads[0][0], name))
-        while lines:
-            _, name = heappop(lines)
-            heads = self._lines[name][1]
-            if self._is_over(heads[0][-1]):
-                return False
-            self._take(name)
-            if heads and self._heads.has_begun(heads[0]):
-                heappush(lines, (heads[0][0], name))
+        for is_sparing in (True, False):
+            while lines:
+                turn = heappop(lines)
+                heads = self._lines[turn[1]][1]
+                if self._is_over(heads[0][-1]):
+                    return False
+                found = self._found_in_turn(turn[1]) if is_sparing else None
+                if is_sparing and found is None:
+                    heappush(behind, turn)
+                    continue
+                self._take(turn[1], found)
+                if heads and self._heads.has_begun(heads[0]):
+                    heappush(lines, (heads[0][0], turn[1]))
+            lines = behind
         # those who have begun come before who was settled as long as that room was held
         return not self._admitted.frees_room
+
+    def _found_in_turn(self, name: str) -> Placements | Wait | None:
+        """Look at the head of a line; None: it would come in on what is held for others, who go before it then.
+
+        It has room held of its own, and those who went for them would have gone for nothing.
+        """
+        queue, heads = self._lines[name]
+        *_, index, kind = heads[0]
+        workload = self._run_of(kind)[index]
+        found = self._placing.find(queue, workload, self._known(queue, kind))
+        is_others = not isinstance(found, Wait) and self._held_nodes.are_for_others(workload.uid, found)
+        return None if is_others else found
 
     def _stays_settled(self, kind: WorkloadClass) -> bool:
         """Whether nothing is new to a class but who may go, and nobody does who would help.
@@ -182,7 +203,7 @@ class _Decision:
 
     def _plan(self, *, is_complete: bool) -> Plan:
         evicts, going = evictions(self._snapshot, self._preempting.end()), self._preempting
-        return Plan(tuple(self._admitted.made), self._waits, is_complete, evicts, going.preemptors, going.held)
+        return Plan(tuple(self._admitted.made), self._waits.of, is_complete, evicts, going.preemptors, going.held)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
@@ -190,10 +211,10 @@ class _Decision:
         is_strict = not isinstance(entrance, Wait) and entrance.strategy is QueueingStrategy.STRICT_FIFO
         # a refused release is tried again within a minute, and keeps its place in a strict queue until then
         if kind.hold is not None and not (is_strict and kind.hold.reason is Reason.PATCH_REJECTED):
-            self._waits[kind] = held(kind.hold)
+            self._waits.tell(kind, held(kind.hold))
             return None
         if isinstance(entrance, Wait):
-            self._waits[kind] = entrance
+            self._waits.tell(kind, entrance)
             return None
         return entrance
 
@@ -344,17 +365,10 @@ class _Decision:
         if preempting is not None:
             for one in kind.pod_sets:
                 self._users.add(queue.name, one.shape.user, one.requests)  # held as its quota is
-            self._tell_preempting(kind, workload.uid, preempting)
-        elif (first := self._waits.get(kind)) is not None and first.preempting:
-            self._waits[kind] = replace(first, others=found)
-        elif found is not known:
-            self._waits[kind] = found
+            self._waits.tell_preempting(kind, workload.uid, preempting)
+        else:
+            self._waits.tell(kind, found, known=known)
         return preempting is not None
-
-    def _tell_preempting(self, kind: WorkloadClass, uid: str, wait: Wait) -> None:
-        """Note that others go for one of a class: its later ones may find nobody, and must not hide that."""
-        before = self._waits[kind].preempting if kind in self._waits else {}
-        self._waits[kind] = replace(wait, preempting={**before, uid: wait.text})
 
     def _reserve(self, queue: ClusterQueue, heads: list[Head], kind: WorkloadClass, standbys: Standbys) -> None:
         """Reserve for the first of a settled class; where that is no use, let others come up that stand behind it."""
@@ -363,7 +377,7 @@ class _Decision:
             return
         wait = backfill.book(queue, runs[kind][0], settled.waits[kind])
         if wait.booking is not None:
-            self._waits[kind] = wait
+            self._waits.tell(kind, wait)
             return
         behind = standbys.behind(kind)
         if behind is not None:
@@ -381,7 +395,6 @@ class _Decision:
         """The head of a strict queue waits, of this class: so does everything behind it."""
         behind = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
         for *_, kind in heads:
-            self._waits[kind] = behind if kind.hold is None else held(kind.hold)
+            self._waits.tell(kind, behind if kind.hold is None else held(kind.hold))
         heads.clear()
-        if first in self._waits and self._waits[first].preempting:
-            self._waits[first] = replace(self._waits[first], others=behind)
+        self._waits.tell_behind(first, behind)

@@ -116,9 +116,9 @@ def _suits(make: Make, labels: Labels) -> bool:
 _VALUES: dict[str, tuple[str | None, ...]] = {
     "pool": (None, "spot", "steady", "other"),
     "zone": (None, "a", "b", "other"),
-    "cores": (None, "0", "1", "2", "3", "9", "many"),
+    "cores": (None, "0", "1", "2", "3", "01", "02", "03", "9", "many"),
 }
-"""Every value that some requirement of these worlds can tell from others."""
+"""Every value that some requirement of these worlds can tell from others; 02 is the number 2, and is not In 2."""
 EVERY_LABELS = tuple(
     {key: value for key, value in zip(_VALUES, values, strict=True) if value is not None}
     for values in product(*_VALUES.values())

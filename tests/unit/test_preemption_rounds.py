@@ -20,6 +20,7 @@ from tests.property.test_preemption import AGED, World
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
+    a_flavor,
     a_local_queue,
     a_node,
     a_pod,
@@ -278,3 +279,30 @@ def test_all_come_in_at_once_for_whom_others_went_though_not_where_room_was_held
         cache.drop_pod(pod.uid)
     cache.put_node(a_node("node-0", cpu="4"))  # the others are fuller now, and come first
     assert len(decided(cache).admits) == 9
+
+
+def test_who_has_begun_does_not_come_in_where_room_is_held_for_another() -> None:
+    """The pods on spot end first, where the first would go too: those gone for the other were gone for nothing."""
+    cache = a_cache(
+        a_released_pod("t1", a_shape(cpu="2"), queue="one", cluster_queue="one", flavor="steady", node="t", owner=WEB),
+        *(a_released_pod(name, queue="two", cluster_queue="two", node="s", owner=WEB) for name in ("s1", "s2")),
+        nodes=[a_node("s", cpu="2"), a_node("t", cpu="2", labels={"pool": "steady"})],
+        flavors=[a_flavor("spot"), a_flavor("steady")],
+        queues=[
+            a_cluster_queue("one", a_quota("spot", cpu="9"), a_quota("steady", cpu="9"), preemption=LOWER),
+            a_cluster_queue("two", a_quota("spot", cpu="9"), preemption=LOWER),
+        ],
+        locals_=[a_local_queue("one", "one"), a_local_queue("two", "two")],
+    )
+    cache.put_pod(a_pod("first", queue="one", priority=5, created=1.0))
+    cache.put_pod(a_pod("later", a_shape(cpu="2"), queue="two", priority=5, created=2.0))
+    plan = decided(cache)
+    held = {uid: set(places) for uid, places in plan.held.items()}
+    assert held == {"first": {("steady", "t")}, "later": {("spot", "s")}}
+    cache.put_pod(replace(cache.pods["t1"], is_terminating=True, resource_version="9"))
+    cache.drop_pod("s1")
+    assert (decided(cache).admits, set(decided(cache).preemptors)) == ((), {"first", "later"})
+    cache.drop_pod("s2")
+    assert [(one.uid, one.node) for one in decided(cache).admits] == [("later", "s")]
+    cache.drop_pod("t1")
+    assert [(one.uid, one.node) for one in decided(cache).admits] == [("first", "t")]
