@@ -38,7 +38,7 @@ class LetGo:
     queues: set[str] = field(default_factory=set)
     is_unknown: bool = False
     begun: set[tuple[str, str]] = field(default_factory=set)
-    """Where others go since for somebody: cluster queue and flavor of what is held."""
+    """Where others go since for somebody: cluster queue and flavor of what is held, and of those that go."""
     claimed: set[tuple[str, str | None]] = field(default_factory=set)
     """The cluster queues and nodes of what is held so, and of those that go."""
 
@@ -222,8 +222,10 @@ class Waiting:
         moved = [uid for uid, places in plan.held.items() if places != self.held.get(uid) or uid in has_victims]
         found.begun = {(self._queue_of(uid), flavor) for uid in moved for flavor, _ in plan.held[uid]}
         found.claimed = {(self._queue_of(uid), node) for uid in moved for _, node in plan.held[uid]}
-        preempted = (evict.pod for evict in plan.evicts if evict.cause is EvictionCause.PREEMPTED)
-        found.claimed.update((pod.cluster_queue, pod.node or pod.pinned) for pod in preempted if pod.cluster_queue)
+        for pod in (evict.pod for evict in plan.evicts if evict.cause is EvictionCause.PREEMPTED):
+            queue = pod.cluster_queue or ""
+            found.claimed.add((queue, pod.node or pod.pinned))
+            found.begun.update((queue, flavor) for flavor in (pod.flavor or "", *pod.also))
         held = {**self.held, **now}
         going_on = {uid: places for uid, places in held.items() if uid not in admitted and uid not in gone}
         self.held = plan.held if plan.is_complete else going_on

@@ -209,6 +209,7 @@ def difference(drawn: Contested) -> tuple[str, int]:
 _RARE = {
     "trees(98)": trees(98),
     "trees(255)": trees(255),
+    "trees(12333), slow": replace(trees(12333), is_slow=True),
     "fair(201)": fair(201),
     "gangs(277), slow, two evictions at a time": replace(gangs(277), at_once=2, is_slow=True),
     "mingled_fair(2432), slow": replace(mingled_fair(2432), is_slow=True),

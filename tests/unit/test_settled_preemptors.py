@@ -138,7 +138,8 @@ def test_a_job_that_fails_opens_those_who_may_preempt_its_pods_where_it_is_charg
     assert pending(cache) == {"own", "taker"}
     decided(cache)
     cache.set_job("train", a_job(ignores_disruption=True))
-    decided(cache)
+    for evict in decided(cache).evicts:
+        cache.evictions.begin(evict)
     decided(cache)  # those who may preempt beside who goes for one of them
     cache.set_job("train", a_job(ignores_disruption=True, failed=7))
     assert pending(cache) <= {"own"}
