@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from controller.core.decisions import Place
-from controller.core.placement import Placements
+from controller.core.placement import Placements, places
 
 
 class HeldNodes:
@@ -23,6 +23,5 @@ class HeldNodes:
 
     def are_for_others(self, uid: str, placed: Placements) -> bool:
         """Say whether a workload would take a node that is held for others, and not so for it."""
-        places = Counter((flavor.name, one.node) for one in placed for flavor in (one.flavor, *one.also))
-        elsewhere = places - self._held.get(uid, Counter())
+        elsewhere = places(placed) - self._held.get(uid, Counter())
         return any(self._for.get(place, set()) - {uid} for place in elsewhere)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from controller.core.booked import AnyLedger
 from controller.core.civil import utc_text
-from controller.core.decisions import Blocker, Later, Wait
+from controller.core.decisions import Blocker, Later, Place, Wait
 from controller.core.domains import domain_blocker, domains, room_in
 from controller.core.flavor_sets import payer
 from controller.core.mixing import mix_blocker
@@ -53,6 +54,11 @@ class Placement:
 
 Placements = tuple[Placement, ...]
 """One for each pod of a workload, set by set."""
+
+
+def places(placed: Placements) -> Counter[Place]:
+    """Count the pods by flavor, those that hold quota for them too, and node."""
+    return Counter((flavor.name, one.node) for one in placed for flavor in (one.flavor, *one.also))
 
 
 def place(

@@ -15,7 +15,7 @@ from controller.core.candidates import Candidate
 from controller.core.decisions import Evict, EvictionCause, Place, Wait
 from controller.core.ledger import Ledger
 from controller.core.looked_at import LookedAt
-from controller.core.placement import Placements, place
+from controller.core.placement import Placements, place, places
 from controller.core.preemption import Claim
 from controller.core.queues import ClusterQueue, WhenCanBorrow
 from controller.core.reasons import Reason
@@ -66,10 +66,7 @@ class Preempting:
     @property
     def held(self) -> dict[str, Counter[Place]]:
         """What is held for whom, as `Plan` has it."""
-        return {
-            uid: Counter((flavor.name, one.node) for one in placed for flavor in (one.flavor, *one.also))
-            for uid, placed in self.placed.items()
-        }
+        return {uid: places(placed) for uid, placed in self.placed.items()}
 
     def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
         """Preempt for a workload that cannot be admitted for this reason; None where that would not help, or not yet.
