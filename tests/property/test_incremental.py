@@ -215,6 +215,10 @@ _RARE = {
     "mingled_fair(2432), slow": replace(mingled_fair(2432), is_slow=True),
     "fair(379), slow": replace(fair(379), is_slow=True),
     "deep(188), slow": replace(deep(188), is_slow=True),
+    "deep(3102), slow, one eviction at a time": replace(deep(3102), at_once=1, is_slow=True),
+    "deep(12443), slow, two evictions at a time": replace(deep(12443), at_once=2, is_slow=True),
+    "deep(300489), slow, one eviction at a time": replace(deep(300489), at_once=1, is_slow=True),
+    "deep_gangs(300062), slow": replace(deep_gangs(300062), is_slow=True),
     "fair(10548), one eviction at a time": replace(fair(10548), at_once=1),
     "mingled_fair(21142), two evictions at a time": replace(mingled_fair(21142), at_once=2),
 }

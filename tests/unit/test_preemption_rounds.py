@@ -14,6 +14,7 @@ from controller.core.groups import GroupKey, Membership
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queues import ClusterQueue, FlavorQuota
 from controller.core.reasons import Reason
 from controller.core.rounds import BORROWERS, LONG, OWNERS, led_to, quiet_until
 from tests.property.test_preemption import AGED, World
@@ -196,6 +197,73 @@ def test_who_only_waits_for_what_others_victims_leave_goes_in_its_place_and_not_
     assert decided(cache).preemptors == {"y": 1, "urgent": 0}
     cache.drop_pod("low")
     assert [admit.uid for admit in decided(cache).admits] == ["y", "urgent"]
+
+
+def one_waits_for_leftovers_where_shares_decide() -> ClusterCache:
+    """`low` goes for `y`, and leaves enough for `late` too; a workload of team-c would have a smaller share than that.
+
+    `spared` may not be preempted for `late` yet, in an earlier flavor.
+    """
+
+    def team(name: str, *quotas: FlavorQuota, weight: int = 1) -> ClusterQueue:
+        policy = replace(LOWER, minimum_runtime=60)
+        sharing = FairSharing(Fraction(weight))
+        return replace(a_cluster_queue(name, *quotas, preemption=policy), parent="org", fair_sharing=sharing)
+
+    spared = {"queue": "a", "cluster_queue": "team-a", "flavor": "fast", "node": "f", "owner": WEB, "priority": -5}
+    low = a_released_pod("low", a_shape(cpu="3"), queue="b", cluster_queue="team-b", node="n", owner=WEB)
+    cache = a_cache(
+        replace(low, is_terminating=True),
+        a_released_pod("spared", a_shape(cpu="1"), admitted_at=90.0, **spared),
+        a_pod("y", a_shape(cpu="2"), queue="b", priority=2, created=60.0),
+        a_pod("late", a_shape(cpu="1"), queue="a", created=70.0),
+        nodes=[a_node("n", cpu="3"), a_node("f", labels={"pool": "fast"}, cpu="1")],
+        flavors=[a_flavor(), a_flavor("fast")],
+        queues=[
+            ClusterQueue(name="org", fair_sharing=FairSharing()),
+            team("team-a", a_quota("fast", cpu="1"), a_quota(cpu="0")),
+            team("team-b", a_quota(cpu="4")),
+            team("team-c", a_quota(cpu="0"), weight=2),
+        ],
+        locals_=[a_local_queue(one, f"team-{one}") for one in "abc"],
+    )
+    cache.pass_to(100.0)
+    decided(cache)  # `late` was looked at before `y` began
+    assert decided(cache).preemptors == {"y": 1, "late": 0}
+    return cache
+
+
+def test_where_shares_decide_who_waits_for_what_is_left_keeps_it_from_other_queues() -> None:
+    cache = one_waits_for_leftovers_where_shares_decide()
+    cache.put_pod(a_pod("other", a_shape(cpu="1"), queue="c", created=80.0))
+    for _ in range(2):
+        assert decided(cache).preemptors == {"y": 1, "late": 0}
+        cache.reopen_all()
+    cache.drop_pod("low")
+    assert [admit.uid for admit in decided(cache).admits] == ["y", "late"]
+
+
+@pytest.mark.parametrize(("cpu", "comes_in"), [("1", "urgent"), ("2", "late")])
+def test_where_shares_decide_what_is_left_goes_to_the_first_of_the_queue_that_it_is_enough_for(
+    cpu: str, comes_in: str
+) -> None:
+    cache = one_waits_for_leftovers_where_shares_decide()
+    cache.put_pod(a_pod("urgent", a_shape(cpu=cpu), queue="a", priority=3, created=80.0))
+    for _ in range(2):
+        assert decided(cache).preemptors == {"y": 1, comes_in: 0}
+        cache.reopen_all()
+    cache.drop_pod("low")
+    assert [admit.uid for admit in decided(cache).admits] == ["y", comes_in]
+
+
+def test_where_shares_decide_others_go_only_for_who_gets_no_more_of_what_is_left() -> None:
+    cache = one_waits_for_leftovers_where_shares_decide()
+    cache.pass_to(200.0)
+    plan = decided(cache)
+    assert (plan.preemptors, plan.evicts) == ({"y": 1, "late": 0}, ())
+    cache.put_pod(a_pod("urgent", a_shape(cpu="1"), queue="a", priority=3, created=80.0))
+    plan = decided(cache)
+    assert (plan.preemptors, [evict.pod.uid for evict in plan.evicts]) == ({"y": 1, "urgent": 0, "late": 1}, ["spared"])
 
 
 @pytest.mark.parametrize(("number", "waits"), [(OWNERS - 1, False), (OWNERS, True)])
