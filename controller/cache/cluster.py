@@ -286,7 +286,7 @@ class ClusterCache:
         self.openings.given_back(back, self.flavors, self.queues.giving)
         charge = self.usage.charge_of(uid)
         # what is only assumed cannot be taken back yet
-        is_opened = pod is not None and pod.is_admitted and self.openings.taken(former, charge)
+        is_opened = pod is not None and pod.is_admitted and self.openings.taken(former, charge, self._waiting.holds)
         self._waiting.foresight.see(uid, pod, charge)
         is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:

@@ -115,10 +115,11 @@ class Openings:
     def _may_preempt_below(self, queue: str) -> Iterable[str]:
         return (name for name in self._planted.tree.below(queue) if name in self._preempting)
 
-    def taken(self, former: Charge | None, now: Charge | None) -> bool:
+    def taken(self, former: Charge | None, now: Charge | None, held: Callable[[], Iterable[tuple[str, str]]]) -> bool:
         """Stir those of its tree that may preempt in the flavors of which a pod holds more now, and say whether any.
 
-        Somebody more may go for them then: the pod itself, or those of its queue, which borrows by it.
+        Somebody more may go for them then: the pod itself, or those of its queue, which borrows by it, or by what is
+        held for preemptors beside that: `held` says in which cluster queues, and of which flavors.
         """
         flavors = taken(former, now) if now is not None and self._preempting and self._blocked.waits else ()
         if now is None or not flavors:
@@ -128,6 +129,7 @@ class Openings:
             self._share_moved(path[0])
             return len(self._blocked.stirred) > stirred
         borrowed = {flavor for one in path[:-1] for flavor in self._usage.in_tree.borrowed(one)}
+        borrowed |= {flavor for name, flavor in held() if not set(path[:-1]).isdisjoint(self._planted.tree.path(name))}
         for flavor in flavors:
             self._stir_for_preemption(path[-1] if flavor in borrowed else path[0], flavor, short_of_room=True)
         return len(self._blocked.stirred) > stirred

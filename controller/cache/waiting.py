@@ -76,6 +76,8 @@ class Waiting:
         self._preemptors: Mapping[str, int] | None = None
         self.held: Mapping[str, Counter[Place]] = {}
         """Where room was kept for them."""
+        self._holds: tuple[object, Collection[tuple[str, str]]] | None = None
+        """What `holds` says, and of what."""
         self._gone = LetGo()
         """What was kept for those that wait no longer, though nobody admitted them."""
         self._told_before: dict[str, float] = {}
@@ -153,6 +155,13 @@ class Waiting:
         if self._preemptors is not None:
             return self._preemptors
         return dict.fromkeys(sorted(self._told_before, key=self._told_before.__getitem__), 1)
+
+    def holds(self) -> Collection[tuple[str, str]]:
+        """Return the cluster queue and the flavor of all that is held for preemptors."""
+        if self._holds is None or self._holds[0] is not self.held:
+            found = {(self._queue_of(uid), flavor) for uid, places in self.held.items() for flavor, _ in places}
+            self._holds = self.held, found
+        return self._holds[1]
 
     def go_on(self, workload: Workload, preemptions: int) -> None:
         """Let a workload for whom others went be the first again: it was to come in, and has not."""

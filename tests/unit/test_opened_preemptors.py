@@ -326,3 +326,21 @@ def test_those_who_would_wait_for_what_another_leaves_do_not_take_turns_for_ever
     for _ in range(4):
         assert set(in_full(cache).held) == {"first", "second"}
         assert set(decided(cache).held) == {"first", "second"}
+
+
+def test_who_is_admitted_and_makes_its_queue_borrow_beside_what_is_held_there_may_be_preempted() -> None:
+    org, rises, lends = ClusterQueue(name="org"), queue("rises", 4, preemption=RECLAIMS), queue("lends", 3)
+    going = runs("going", "borrows", 2, "n", is_terminating=True)
+    cache = a_world(
+        [org, rises, replace(lends, preemption=RECLAIMS), queue("borrows", 0)],
+        *(going, runs("low", "rises", 2, "m"), waits("first", "rises", 2, priority=5), waits("back", "lends", 2)),
+        n="2",
+        m="2",
+        k="1",
+    )
+    assert decided(cache).preemptors == {"first": 1}
+    cache.put_pod(waits("next", "rises", 1))
+    assert list(admitted(decided(cache))) == ["next"]
+    cache.put_pod(runs("next", "rises", 1, "k"))
+    cache.settle("next")
+    assert evicted(cache) == ["low"]
