@@ -182,6 +182,8 @@ class Openings:
             if tree.strategies(queue):
                 self._share_moved(queue)
                 self._blocked.freed.update(() if node is None else (node,))
+        if what.is_rebooked:
+            self._blocked.stir(chain.from_iterable(map(self.classes_of, self._preempting)))
 
     def _hold_ended(self, queue: str) -> None:
         """Open those of a queue that held something no more, and whom the quota concerns; by shares all are stirred."""

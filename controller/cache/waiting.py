@@ -24,7 +24,7 @@ from controller.core.pods import Phase, Pod
 from controller.core.queues import ClusterQueue, LocalQueue
 from controller.core.reasons import Reason
 from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
-from controller.core.workloads import QueueKey, Workload, WorkloadClass
+from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
 
 
 @dataclass(slots=True)
@@ -41,6 +41,8 @@ class LetGo:
     """Where others go since for somebody: cluster queue and flavor of what is held, and of those that go."""
     claimed: set[tuple[str, str | None]] = field(default_factory=set)
     """The cluster queues and nodes of what is held so, and of those that go."""
+    is_rebooked: bool = False
+    """Whether a reservation gave way, beside which others preempted nobody."""
 
     def add(self, queue: str, places: Iterable[Place]) -> None:
         """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
@@ -50,7 +52,8 @@ class LetGo:
             self.queues.add(queue)
 
     def __bool__(self) -> bool:
-        return bool(self.nodes or self.queues or self.is_unknown or self.begun or self.claimed)
+        moved = self.nodes or self.queues or self.is_unknown or self.begun or self.claimed
+        return bool(moved or self.is_rebooked)
 
 
 class Waiting:
@@ -78,6 +81,8 @@ class Waiting:
         """Where room was kept for them."""
         self._holds: tuple[object, Collection[tuple[str, str]]] | None = None
         """What `holds` says, and of what."""
+        self._booked: Mapping[str, tuple[float, OrderKey]] = {}
+        """By workload that has a reservation: how many seconds ahead that was when last looked at; its own place."""
         self._gone = LetGo()
         """What was kept for those that wait no longer, though nobody admitted them."""
         self._told_before: dict[str, float] = {}
@@ -183,6 +188,7 @@ class Waiting:
         admitted = {admit.workload.uid: admit.cluster_queue for admit in plan.admits}
         gone, former = self._gone_by(plan, admitted), self.preemptors
         let_go = self._let_go(plan, admitted, gone)
+        let_go.is_rebooked = self._rebook(plan, now)
         self._told_before.clear()
         going_on = {uid: times for uid, times in former.items() if uid not in admitted and uid not in gone}
         self._preemptors = plan.preemptors if plan.is_complete else {**going_on, **plan.preemptors}
@@ -203,6 +209,20 @@ class Waiting:
         # of a gang some of whom went in, the rest may be the head of a class that the plan says waits
         self.settle(now)
         return let_go
+
+    def _rebook(self, plan: Plan, now: float) -> bool:
+        """Take in who has a reservation; say whether one is gone, further ahead, or of one that stands further behind.
+
+        One that moves on as time passes waits for a pod that runs longer than expected.
+        """
+        bookings = {wait.booking.uid: wait.booking for wait in plan.waits.values() if wait.booking is not None}
+        found = {uid: self.backlog.get(uid) for uid in bookings}
+        booked = {uid: (bookings[uid].at - now, one.order) for uid, one in found.items() if one is not None}
+        former, self._booked = self._booked, booked if plan.is_complete else {**self._booked, **booked}
+        return plan.is_complete and any(
+            uid not in booked or ahead < booked[uid][0] or order < booked[uid][1]
+            for uid, (ahead, order) in former.items()
+        )
 
     def _gone_by(self, plan: Plan, admitted: Container[str]) -> set[str]:
         """Return who preempts no more; of those whom a decision came to that ended early."""

@@ -16,7 +16,7 @@ import pytest
 from controller.cache.cluster import ClusterCache
 from controller.core.candidates import KnownCandidates
 from controller.core.decide import decide
-from controller.core.decisions import Place, Plan
+from controller.core.decisions import Booking, Place, Plan
 from controller.core.fair_sharing import KnownShares
 from controller.core.keys import GATE
 from controller.core.offer import KnownOffers
@@ -30,6 +30,7 @@ from tests.support.contested_worlds import (
     NOW,
     Contested,
     Happening,
+    backfilling,
     deep,
     deep_gangs,
     fair,
@@ -42,7 +43,7 @@ from tests.support.contested_worlds import (
 _SKY = a_node("sky", labels={"pool": CLOUD}, cpu=1000)
 _DECISIONS = 100
 """More in a row than any of these worlds takes to come to rest."""
-_KINDS = (trees, gangs, fair, mingled, mingled_fair, deep, deep_gangs)
+_KINDS = (trees, gangs, fair, mingled, mingled_fair, deep, deep_gangs, backfilling)
 
 
 class World:
@@ -63,6 +64,7 @@ class World:
         self.cache.pass_to(self.now)
         self.decisions = 0
         self.held: Mapping[str, Counter[Place]] = {}
+        self.booked: set[Booking] = set()
 
     def put(self, pod: Pod, **changes: Any) -> None:
         self.version += 1
@@ -127,9 +129,10 @@ class World:
             full = decide(_forgetful(self._seen()), limit=self.drawn.limit)
             plan = decide(self._seen(), limit=self.drawn.limit)
             self.decisions += 1
-            is_moved = plan.held != self.held
+            booked = {wait.booking for wait in plan.waits.values() if wait.booking is not None}
+            is_moved = plan.held != self.held or booked != self.booked
             differs = _differs(plan, full, is_moved=is_moved)
-            self.held = plan.held
+            self.held, self.booked = plan.held, booked
             if differs:
                 return f"decision {number}: {_said(plan)}\n{'in full':>10}: {_said(full)}"
             self.cache.absorb(plan)
@@ -180,9 +183,9 @@ def _said(plan: Plan) -> tuple[list[str], list[str]]:
 def _differs(plan: Plan, full: Plan, *, is_moved: bool) -> bool:
     """Whether a plan says something else than a full one may leave to the next decision.
 
-    `is_moved`: preemptors hold something else than before. Whom that concerns is opened for the next decision, as are
-    those who may preempt whom this one admits, or more once those are gone whom it evicts; in this one a full decision
-    finds them already.
+    `is_moved`: preemptors hold something else than before, or reservations are others. Whom that concerns is opened for
+    the next decision, as are those who may preempt whom this one admits, or more once those are gone whom it evicts; in
+    this one a full decision finds them already.
     """
     if is_moved:
         return False
@@ -219,6 +222,7 @@ _RARE = {
     "deep(12443), slow, two evictions at a time": replace(deep(12443), at_once=2, is_slow=True),
     "deep(300489), slow, one eviction at a time": replace(deep(300489), at_once=1, is_slow=True),
     "deep_gangs(300062), slow": replace(deep_gangs(300062), is_slow=True),
+    "backfilling(2682), one eviction at a time": replace(backfilling(2682), at_once=1),
     "fair(10548), one eviction at a time": replace(fair(10548), at_once=1),
     "mingled_fair(21142), two evictions at a time": replace(mingled_fair(21142), at_once=2),
 }

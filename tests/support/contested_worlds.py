@@ -33,8 +33,8 @@ _POLICIES = [
     for reclaim in Reclaim
     for borrows, threshold in ((False, None), (True, None), (True, 1))
 ]
-# no Backfill: whose preempting a reservation kept from helping is not looked at again when that reservation moves
 _STRATEGIES = (*[QueueingStrategy.BEST_EFFORT_FIFO] * 8, QueueingStrategy.STRICT_FIFO)
+_BACKFILLING = (*[QueueingStrategy.BACKFILL] * 4, *_STRATEGIES[-4:])
 _CHOICES = (("spot",), ("spot",), ("spot", "steady"), ("steady", "spot"))
 _CLOUDED = ((CLOUD,), (CLOUD, "spot"), ("spot", CLOUD), ("spot", CLOUD, "steady"))
 _SHARED = (tuple(Strategy), tuple(Strategy)[:1], tuple(Strategy)[1:])
@@ -98,6 +98,11 @@ def deep_gangs(seed: int) -> Contested:
     return _Drawing(Random(seed), ganged=0.3, is_fair=True, is_deep=True).world()  # noqa: S311
 
 
+def backfilling(seed: int) -> Contested:
+    """The first where about half of the queues backfill, and pods say how long they run or do not."""
+    return _Drawing(Random(seed), is_backfilling=True).world()  # noqa: S311
+
+
 class _Drawing:
     """What is drawn of one world by now. `ganged`: which part of the pods is of gangs."""
 
@@ -109,12 +114,14 @@ class _Drawing:
         is_fair: bool = False,
         is_mingled: bool = False,
         is_deep: bool = False,
+        is_backfilling: bool = False,
     ) -> None:
         self._chance = chance
         self._ganged = ganged
         self._is_fair = is_fair
         self._is_mingled = is_mingled
         self._is_deep = is_deep
+        self._is_backfilling = is_backfilling
         self._weights = _ODD_WEIGHTS if is_deep else _WEIGHTS
         self._is_slow = chance.random() < 0.4
         self._has_memory = chance.random() < 0.3
@@ -178,7 +185,7 @@ class _Drawing:
             *(self._quota(flavor, parent) for flavor in names),
             parent=parent,
             preemption=replace(policy, minimum_runtime=chance.choice((0, 0, 0, 600))),
-            strategy=chance.choice(_STRATEGIES),
+            strategy=chance.choice(_BACKFILLING if self._is_backfilling else _STRATEGIES),
             when_can_borrow=chance.choice((WhenCanBorrow.MAY_STOP_SEARCH, *WhenCanBorrow)),
             when_can_preempt=chance.choice((WhenCanPreempt.TRY_NEXT_FLAVOR, *WhenCanPreempt)),
             fair_sharing=chance.choice(self._weights) if self._is_fair else None,
@@ -225,6 +232,7 @@ class _Drawing:
             priority=chance.randint(0, 2),
             owner=self._owner(),
             user=chance.choice(("ann", "bob")),
+            expected_runtime=chance.choice((0, 300, 600, 3600, 7200)) if self._is_backfilling else 0,
         )
 
     def _owner(self) -> Owner | None:
@@ -266,6 +274,7 @@ class _Drawing:
                     priority=pod.priority,
                     owner=pod.owner,
                     user=pod.user,
+                    expected_runtime=pod.expected_runtime,
                     group=pod.group,
                     created=float(NOW - ran - 100),
                     admitted_at=float(NOW - ran),

@@ -18,7 +18,7 @@ from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preempting import Preempting
 from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, QueueingStrategy
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -344,3 +344,22 @@ def test_who_is_admitted_and_makes_its_queue_borrow_beside_what_is_held_there_ma
     cache.put_pod(runs("next", "rises", 1, "k"))
     cache.settle("next")
     assert evicted(cache) == ["low"]
+
+
+@pytest.mark.parametrize("what", ["is deleted", "is another one"])
+def test_who_preempted_nobody_beside_a_reservation_does_once_its_workload_has_none_any_more(what: str) -> None:
+    own = queue("own", 4, preemption=WITHIN, parent="")
+    last = queue("last", 4, strategy=QueueingStrategy.BACKFILL, parent="")
+    ending = {"expected_runtime": 10_000, "started": int(NOW)}
+    cache = a_world(
+        [own, last],
+        *(runs("low", "own", 1, "n", priority=-5, **ending), runs("other", "own", 1, "n", priority=9, **ending)),
+        *(waits("first", "last", 2, priority=7), waits("pre", "own", 1, priority=5)),
+        n="2",
+    )
+    assert evicted(cache) == evicted(cache) == []
+    if what == "is deleted":
+        cache.drop_pod("first")
+    else:
+        cache.put_pod(replace(cache.pods["first"], priority=1, resource_version="9"))
+    assert [evicted(cache), evicted(cache)].count(["low"]) == 1
