@@ -29,11 +29,14 @@ class Blocked(Settled):
         """Of Backfill queues those that no end of others lets in, and of those that may preempt who fits no node of
         some flavor; other nodes may.
         """
+        self._beside: dict[WorkloadClass, frozenset[str]] = {}
+        self._bound_by: dict[str, set[WorkloadClass]] = {}
+        """By workload that has a reservation those that found nobody to preempt beside that."""
         self._queues = queues
         self._local_queues = local_queues
 
-    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey) -> None:
-        """Take in why a class waits whose head stands there in the order.
+    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey, booked: frozenset[str] = frozenset()) -> None:
+        """Take in why a class waits whose head stands there in the order; it found nobody beside what is `booked`.
 
         Where others stand behind it in a strict order, and where it has a reservation, it is looked at each time.
         """
@@ -45,7 +48,10 @@ class Blocked(Settled):
             self.open([kind])
             return
         may_preempt = queue is not None and queue.preemption.is_any
+        # of a settled class not everything was looked at again
+        booked |= self._beside.get(kind, frozenset())
         self.settle(kind, wait, may_preempt=may_preempt)
+        self.bind(kind, booked)
         self._hopeless.discard(kind)
         if may_preempt and any(one.rests_on_nodes for one in wait.blockers):
             self._hopeless.add(kind)
@@ -58,6 +64,26 @@ class Blocked(Settled):
         """Drop a class, of which nothing may wait any more."""
         super().forget(kind)
         self._hopeless.discard(kind)
+        self.rebooked.discard(kind)
+        for uid in self._beside.pop(kind, ()):
+            self._bound_by[uid].discard(kind)
+            if not self._bound_by[uid]:
+                del self._bound_by[uid]
+
+    def bind(self, kind: WorkloadClass, booked: frozenset[str]) -> None:
+        """Take in that nobody was found to preempt for a settled class, beside the reservations of these too."""
+        self.rebooked.discard(kind)
+        if booked and kind in self.waits:
+            self._beside[kind] = booked | self._beside.get(kind, frozenset())
+            for uid in booked:
+                self._bound_by.setdefault(uid, set()).add(kind)
+
+    def rebook(self, uid: str, *, stirs: bool) -> bool:
+        """Take in that a workload's reservation gave way; say whether that stirs any that found nobody beside it."""
+        kinds = self._bound_by.get(uid, set())
+        self.rebooked.update(kinds)
+        self.stir(kinds if stirs else ())
+        return stirs and bool(kinds)
 
     def head_left(self, kind: WorkloadClass) -> None:
         """Let the next of a class be looked at where it may preempt: it may have the better claim."""

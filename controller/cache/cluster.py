@@ -191,9 +191,7 @@ class ClusterCache:
             self._assumed[admit.uid] = admit
             self._mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
-        let_go = self._waiting.learn(plan, self.now)
-        self.openings.let_go(let_go)
-        if let_go:
+        if self.openings.let_go(self._waiting.learn(plan, self.now)):
             self._on_change()
 
     def assumed(self, uid: str) -> Admit | None:

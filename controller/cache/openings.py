@@ -163,8 +163,8 @@ class Openings:
                     for flavor in flavors:
                         self._blocked.stir_for_preemption(self.classes_of(name), flavor, short_of_room=True)
 
-    def let_go(self, what: LetGo) -> None:
-        """Open whom that concerns what preemptors hold or hold no more.
+    def let_go(self, what: LetGo) -> bool:
+        """Open whom that concerns what preemptors hold or hold no more, and say whether there is anybody.
 
         Where others go for somebody, those of the tree that may preempt there find them gone in the next decision: what
         is left beside the demand that is held may be enough if some more go.
@@ -182,8 +182,9 @@ class Openings:
             if tree.strategies(queue):
                 self._share_moved(queue)
                 self._blocked.freed.update(() if node is None else (node,))
-        if what.is_rebooked:
-            self._blocked.stir(chain.from_iterable(map(self.classes_of, self._preempting)))
+        # where shares decide it rests on whose lines are up who is looked at first and has a reservation: no end of it
+        stirred = [self._blocked.rebook(uid, stirs=not tree.fair_roots) for uid in what.rebooked]
+        return bool(what) or any(stirred)
 
     def _hold_ended(self, queue: str) -> None:
         """Open those of a queue that held something no more, and whom the quota concerns; by shares all are stirred."""

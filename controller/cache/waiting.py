@@ -26,6 +26,9 @@ from controller.core.reasons import Reason
 from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
 
+_Reservation = tuple[float, OrderKey, Collection[Place]]
+"""How many seconds ahead it was, where in the order the workload stood that has it, and what was kept."""
+
 
 @dataclass(slots=True)
 class LetGo:
@@ -41,8 +44,8 @@ class LetGo:
     """Where others go since for somebody: cluster queue and flavor of what is held, and of those that go."""
     claimed: set[tuple[str, str | None]] = field(default_factory=set)
     """The cluster queues and nodes of what is held so, and of those that go."""
-    is_rebooked: bool = False
-    """Whether a reservation gave way, beside which others preempted nobody."""
+    rebooked: frozenset[str] = frozenset()
+    """The workloads whose reservations gave way."""
 
     def add(self, queue: str, places: Iterable[Place]) -> None:
         """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
@@ -52,8 +55,7 @@ class LetGo:
             self.queues.add(queue)
 
     def __bool__(self) -> bool:
-        moved = self.nodes or self.queues or self.is_unknown or self.begun or self.claimed
-        return bool(moved or self.is_rebooked)
+        return bool(self.nodes or self.queues or self.is_unknown or self.begun or self.claimed)
 
 
 class Waiting:
@@ -81,8 +83,8 @@ class Waiting:
         """Where room was kept for them."""
         self._holds: tuple[object, Collection[tuple[str, str]]] | None = None
         """What `holds` says, and of what."""
-        self._booked: Mapping[str, tuple[float, OrderKey]] = {}
-        """By workload that has a reservation: how many seconds ahead that was when last looked at; its own place."""
+        self._booked: Mapping[str, _Reservation] = {}
+        """By workload what it had in the last plan."""
         self._gone = LetGo()
         """What was kept for those that wait no longer, though nobody admitted them."""
         self._told_before: dict[str, float] = {}
@@ -188,7 +190,7 @@ class Waiting:
         admitted = {admit.workload.uid: admit.cluster_queue for admit in plan.admits}
         gone, former = self._gone_by(plan, admitted), self.preemptors
         let_go = self._let_go(plan, admitted, gone)
-        let_go.is_rebooked = self._rebook(plan, now)
+        let_go.rebooked = self._rebook(plan, now)
         self._told_before.clear()
         going_on = {uid: times for uid, times in former.items() if uid not in admitted and uid not in gone}
         self._preemptors = plan.preemptors if plan.is_complete else {**going_on, **plan.preemptors}
@@ -196,7 +198,7 @@ class Waiting:
             if kind not in self.backlog.runs:
                 continue
             first = self.backlog.runs[kind][0]
-            self.blocked.learn(kind, wait, first.order)
+            self.blocked.learn(kind, wait, first.order, plan.beside.get(kind, frozenset()))
             booking = self.reasons.of(kind).booking
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
@@ -204,25 +206,24 @@ class Waiting:
             elif booking != wait.booking:
                 self.mark_due(first)
         self.blocked.freed.update(let_go.nodes)
+        for kind, uids in plan.beside.items():
+            self.blocked.bind(kind, uids)
         if let_go.is_unknown:
             self.open_all()
         # of a gang some of whom went in, the rest may be the head of a class that the plan says waits
         self.settle(now)
         return let_go
 
-    def _rebook(self, plan: Plan, now: float) -> bool:
-        """Take in who has a reservation; say whether one is gone, further ahead, or of one that stands further behind.
+    def _rebook(self, plan: Plan, now: float) -> frozenset[str]:
+        """Take in who has a reservation; return who has none, one further ahead or elsewhere, or stands further behind.
 
         One that moves on as time passes waits for a pod that runs longer than expected.
         """
-        bookings = {wait.booking.uid: wait.booking for wait in plan.waits.values() if wait.booking is not None}
-        found = {uid: self.backlog.get(uid) for uid in bookings}
-        booked = {uid: (bookings[uid].at - now, one.order) for uid, one in found.items() if one is not None}
+        bookings = (wait.booking for wait in plan.waits.values() if wait.booking is not None)
+        found = ((one, self.backlog.get(one.uid)) for one in bookings)
+        booked = {one.uid: (one.at - now, it.order, one.places) for one, it in found if it is not None}
         former, self._booked = self._booked, booked if plan.is_complete else {**self._booked, **booked}
-        return plan.is_complete and any(
-            uid not in booked or ahead < booked[uid][0] or order < booked[uid][1]
-            for uid, (ahead, order) in former.items()
-        )
+        return frozenset(uid for uid, one in former.items() if _gives_way(one, self._booked.get(uid)))
 
     def _gone_by(self, plan: Plan, admitted: Container[str]) -> set[str]:
         """Return who preempts no more; of those whom a decision came to that ended early."""
@@ -337,6 +338,10 @@ class Waiting:
         if kind not in self.backlog.runs:
             self.blocked.forget(kind)
             self.reasons.forget([kind])
+
+
+def _gives_way(former: _Reservation, now: _Reservation | None) -> bool:
+    return now is None or former[0] < now[0] or former[1] < now[1] or former[2] != now[2]
 
 
 def _by_flavor(places: Counter[Place]) -> Counter[str]:

@@ -130,7 +130,8 @@ class Backfill:
         runtime = self._forecast.runtime(workload.kind)
         holdings = _holdings(queue, workload, placed, since=at, at=at + runtime if runtime else inf)
         outlook.take(holdings)
-        booking = Booking(queue.name, workload.uid, at)
+        places = frozenset((name, one.node) for one in holdings for name in one.flavors)
+        booking = Booking(queue.name, workload.uid, at, places)
         self._booked.append(Booked(booking, self._root(queue.name), outlook.then, holdings, self._is_limited(queue)))
         return booking
 

@@ -68,6 +68,11 @@ class Beside:
         """By flavor and what a pod asks for: for whose sake there was less room than there is now."""
 
     @property
+    def booked(self) -> frozenset[str]:
+        """The workloads that have these reservations."""
+        return frozenset(one.booking.uid for one in self._booked)
+
+    @property
     def usage(self) -> TreeUsage:
         """What is used now."""
         return self._ledger.usage

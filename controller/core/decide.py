@@ -208,8 +208,8 @@ class _Decision:
         return done >= self._limit or (done > 0 and done + kind.size > self._limit)
 
     def _plan(self, *, is_complete: bool) -> Plan:
-        evicts, going = evictions(self._snapshot, self._preempting.end()), self._preempting
-        return Plan(tuple(self._admitted.made), self._waits.of, is_complete, evicts, going.preemptors, going.held)
+        evicts, by = evictions(self._snapshot, self._preempting.end()), self._preempting
+        return Plan(tuple(self._admitted.made), self._waits.of, is_complete, evicts, by.preemptors, by.held, by.beside)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""

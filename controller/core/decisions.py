@@ -21,12 +21,13 @@ Place = tuple[str, str | None]
 class Booking:
     """What is kept for the first blocked workload, `uid`, of a Backfill queue: it fits from `at` on, epoch seconds.
 
-    `at` infinite: when others end whose runtime nobody knows.
+    `at` infinite: when others end whose runtime nobody knows. `places`: where.
     """
 
     queue: str
     uid: str
     at: float
+    places: frozenset[Place] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,8 @@ class Plan:
     than room was held for it: decide again. `preemptors` are the
     workloads that wait for pods to go, those first that began first; each with how many preemptions in a row have led
     to its place (`core.rounds`). 0: nobody goes for it, it waits for what those leave who go for others. `held` has
-    where room is kept for the pods of each: how many in a flavor on a node, or in its sums.
+    where room is kept for the pods of each: how many in a flavor on a node, or in its sums. `beside`: the classes for
+    which nobody was found to preempt, and the workloads whose reservations had to be left alone in that.
     """
 
     admits: tuple[Admit, ...]
@@ -184,3 +186,4 @@ class Plan:
     evicts: tuple[Evict, ...] = ()
     preemptors: Mapping[str, int] = field(default_factory=dict)
     held: Mapping[str, Counter[Place]] = field(default_factory=dict)
+    beside: Mapping[WorkloadClass, frozenset[str]] = field(default_factory=dict)

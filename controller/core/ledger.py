@@ -41,6 +41,8 @@ class Ledger:
         self._without_freed_room: set[tuple[str, Shape]] = set()
         self._is_trying = False
         self._shadow: Ledger | None = None
+        self.booked: frozenset[str] = frozenset()
+        """No reservations: `booked.Beside` has some."""
         self.charges = 0
         """How often anything was charged for good."""
         self.charged: set[str] = set()

@@ -55,6 +55,8 @@ class Preempting:
         self.placed: dict[str, Placements] = {}
         """By workload where what is held for it is."""
         self.evicts: list[tuple[Evict, ...]] = []
+        self.beside: dict[WorkloadClass, frozenset[str]] = {}
+        """As `Plan` has it."""
         self.put_off: set[str] = set()
         """Workloads for which nobody may be evicted yet, since enough others are to be."""
 
@@ -91,6 +93,7 @@ class Preempting:
             found = found or self._found_just_now(queue, workload, wait, left)
             if found is None:
                 self._hopeless.add(workload.uid)
+                self.beside[workload.kind] = left.booked
             return found
         if found is None or any(one.to_evict for one in found[1]):
             found = self._among_going(queue, workload, wait, left)

@@ -93,8 +93,7 @@ class VictimSearch:
         with self._away.ahead(left) as ahead:
             if self._away.victims and self._fits(ahead, claim.queue, kind, may_borrow=True) is not None:
                 return True
-            # where room is kept for others by time, it may be another that is kept by now
-            if is_by_room and self._snapshot.forecast is None:
+            if is_by_room and (self._snapshot.settled is None or kind not in self._snapshot.settled.rebooked):
                 return self._prospects.are_new(ahead, need, attempt, nodes)
             return bool(nodes) or not self._prospects.are_none(ahead, need, attempt)
 

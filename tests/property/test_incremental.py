@@ -222,6 +222,7 @@ _RARE = {
     "deep(12443), slow, two evictions at a time": replace(deep(12443), at_once=2, is_slow=True),
     "deep(300489), slow, one eviction at a time": replace(deep(300489), at_once=1, is_slow=True),
     "deep_gangs(300062), slow": replace(deep_gangs(300062), is_slow=True),
+    "backfilling(539)": backfilling(539),
     "backfilling(2682), one eviction at a time": replace(backfilling(2682), at_once=1),
     "fair(10548), one eviction at a time": replace(fair(10548), at_once=1),
     "mingled_fair(21142), two evictions at a time": replace(mingled_fair(21142), at_once=2),

@@ -346,20 +346,36 @@ def test_who_is_admitted_and_makes_its_queue_borrow_beside_what_is_held_there_ma
     assert evicted(cache) == ["low"]
 
 
-@pytest.mark.parametrize("what", ["is deleted", "is another one"])
-def test_who_preempted_nobody_beside_a_reservation_does_once_its_workload_has_none_any_more(what: str) -> None:
-    own = queue("own", 4, preemption=WITHIN, parent="")
-    last = queue("last", 4, strategy=QueueingStrategy.BACKFILL, parent="")
-    ending = {"expected_runtime": 10_000, "started": int(NOW)}
+def one_finds_nobody_beside_a_reservation(parent: str = "") -> ClusterCache:
+    own = queue("own", 4, preemption=WITHIN, parent=parent)
+    last = queue("last", 4, strategy=QueueingStrategy.BACKFILL, parent=parent)
+    lasts = {"expected_runtime": 10_000, "started": int(NOW)}
     cache = a_world(
-        [own, last],
-        *(runs("low", "own", 1, "n", priority=-5, **ending), runs("other", "own", 1, "n", priority=9, **ending)),
-        *(waits("first", "last", 2, priority=7), waits("pre", "own", 1, priority=5)),
+        [ClusterQueue(name="org", fair_sharing=FairSharing() if parent else None), own, last, queue("third", 4)],
+        *(runs("low", "own", 1, "n", priority=-5, **lasts), runs("other", "own", 1, "n", priority=9, **lasts)),
+        *(waits("first", "last", 2, priority=7), waits("pre", "own", 1, priority=5), runs("there", "third", 2, "m")),
         n="2",
+        m="2",
     )
     assert evicted(cache) == evicted(cache) == []
+    return cache
+
+
+@pytest.mark.parametrize("what", ["is deleted", "stands behind it"])
+def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(what: str) -> None:
+    cache = one_finds_nobody_beside_a_reservation()
     if what == "is deleted":
         cache.drop_pod("first")
     else:
         cache.put_pod(replace(cache.pods["first"], priority=1, resource_version="9"))
     assert [evicted(cache), evicted(cache)].count(["low"]) == 1
+
+
+def test_where_shares_decide_who_found_nobody_beside_a_reservation_that_is_gone_looks_at_all_when_any_share_moves() -> (
+    None
+):
+    cache = one_finds_nobody_beside_a_reservation("org")
+    cache.drop_pod("first")
+    assert evicted(cache) == evicted(cache) == []
+    cache.put_pod(runs("more", "third", 1, "o"))
+    assert evicted(cache) == ["low"]
