@@ -59,10 +59,11 @@ class Heads:
 
         Where they do, whose turn it is rests on who else is first in a line, and that may be settled.
         """
-        uid, local = workload.uid, self._local_queues.get(workload.kind.queue)
-        if not self._preemptors.get(uid) and (local is None or not self._tree.strategies(local.cluster_queue)):
-            return self._after_all
-        return self._begun.get(uid, self._after_all)
+        number = self._begun.get(workload.uid, self._after_all)
+        if number == self._after_all or self._preemptors[workload.uid]:
+            return number
+        local = self._local_queues.get(workload.kind.queue)
+        return number if local is not None and self._tree.strategies(local.cluster_queue) else self._after_all
 
     def of(self, run: Sequence[Workload], index: int) -> Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again.

@@ -69,6 +69,8 @@ class Nominations:
         self._taken: dict[_Shelf, int] = {}
         self._bounds: dict[_Shelf, list[tuple[int, int, str, Nominee]]] = {}
         """Heaps of what may be taken there until a nominee is looked at again; the number makes their order total."""
+        self._watched: set[str] = set()
+        """Nodes of which there is such a heap: few of all."""
         self._count = 0
 
     def put(self, line: str, nominee: Nominee | None) -> None:
@@ -96,6 +98,8 @@ class Nominations:
         self._count += 1
         bound = self._taken.get(shelf, 0) + spare
         heappush(self._bounds.setdefault(shelf, []), (bound, self._count, line, nominee))
+        if shelf[0] == "node":
+            self._watched.add(shelf[1])
 
     def _spare(self, shelf: _Shelf, line: str, nominee: Nominee) -> int:
         """Return how much more there is than the nominee needs; below zero: it has too little."""
@@ -119,19 +123,25 @@ class Nominations:
         """Return how many pods that ask for the same may go to these nodes before that, the last one counted in."""
         times: dict[str | None, int] = {}
         for number, node in enumerate(nodes):
+            if node not in self._watched:
+                continue
             times[node] = times.get(node, 0) + 1
-            for resource, need in requests if node is not None else ():
+            for resource, need in requests:
                 if times[node] * need > self._spared(("node", str(node), "", resource)):
                     return number + 1
         return len(nodes)
 
     def _shelves(self, taker: str, takes: Takes) -> list[tuple[_Shelf, int]]:
-        """Return where a line takes something, and how much."""
+        """Return where a line takes something, and how much; of nodes those that anybody rests on."""
         path = self._tree.path(taker)
         shelves: list[tuple[_Shelf, int]] = [
             (("quota", name, *column), amount) for column, amount in takes.amounts.items() for name in path
         ]
-        return shelves + [((*place, "", resource), amount) for (place, resource), amount in takes.room.items()]
+        return shelves + [
+            ((*place, "", resource), amount)
+            for (place, resource), amount in takes.room.items()
+            if place[0] != "node" or place[1] in self._watched
+        ]
 
     def _spared(self, shelf: _Shelf) -> int:
         """Return how much more may be taken there before anybody is looked at again."""

@@ -38,10 +38,12 @@ def taken_in_stretch(kind: WorkloadClass, first: Placement, nodes: Sequence[str 
     """Return what pods of one class take: the first where it was placed, others of its flavor on these nodes."""
     flavor, requests, count = first.flavor, kind.requests, 1 + len(nodes)
     amounts = {(flavor.name, resource): need * count for resource, need in requests}
-    room = Counter[tuple[Place, str]]()
+    room: dict[tuple[Place, str], int] = {}
     for node, number in Counter((first.node, *nodes)).items():
-        for place in _places(Placement(flavor, node)):
-            room.update({(place, resource): need * number for resource, need in requests})
+        if node is not None:
+            room.update({(("node", node), resource): need * number for resource, need in requests})
+    if flavor.is_summed:
+        room.update({(("sum", flavor.name), resource): need * count for resource, need in requests})
     return Takes(amounts, room)
 
 

@@ -40,7 +40,7 @@ class UsedUpBudgets:
 
     def is_behind(self, tree: QuotaTree, queue: str) -> bool:
         """Say whether the queue's workloads go behind all others."""
-        return any(True for _ in self._above(tree, queue, AtEnd.LOWER_PRIORITY))
+        return bool(self.by_queue) and any(True for _ in self._above(tree, queue, AtEnd.LOWER_PRIORITY))
 
     def _above(self, tree: QuotaTree, queue: str, at_end: AtEnd) -> Iterator[UsedUp]:
         for name in tree.path(queue) if self.by_queue else ():
