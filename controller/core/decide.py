@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from heapq import heapify, heappop, heappush, heapreplace
+from heapq import heapify, heappop, heappush
 
 from controller.core.admissions import Admissions
 from controller.core.backfill import MOST_RESERVATIONS, Backfill
@@ -24,11 +24,10 @@ from controller.core.fair_turns import FairTurns
 from controller.core.heads import Head, Heads
 from controller.core.held_nodes import HeldNodes
 from controller.core.ledger import Ledger
-from controller.core.leftovers import Leftovers
 from controller.core.looked_at import looked_at
 from controller.core.mixing import rests_on_mix
 from controller.core.nominations import Nominee, Takes, Turn
-from controller.core.nominees import placed_again, placed_head, preempting_head, taken_by, taken_in_stretch
+from controller.core.nominees import placed_head, preempting_head, taken_by, taken_in_stretch
 from controller.core.placement import Placement, Placements, brought_up_to_date
 from controller.core.placing import Placing, held
 from controller.core.preempting import Preempting
@@ -70,7 +69,6 @@ class _Decision:
         self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
         self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
-        self._leftovers = Leftovers(snapshot, self._heads, self._placing, self._preempting, self._looked_at)
         self._held_nodes = HeldNodes(snapshot.preemptors, snapshot.held)
         self._fair = self._share_turns() if snapshot.tree.fair_roots else None
 
@@ -107,35 +105,31 @@ class _Decision:
         for is_sparing in (True, False):
             while lines:
                 turn = heappop(lines)
-                name, heads = turn[1], self._lines[turn[1]][1]
+                heads = self._lines[turn[1]][1]
                 if self._is_over(heads[0][-1]):
                     return False
-                if not self._let_go_on(name, is_sparing=is_sparing):
+                found = self._found_in_turn(turn[1]) if is_sparing else None
+                if is_sparing and found is None:
                     heappush(behind, turn)
-                elif heads and self._heads.has_begun(heads[0]):
-                    heappush(lines, (heads[0][0], name))
+                    continue
+                self._take(turn[1], found)
+                if heads and self._heads.has_begun(heads[0]):
+                    heappush(lines, (heads[0][0], turn[1]))
             lines = behind
         # those who have begun come before who was settled as long as that room was held
         return not self._admitted.frees_room
 
-    def _let_go_on(self, name: str, *, is_sparing: bool) -> bool:
-        """Let the head of a line have its turn; False: it would come in on what is held for others, who go before it.
+    def _found_in_turn(self, name: str) -> Placements | Wait | None:
+        """Look at the head of a line; None: it would come in on what is held for others, who go before it then.
 
-        Who has lost what others leave stands where it would had it not begun.
+        It has room held of its own, and those who went for them would have gone for nothing.
         """
         queue, heads = self._lines[name]
         *_, index, kind = heads[0]
-        run = self._run_of(kind)
-        found = self._placing.find(queue, run[index], self._known(queue, kind))
-        if is_sparing and not isinstance(found, Wait) and self._held_nodes.are_for_others(run[index].uid, found):
-            return False
-        firsts = (self._run_of(one)[at] for *_, at, one in heads)
-        if self._leftovers.are_lost(queue, run[index], found, firsts):
-            self._reordered[kind] = run = self._heads.gives_up(run[index].uid, run, index)
-            heapreplace(heads, self._heads.of(run, index))
-        else:
-            self._take(name, found)
-        return True
+        workload = self._run_of(kind)[index]
+        found = self._placing.find(queue, workload, self._known(queue, kind))
+        is_others = not isinstance(found, Wait) and self._held_nodes.are_for_others(workload.uid, found)
+        return None if is_others else found
 
     def _stays_settled(self, kind: WorkloadClass) -> bool:
         """Whether nothing is new to a class but who may go, and nobody does who would help.
@@ -256,7 +250,13 @@ class _Decision:
         """Return where the nominee of a line goes: it was found to have quota, and only its node is open."""
         nominee = None if self._fair is None else self._fair.nominee(queue.name)
         is_kept = self._backfill is not None and self._backfill.is_any
-        return None if nominee is None or is_kept else placed_again(self._ledger, nominee, kind)
+        if nominee is None or not nominee.is_lasting or not nominee.placed or nominee.kind != kind or is_kept:
+            return None
+        if nominee.placed[0].among or kind.topology is not None or kind.pod_sets[0].slices is not None:
+            return None
+        flavor = nominee.placed[0].flavor
+        node = None if flavor.is_summed else self._ledger.find_node(flavor, kind.pod_sets[0].shape, only_freed=False)
+        return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
 
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
         """Return what is known of a class to which nothing is new but room that was freed, or who may go."""

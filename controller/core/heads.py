@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from controller.core.nominations import Turn
 from controller.core.past_usage_order import PastUsages, Rank
@@ -20,10 +20,8 @@ class Heads:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._begun = {uid: number for number, uid in enumerate(snapshot.preemptors)}
-        self._after_all = len(self._begun)
-        self._preemptors = snapshot.preemptors
-        self._runs, self._tree, self._local_queues = snapshot.runs, snapshot.tree, snapshot.local_queues
+        begun = (uid for uid, preemptions in snapshot.preemptors.items() if preemptions)
+        self._begun = {uid: number for number, uid in enumerate(begun)}
         self._past = PastUsages(snapshot.past_usage)
 
     def preemptors_first(self, run: Sequence[Workload]) -> Sequence[Workload] | None:
@@ -31,39 +29,9 @@ class Heads:
 
         What gangs lack comes before all else of a run, and may be those others.
         """
-        if not self._begun or all(self._number_of(one) == self._after_all for one in run[1:]):
+        if not self._begun or all(one.uid not in self._begun for one in run[1:]):
             return None
-        return sorted(run, key=self._number_of)
-
-    def gives_up(self, uid: str, run: Sequence[Workload], index: int) -> Sequence[Workload]:
-        """Let a workload, which is at this place of its run, stand where it would had it not begun; return the run."""
-        del self._begun[uid]
-        done = {one.uid for one in run[:index]}
-        rest = sorted((one for one in self._runs[run[0].kind] if one.uid not in done), key=self._number_of)
-        return [*run[:index], *rest]
-
-    def before(self, own: Workload, firsts: Iterable[Workload]) -> list[Workload]:
-        """Return, in order, who has not begun and comes before a workload of its line had that not begun either.
-
-        `firsts` are those of the classes in the line; of the workload's own another one may be the first then.
-        """
-        alike = next((one for one in self._runs[own.kind] if self._number_of(one) == self._after_all), own)
-        place, others = self._place(own), (one for one in firsts if self._number_of(one) == self._after_all)
-        return sorted((one for one in (*others, alike) if self._place(one) < place), key=self._place)
-
-    def _place(self, workload: Workload) -> tuple[Rank, OrderKey]:
-        return self._past.rank(workload), workload.order
-
-    def _number_of(self, workload: Workload) -> int:
-        """Return how many go before it; all, if it only waits for what others leave, and no shares decide.
-
-        Where they do, whose turn it is rests on who else is first in a line, and that may be settled.
-        """
-        number = self._begun.get(workload.uid, self._after_all)
-        if number == self._after_all or self._preemptors[workload.uid]:
-            return number
-        local = self._local_queues.get(workload.kind.queue)
-        return number if local is not None and self._tree.strategies(local.cluster_queue) else self._after_all
+        return sorted(run, key=lambda one: self._begun.get(one.uid, len(self._begun)))
 
     def of(self, run: Sequence[Workload], index: int) -> Head:
         """Who preempts goes first: what others left for it must not be taken by whom it would preempt again.
@@ -71,7 +39,8 @@ class Heads:
         Of several who began first: the later may wait for what those leave who go for the earlier.
         """
         workload = run[index]
-        return self._number_of(workload), *self._place(workload), index, workload.kind
+        begun = self._begun.get(workload.uid, len(self._begun))
+        return begun, self._past.rank(workload), workload.order, index, workload.kind
 
     def use(self, kind: WorkloadClass) -> bool:
         """A workload of a class was admitted; say whether others of its queue stand elsewhere by that."""
@@ -84,7 +53,7 @@ class Heads:
 
     def has_begun(self, head: Head) -> bool:
         """Say whether it is that of somebody who has begun to preempt."""
-        return head[0] < self._after_all
+        return head[0] < len(self._begun)
 
     def turn(self, line: str, head: Head) -> Turn:
         """Return the turn of a line with this head."""

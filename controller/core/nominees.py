@@ -72,17 +72,6 @@ def placed_head(
     return Nominee(turn, kind, taken_by(kind, placed), placed, is_touchy=is_limited or may_move)
 
 
-def placed_again(ledger: Ledger, nominee: Nominee, kind: WorkloadClass) -> Placements | None:
-    """Return where one of a class goes by what was found for its line's nominee; None: it has to be looked at anew."""
-    if not nominee.is_lasting or not nominee.placed or nominee.kind != kind or nominee.placed[0].among:
-        return None
-    if kind.topology is not None or kind.pod_sets[0].slices is not None:
-        return None
-    flavor = nominee.placed[0].flavor
-    node = None if flavor.is_summed else ledger.find_node(flavor, kind.pod_sets[0].shape, only_freed=False)
-    return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
-
-
 def preempting_head(turn: Turn, kind: WorkloadClass, *, flavor: str) -> Nominee:
     """Return a head for which others would go, in this flavor."""
     return Nominee(turn, kind, Takes({(flavor, resource): need for resource, need in kind.requests}))

@@ -83,7 +83,9 @@ class Preempting:
 
     def find(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Say whom to preempt for it, and on which flavor; None: nobody, nor later in this decision."""
-        if workload.uid in self._hopeless or not self._may_preempt(queue, workload, wait):
+        if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
+            return None
+        if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
         found = self._rather.pop(workload.uid, None)
         if found is None and self.is_in_vain(queue, workload, left):
@@ -100,11 +102,6 @@ class Preempting:
         if found is None and _contested(queue, wait):
             self.put_off.add(workload.uid)
         return found
-
-    def _may_preempt(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> bool:
-        if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
-            return False
-        return not any(uid in self._snapshot.rejected for uid in workload.pods)
 
     def is_in_vain(self, queue: ClusterQueue, workload: Workload, left: AnyLedger) -> bool:
         """Say whether a class is settled, and nothing that is new to it lets anybody go who would help.
@@ -143,12 +140,6 @@ class Preempting:
         claims = self._claims(queue, workload, wait)
         find = self.search.find_going
         return _first((claim, find(claim, workload.kind, flavor, left), flavor) for claim, flavor in claims)
-
-    def are_leftovers_enough(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> bool:
-        """Say whether what those leave who went for others by now is enough for a workload too."""
-        may_preempt = self._may_preempt(queue, workload, wait)
-        found = self._among_going(queue, workload, wait, left) if may_preempt else None
-        return found is not None and not found[1]
 
     def _claims(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Iterator[tuple[Claim, str]]:
         """Yield the flavors in which others are in the way, in order, and on what account they would go."""

@@ -14,7 +14,7 @@ from controller.core.groups import GroupKey, Membership
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue, FlavorQuota
+from controller.core.queues import ClusterQueue, FlavorQuota, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.rounds import BORROWERS, LONG, OWNERS, led_to, quiet_until
 from tests.property.test_preemption import AGED, World
@@ -199,73 +199,6 @@ def test_who_only_waits_for_what_others_victims_leave_goes_in_its_place_and_not_
     assert [admit.uid for admit in decided(cache).admits] == ["y", "urgent"]
 
 
-def one_waits_for_leftovers_where_shares_decide() -> ClusterCache:
-    """`low` goes for `y`, and leaves enough for `late` too; a workload of team-c would have a smaller share than that.
-
-    `spared` may not be preempted for `late` yet, in an earlier flavor.
-    """
-
-    def team(name: str, *quotas: FlavorQuota, weight: int = 1) -> ClusterQueue:
-        policy = replace(LOWER, minimum_runtime=60)
-        sharing = FairSharing(Fraction(weight))
-        return replace(a_cluster_queue(name, *quotas, preemption=policy), parent="org", fair_sharing=sharing)
-
-    spared = {"queue": "a", "cluster_queue": "team-a", "flavor": "fast", "node": "f", "owner": WEB, "priority": -5}
-    low = a_released_pod("low", a_shape(cpu="3"), queue="b", cluster_queue="team-b", node="n", owner=WEB)
-    cache = a_cache(
-        replace(low, is_terminating=True),
-        a_released_pod("spared", a_shape(cpu="1"), admitted_at=90.0, **spared),
-        a_pod("y", a_shape(cpu="2"), queue="b", priority=2, created=60.0),
-        a_pod("late", a_shape(cpu="1"), queue="a", created=70.0),
-        nodes=[a_node("n", cpu="3"), a_node("f", labels={"pool": "fast"}, cpu="1")],
-        flavors=[a_flavor(), a_flavor("fast")],
-        queues=[
-            ClusterQueue(name="org", fair_sharing=FairSharing()),
-            team("team-a", a_quota("fast", cpu="1"), a_quota(cpu="0")),
-            team("team-b", a_quota(cpu="4")),
-            team("team-c", a_quota(cpu="0"), weight=2),
-        ],
-        locals_=[a_local_queue(one, f"team-{one}") for one in "abc"],
-    )
-    cache.pass_to(100.0)
-    decided(cache)  # `late` was looked at before `y` began
-    assert decided(cache).preemptors == {"y": 1, "late": 0}
-    return cache
-
-
-def test_where_shares_decide_who_waits_for_what_is_left_keeps_it_from_other_queues() -> None:
-    cache = one_waits_for_leftovers_where_shares_decide()
-    cache.put_pod(a_pod("other", a_shape(cpu="1"), queue="c", created=80.0))
-    for _ in range(2):
-        assert decided(cache).preemptors == {"y": 1, "late": 0}
-        cache.reopen_all()
-    cache.drop_pod("low")
-    assert [admit.uid for admit in decided(cache).admits] == ["y", "late"]
-
-
-@pytest.mark.parametrize(("cpu", "comes_in"), [("1", "urgent"), ("2", "late")])
-def test_where_shares_decide_what_is_left_goes_to_the_first_of_the_queue_that_it_is_enough_for(
-    cpu: str, comes_in: str
-) -> None:
-    cache = one_waits_for_leftovers_where_shares_decide()
-    cache.put_pod(a_pod("urgent", a_shape(cpu=cpu), queue="a", priority=3, created=80.0))
-    for _ in range(2):
-        assert decided(cache).preemptors == {"y": 1, comes_in: 0}
-        cache.reopen_all()
-    cache.drop_pod("low")
-    assert [admit.uid for admit in decided(cache).admits] == ["y", comes_in]
-
-
-def test_where_shares_decide_others_go_only_for_who_gets_no_more_of_what_is_left() -> None:
-    cache = one_waits_for_leftovers_where_shares_decide()
-    cache.pass_to(200.0)
-    plan = decided(cache)
-    assert (plan.preemptors, plan.evicts) == ({"y": 1, "late": 0}, ())
-    cache.put_pod(a_pod("urgent", a_shape(cpu="1"), queue="a", priority=3, created=80.0))
-    plan = decided(cache)
-    assert (plan.preemptors, [evict.pod.uid for evict in plan.evicts]) == ({"y": 1, "urgent": 0, "late": 1}, ["spared"])
-
-
 @pytest.mark.parametrize(("number", "waits"), [(OWNERS - 1, False), (OWNERS, True)])
 def test_who_takes_back_its_own_quota_waits_for_an_hour_where_a_place_changed_hands_too_often(
     number: int, *, waits: bool
@@ -374,3 +307,66 @@ def test_who_has_begun_does_not_come_in_where_room_is_held_for_another() -> None
     assert [(one.uid, one.node) for one in decided(cache).admits] == [("later", "s")]
     cache.drop_pod("t1")
     assert [(one.uid, one.node) for one in decided(cache).admits] == [("first", "t")]
+
+
+def in_a_fair_tree(name: str, *quotas: FlavorQuota, **fields: Any) -> ClusterQueue:
+    sharing = FairSharing(Fraction(1))
+    return replace(a_cluster_queue(name, *quotas, preemption=LOWER, **fields), parent="org", fair_sharing=sharing)
+
+
+def fair_tree(*queues: ClusterQueue, nodes: dict[str, str], running: list[Pod], waiting: list[Pod]) -> ClusterCache:
+    cache = a_cache(
+        *(replace(pod, owner=WEB, admitted_at=1.0) for pod in running),
+        *waiting,
+        nodes=[a_node(name, cpu=cpu) for name, cpu in nodes.items()],
+        flavors=[a_flavor(), a_static_flavor("fast", cpu="3", pods="9")],
+        queues=[ClusterQueue(name="org", fair_sharing=FairSharing()), *queues],
+        locals_=[a_local_queue(name, f"team-{name}") for name in "abc"],
+    )
+    cache.pass_to(100.0)
+    decided(cache)
+    return cache
+
+
+def test_who_waits_for_what_is_left_does_not_close_a_strict_queue_to_a_head_that_may_preempt() -> None:
+    strict = in_a_fair_tree("team-a", a_quota(cpu="3"), strategy=QueueingStrategy.STRICT_FIFO)
+    low = a_released_pod("low", a_shape(cpu="3"), queue="b", cluster_queue="team-b", node="n", priority=-5)
+    cache = fair_tree(
+        *(strict, in_a_fair_tree("team-b", a_quota(cpu="2"))),
+        nodes={"n": "20", "m": "20"},
+        running=[
+            replace(low, is_terminating=True),
+            a_released_pod("gives", a_shape(cpu="2"), queue="a", cluster_queue="team-a", node="m", priority=-5),
+        ],
+        waiting=[a_pod("y", a_shape(cpu="2"), queue="b", priority=5, created=10.0)],
+    )
+    cache.put_pod(a_pod("late", a_shape(cpu="1"), queue="a", priority=-5, created=20.0))
+    assert decided(cache).preemptors == {"y": 1, "late": 0}
+    cache.put_pod(a_pod("urgent", a_shape(cpu="3"), queue="a", priority=1000, created=99.0))
+    assert [evict.pod.uid for evict in decided(cache).evicts] == ["gives"]
+
+
+def test_what_others_were_evicted_for_does_not_go_to_who_only_waits_for_what_is_left() -> None:
+    low = a_released_pod("low", a_shape(cpu="4"), queue="b", cluster_queue="team-b", node="n")
+    cache = fair_tree(
+        in_a_fair_tree("team-a", a_quota("fast", cpu="0"), a_quota(cpu="2")),
+        in_a_fair_tree("team-b", a_quota(cpu="2")),
+        in_a_fair_tree("team-c", a_quota("fast", cpu="3")),
+        nodes={"n": "4"},
+        running=[
+            replace(low, is_terminating=True),
+            *(
+                a_released_pod(f"own-{n}", queue="c", cluster_queue="team-c", flavor="fast", priority=-9)
+                for n in range(3)
+            ),
+        ],
+        waiting=[a_pod("y", a_shape(cpu="2"), queue="b", priority=5, created=10.0)],
+    )
+    for number in range(2):
+        cache.put_pod(a_pod(f"late-{number}", queue="a", priority=-9, created=20.0 + number))
+    assert decided(cache).preemptors == {"y": 1, "late-0": 0, "late-1": 0}
+    cache.put_pod(a_pod("z", queue="c", priority=50, created=30.0))
+    (evict,) = decided(cache).evicts
+    cache.drop_pod(evict.pod.uid)
+    plan = decided(cache)
+    assert ([admit.uid for admit in plan.admits], plan.evicts) == (["z"], ())
