@@ -30,8 +30,8 @@ class Blocked(Settled):
         some flavor; other nodes may.
         """
         self._beside: dict[WorkloadClass, frozenset[str]] = {}
-        self._bound_by: dict[str, set[WorkloadClass]] = {}
-        """By workload that has a reservation those that found nobody to preempt beside that."""
+        self._bound_by: dict[str, dict[WorkloadClass, None]] = {}
+        """By workload that has a reservation those that found nobody to preempt beside it, in order."""
         self._queues = queues
         self._local_queues = local_queues
 
@@ -66,7 +66,7 @@ class Blocked(Settled):
         self._hopeless.discard(kind)
         self.rebooked.discard(kind)
         for uid in self._beside.pop(kind, ()):
-            self._bound_by[uid].discard(kind)
+            self._bound_by[uid].pop(kind, None)
             if not self._bound_by[uid]:
                 del self._bound_by[uid]
 
@@ -76,11 +76,11 @@ class Blocked(Settled):
         if booked and kind in self.waits:
             self._beside[kind] = booked | self._beside.get(kind, frozenset())
             for uid in booked:
-                self._bound_by.setdefault(uid, set()).add(kind)
+                self._bound_by.setdefault(uid, {})[kind] = None
 
     def rebook(self, uid: str, *, stirs: bool) -> bool:
         """Take in that a workload's reservation gave way; say whether that stirs any that found nobody beside it."""
-        kinds = self._bound_by.get(uid, set())
+        kinds = self._bound_by.get(uid, {})
         self.rebooked.update(kinds)
         self.stir(kinds if stirs else ())
         return stirs and bool(kinds)

@@ -173,11 +173,11 @@ class Plan:
     """All that one decision says. `waits` holds every class that was looked at and has workloads left waiting.
 
     `is_complete` is False when the limit on admissions ended the decision early, or a preemptor that came in elsewhere
-    than room was held for it: decide again. `preemptors` are the
-    workloads that wait for pods to go, those first that began first; each with how many preemptions in a row have led
-    to its place (`core.rounds`). 0: nobody goes for it, it waits for what those leave who go for others. `held` has
-    where room is kept for the pods of each: how many in a flavor on a node, or in its sums. `beside`: the classes for
-    which nobody was found to preempt, and the workloads whose reservations had to be left alone in that.
+    than room was held for it: decide again. `preemptors` are the workloads that wait for pods to go, those first that
+    began first; each with how many preemptions in a row have led to its place (`core.rounds`). 0: nobody goes for it,
+    it waits for what those leave who go for others. `held` has where room is kept for the pods of each: how many in a
+    flavor on a node, or in its sums. `beside`: the classes for which nobody was found to preempt, and the workloads
+    whose reservations had to be left alone in that.
     """
 
     admits: tuple[Admit, ...]
