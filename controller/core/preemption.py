@@ -69,8 +69,12 @@ class Candidates:
 
     def own(self, claim: Claim, flavor: str) -> Iterator[Candidate]:
         """Yield those of the claim's own queue that its `withinClusterQueue` lets it preempt in a flavor, in order."""
-        policy = claim.queue.preemption.within
+        policy, name = claim.queue.preemption.within, claim.queue.name
         takes_equal = policy is Within.LOWER_OR_NEWER_EQUAL_PRIORITY
+        # the gang stays, but for members that go anyway: who replaces one waits for what that leaves
+        for pod in self.going_of(name) if policy is not Within.NEVER and claim.key else ():
+            if self._key(pod) == claim.key:
+                yield self._candidate(pod.uid, name, [pod], ())
         for one in self.of(claim.queue.name, flavor) if policy is not Within.NEVER else ():
             if not one.is_going and one.priority >= claim.priority + takes_equal:
                 return  # so are all that come after

@@ -83,3 +83,20 @@ def test_those_made_in_place_of_pods_that_go_are_not_preempted_with_them() -> No
     after = decided(cache)
     assert not after.evicts
     assert after.preemptors.keys() == {"urgent"}
+
+
+def test_who_replaces_a_member_that_goes_waits_for_what_that_leaves_and_preempts_nobody_for_it() -> None:
+    member = {"node": "n", "owner": WEB, "admitted_at": 10.0, "group": GANG}
+    cache = a_cache(
+        *(a_released_pod(name, a_shape(cpu="1"), **member) for name in ("one", "two")),
+        a_released_pod("low", a_shape(cpu="1"), node="n", owner=WEB, admitted_at=10.0, priority=-5),
+        nodes=[a_node("n", cpu="3")],
+        queues=[a_cluster_queue("team-a", a_quota(cpu="3"), preemption=Preemption(Within.LOWER_PRIORITY))],
+    )
+    cache.pass_to(100.0)
+    cache.put_pod(replace(cache.pods["one"], is_terminating=True, resource_version="3"))
+    cache.put_pod(a_pod("one-2", a_shape(cpu="1"), group=GANG, owner=WEB, created=90.0))
+    plan = decided(cache)
+    assert (plan.evicts, dict(plan.preemptors)) == ((), {"one-2": 1})
+    cache.drop_pod("one")
+    assert admitted(decided(cache)) == {"one-2": ("spot", "n")}
