@@ -35,8 +35,8 @@ class Blocked(Settled):
         self._queues = queues
         self._local_queues = local_queues
 
-    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey, booked: frozenset[str] = frozenset()) -> None:
-        """Take in why a class waits whose head stands there in the order; it found nobody beside what is `booked`.
+    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey) -> None:
+        """Take in why a class waits whose head stands there in the order.
 
         Where others stand behind it in a strict order, and where it has a reservation, it is looked at each time.
         """
@@ -49,9 +49,9 @@ class Blocked(Settled):
             return
         may_preempt = queue is not None and queue.preemption.is_any
         # of a settled class not everything was looked at again
-        booked |= self._beside.get(kind, frozenset())
+        beside = self._beside.get(kind, frozenset())
         self.settle(kind, wait, may_preempt=may_preempt)
-        self.bind(kind, booked)
+        self.bind(kind, beside)
         self._hopeless.discard(kind)
         if may_preempt and any(one.rests_on_nodes for one in wait.blockers):
             self._hopeless.add(kind)

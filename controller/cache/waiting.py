@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
@@ -26,8 +27,17 @@ from controller.core.reasons import Reason
 from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
 
-_Reservation = tuple[float, OrderKey, Collection[Place]]
-"""How many seconds ahead it was, where in the order the workload stood that has it, and what was kept."""
+
+class _Reservation(NamedTuple):
+    """How many seconds ahead it was, where in the order the workload stood that has it, and what was kept."""
+
+    ahead: float
+    order: OrderKey
+    places: Collection[Place]
+
+    def gave_way(self, now: _Reservation | None) -> bool:
+        """Say whether it is gone, further ahead, of one that stands further behind, or elsewhere."""
+        return now is None or self.ahead < now.ahead or self.order < now.order or self.places != now.places
 
 
 @dataclass(slots=True)
@@ -166,8 +176,7 @@ class Waiting:
     def holds(self) -> Collection[tuple[str, str]]:
         """Return the cluster queue and the flavor of all that is held for preemptors."""
         if self._holds is None or self._holds[0] is not self.held:
-            found = {(self._queue_of(uid), flavor) for uid, places in self.held.items() for flavor, _ in places}
-            self._holds = self.held, found
+            self._holds = self.held, self._flavors_of(self.held)
         return self._holds[1]
 
     def go_on(self, workload: Workload, preemptions: int) -> None:
@@ -198,7 +207,7 @@ class Waiting:
             if kind not in self.backlog.runs:
                 continue
             first = self.backlog.runs[kind][0]
-            self.blocked.learn(kind, wait, first.order, plan.beside.get(kind, frozenset()))
+            self.blocked.learn(kind, wait, first.order)
             booking = self.reasons.of(kind).booking
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
@@ -215,15 +224,15 @@ class Waiting:
         return let_go
 
     def _rebook(self, plan: Plan, now: float) -> frozenset[str]:
-        """Take in who has a reservation; return who has none, one further ahead or elsewhere, or stands further behind.
+        """Take in who has a reservation; return those whose former one gave way.
 
         One that moves on as time passes waits for a pod that runs longer than expected.
         """
         bookings = (wait.booking for wait in plan.waits.values() if wait.booking is not None)
         found = ((one, self.backlog.get(one.uid)) for one in bookings)
-        booked = {one.uid: (one.at - now, it.order, one.places) for one, it in found if it is not None}
+        booked = {one.uid: _Reservation(one.at - now, it.order, one.places) for one, it in found if it is not None}
         former, self._booked = self._booked, booked if plan.is_complete else {**self._booked, **booked}
-        return frozenset(uid for uid, one in former.items() if _gives_way(one, self._booked.get(uid)))
+        return frozenset(uid for uid, one in former.items() if one.gave_way(self._booked.get(uid)))
 
     def _gone_by(self, plan: Plan, admitted: Container[str]) -> set[str]:
         """Return who preempts no more; of those whom a decision came to that ended early."""
@@ -250,7 +259,7 @@ class Waiting:
         # who waits for victims by now, though in the same place as before, is not compared with them anew any more
         has_victims = {uid for uid, times in plan.preemptors.items() if times and not self.preemptors.get(uid)}
         moved = [uid for uid, places in plan.held.items() if places != self.held.get(uid) or uid in has_victims]
-        found.begun = {(self._queue_of(uid), flavor) for uid in moved for flavor, _ in plan.held[uid]}
+        found.begun = self._flavors_of({uid: plan.held[uid] for uid in moved})
         found.claimed = {(self._queue_of(uid), node) for uid in moved for _, node in plan.held[uid]}
         for pod in (evict.pod for evict in plan.evicts if evict.cause is EvictionCause.PREEMPTED):
             queue = pod.cluster_queue or ""
@@ -260,6 +269,10 @@ class Waiting:
         going_on = {uid: places for uid, places in held.items() if uid not in admitted and uid not in gone}
         self.held = plan.held if plan.is_complete else going_on
         return found
+
+    def _flavors_of(self, held: Mapping[str, Counter[Place]]) -> set[tuple[str, str]]:
+        """Return the cluster queue and the flavor of what is held for these workloads."""
+        return {(self._queue_of(uid), flavor) for uid, places in held.items() for flavor, _ in places}
 
     def _queue_of(self, uid: str) -> str:
         workload = self.backlog.get(uid)
@@ -338,10 +351,6 @@ class Waiting:
         if kind not in self.backlog.runs:
             self.blocked.forget(kind)
             self.reasons.forget([kind])
-
-
-def _gives_way(former: _Reservation, now: _Reservation | None) -> bool:
-    return now is None or former[0] < now[0] or former[1] < now[1] or former[2] != now[2]
 
 
 def _by_flavor(places: Counter[Place]) -> Counter[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Place, Takes, Turn
 from controller.core.placement import Placement, Placements
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, Flavor
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.workloads import WorkloadClass
 
@@ -40,17 +40,19 @@ def taken_in_stretch(kind: WorkloadClass, first: Placement, nodes: Sequence[str 
     amounts = {(flavor.name, resource): need * count for resource, need in requests}
     room: dict[tuple[Place, str], int] = {}
     for node, number in Counter((first.node, *nodes)).items():
-        if node is not None:
-            room.update({(("node", node), resource): need * number for resource, need in requests})
-    if flavor.is_summed:
-        room.update({(("sum", flavor.name), resource): need * count for resource, need in requests})
+        for place in _places_at(node, (flavor,)):
+            room.update({(place, resource): need * number for resource, need in requests})
     return Takes(amounts, room)
 
 
 def _places(placed: Placement) -> list[Place]:
     """Return where it takes room: on its node, and of each flavor that pays for it or holds quota for it by sums."""
-    nodes: list[Place] = [] if placed.node is None else [("node", placed.node)]
-    return nodes + [("sum", one.name) for one in (placed.flavor, *placed.also) if one.is_summed]
+    return _places_at(placed.node, (placed.flavor, *placed.also))
+
+
+def _places_at(node: str | None, flavors: Sequence[Flavor]) -> list[Place]:
+    nodes: list[Place] = [] if node is None else [("node", node)]
+    return nodes + [("sum", one.name) for one in flavors if one.is_summed]
 
 
 def placed_head(

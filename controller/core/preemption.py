@@ -58,6 +58,7 @@ class Candidates:
         """Queues of which more than the pods says what may go."""
         self.going = self._look_for_going()
         """By cluster queue the pods that go anyway."""
+        self._members: dict[str, dict[str, list[Candidate]]] = {}
 
     def claim(self, queue: ClusterQueue, workload: Workload) -> Claim:
         """Return on what account a waiting workload preempts; a gang by its lowest priority and youngest member."""
@@ -70,12 +71,12 @@ class Candidates:
     def own(self, claim: Claim, flavor: str) -> Iterator[Candidate]:
         """Yield those of the claim's own queue that its `withinClusterQueue` lets it preempt in a flavor, in order."""
         policy, name = claim.queue.preemption.within, claim.queue.name
+        if policy is Within.NEVER:
+            return
         takes_equal = policy is Within.LOWER_OR_NEWER_EQUAL_PRIORITY
         # the gang stays, but for members that go anyway: who replaces one waits for what that leaves
-        for pod in self.going_of(name) if policy is not Within.NEVER and claim.key else ():
-            if self._key(pod) == claim.key:
-                yield self._candidate(pod.uid, name, [pod], ())
-        for one in self.of(claim.queue.name, flavor) if policy is not Within.NEVER else ():
+        yield from self._going_members(name).get(claim.key, ())
+        for one in self.of(name, flavor):
             if not one.is_going and one.priority >= claim.priority + takes_equal:
                 return  # so are all that come after
             if one.key.removesuffix(_ANEW) != claim.key and self._yields(claim, one, policy):
@@ -98,11 +99,23 @@ class Candidates:
         root = tree.path(name)[-1]
         for one in [name] if is_alone else sorted(self.going):
             if tree.path(one)[-1] == root:
-                yield from (self._candidate(pod.uid, one, [pod], ()) for pod in self.going_of(one))
+                yield from map(self._going_alone, self.going_of(one))
 
     def going_of(self, queue: str) -> Sequence[Pod]:
         """Return the pods of a queue that go anyway."""
         return self.going.get(queue, ())
+
+    def _going_members(self, queue: str) -> Mapping[str, Sequence[Candidate]]:
+        """Return the pods of a queue that go anyway, each by itself, by the key of what goes together with it."""
+        known = self._members.get(queue)
+        if known is None:
+            known = self._members[queue] = {}
+            for pod in self.going_of(queue):
+                known.setdefault(self._key(pod), []).append(self._going_alone(pod))
+        return known
+
+    def _going_alone(self, pod: Pod) -> Candidate:
+        return self._candidate(pod.uid, pod.cluster_queue or "", [pod], ())
 
     def _look_for_going(self) -> Mapping[str, Sequence[Pod]]:
         found: dict[str, list[Pod]] = {}

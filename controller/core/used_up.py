@@ -43,7 +43,7 @@ class UsedUpBudgets:
         return bool(self.by_queue) and any(True for _ in self._above(tree, queue, AtEnd.LOWER_PRIORITY))
 
     def _above(self, tree: QuotaTree, queue: str, at_end: AtEnd) -> Iterator[UsedUp]:
-        for name in tree.path(queue) if self.by_queue else ():
+        for name in tree.path(queue):
             yield from (one for one in self.by_queue.get(name, ()) if one.budget.at_end is at_end)
 
 
