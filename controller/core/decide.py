@@ -33,6 +33,7 @@ from controller.core.placing import Placing, held
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
+from controller.core.shortages import rests_on_other_nodes
 from controller.core.snapshot import Snapshot
 from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
@@ -218,10 +219,6 @@ class _Decision:
             return None
         return entrance
 
-    def _blocked(self, kind: WorkloadClass) -> Wait | None:
-        """Return the arithmetic that blocked the class earlier, if that was not opened since."""
-        return None if self._snapshot.settled is None else self._snapshot.settled.waits.get(kind)
-
     def _door(self, key: QueueKey) -> ClusterQueue | Wait:
         found = self._doors.get(key)
         if found is None:
@@ -260,11 +257,14 @@ class _Decision:
 
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
         """Return what is known of a class to which nothing is new but room that was freed, or who may go."""
+        settled = self._snapshot.settled
+        known = None if settled is None else settled.waits.get(kind)
         is_moved = queue.preemption.is_any and not self._looked_at.is_settled(kind)
-        is_full = queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or is_moved
-        known = None if is_full else self._blocked(kind)
+        if known is None or queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or is_moved:
+            return None
         # a mix may move within the decision, and then it is not freed room alone that lets others in
-        return None if known is not None and queue.mix is not None and rests_on_mix(known) else known
+        is_mixed = queue.mix is not None and rests_on_mix(known)
+        return None if is_mixed or rests_on_other_nodes(self._snapshot, kind, known) else known
 
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.

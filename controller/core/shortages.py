@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from controller.core.amounts import PODS
 from controller.core.booked import AnyLedger
-from controller.core.decisions import Blocker
+from controller.core.decisions import Blocker, Wait
 from controller.core.queues import Flavor
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import PodSet
+from controller.core.workloads import PodSet, WorkloadClass
 
 
 def no_node(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:
@@ -46,6 +46,15 @@ def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | N
             detail = "more than its largest node has"
             return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, detail, rests_on_nodes=True)
     return None
+
+
+def rests_on_other_nodes(snapshot: Snapshot, kind: WorkloadClass, known: Wait) -> bool:
+    """Say whether of a flavor's nodes something else is told by now than when a class was found to fit none of them."""
+    return any(
+        one.rests_on_nodes
+        and all(unfit_nodes(snapshot, snapshot.flavors[one.flavor], pods.shape) != one for pods in kind.pod_sets)
+        for one in known.blockers
+    )
 
 
 def _tightest(ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.cache.cluster import ClusterCache
+from controller.core.reasons import Reason
 from controller.core.workloads import WorkloadClass
 from tests.support.builders import (
     STRICT,
@@ -83,3 +84,20 @@ def test_room_on_a_node_concerns_only_those_that_found_none_in_its_flavor() -> N
     assert [admit.uid for admit in plan.admits] == ["spot"]
     assert plan.waits == {}
     assert short_of_room(cache, "spot") == set()
+
+
+def test_who_finds_freed_room_taken_is_told_what_is_so_of_the_other_nodes_by_now() -> None:
+    """Found by `make fuzz-decide`: the last node of a flavor that could never hold the pod was cordoned meanwhile."""
+    flavors = [a_flavor("spot"), a_flavor("steady")]
+    small, large = a_node("small", cpu="1"), a_node("large", labels={"pool": "steady"})
+    queue = a_cluster_queue("team-a", a_quota("spot", cpu="8"), a_quota("steady", cpu="8", pods="1"))
+    pods = [a_pod(name, a_shape(cpu="2"), created=at) for at, name in enumerate(("first", "second"))]
+    cache = a_cache(*pods, nodes=[small, large], flavors=flavors, queues=[queue])
+    cache.put_pod(a_foreign_pod("busy", a_shape(cpu="4"), node="large"))
+    assert {wait.reason for wait in decided(cache).waits.values()} == {Reason.NO_CAPACITY}
+    cache.put_node(replace(small, is_cordoned=True))
+    cache.drop_pod("busy")
+    plan = decided(cache)
+    assert [admit.uid for admit in plan.admits] == ["first"]
+    # the quota of the other flavor is used up, but a node of this one may come back
+    assert [wait.reason for wait in plan.waits.values()] == [Reason.NO_CAPACITY]
