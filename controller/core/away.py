@@ -21,12 +21,15 @@ class Away:
         self._snapshot = snapshot
         self._ledger = ledger
         self.victims: dict[str, Candidate] = {}
+        self.pods: set[str] = set()
+        """The uids of all that are of victims."""
         self._queues_in: dict[str, list[str]] = {}
 
     def take(self, victims: Iterable[Candidate]) -> None:
         """Let these be away from now on."""
         for one in victims:
             self.victims[one.key] = one
+            self.pods.update(pod.uid for pod in one.pods)
             self.queues_in(self._snapshot.tree.path(one.queue)[-1]).append(one.queue)
             # for good: to take all of them off a ledger at each search costs their number each time
             self.remove(self._ledger.shadow(), one)
@@ -87,10 +90,6 @@ class Away:
             or ahead.usage.beyond(queue, (flavor, resource)) + need <= sum(one.get(resource, 0) for one in held)
             for resource, need in requests
         )
-
-    def pods(self) -> set[str]:
-        """Return the uids of all victims."""
-        return {pod.uid for one in self.victims.values() for pod in one.pods}
 
     def behind(self, ahead: AnyLedger) -> Ledger:
         """Return where who goes is missing: now, and not at the times that others have reservations for."""

@@ -48,6 +48,8 @@ class VictimLines:
 
     def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
         self.compared += 1
+        if one.is_going and self._away.pods.issuperset(pod.uid for pod in one.pods):
+            return False  # alone, or with all of its gang
         return one.key not in self._away.victims and uses(one, columns)
 
     def going(self, need: Need, attempt: Attempt) -> list[Candidate]:

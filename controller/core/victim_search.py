@@ -128,9 +128,8 @@ class VictimSearch:
         self, claim: Claim, kind: WorkloadClass, left: AnyLedger, *, may_borrow: bool
     ) -> tuple[list[Candidate], str] | None:
         """Say which of the pods that go already a workload needs gone, and its flavor then; None: all are too few."""
-        away = self._away.pods()
         going = sorted(
-            (one for one in self.candidates.going_for(claim) if one.key not in away),
+            (one for one in self.candidates.going_for(claim) if one.key not in self._away.pods),
             key=lambda one: standing(one, claim.queue.name),
         )
         with self._away.ahead(left) as ahead:

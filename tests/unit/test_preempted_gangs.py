@@ -10,6 +10,7 @@ from controller.core.groups import GroupKey, Membership
 from controller.core.keys import GATE
 from controller.core.owners import Owner
 from controller.core.preemption_policy import Preemption, Within
+from controller.core.reasons import Reason
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
@@ -100,3 +101,19 @@ def test_who_replaces_a_member_that_goes_waits_for_what_that_leaves_and_preempts
     assert (plan.evicts, dict(plan.preemptors)) == ((), {"one-2": 1})
     cache.drop_pod("one")
     assert admitted(decided(cache)) == {"one-2": ("spot", "n")}
+
+
+def test_what_a_gang_that_goes_leaves_is_held_once_whether_it_is_taken_as_a_whole_or_by_its_member() -> None:
+    """Found by `make fuzz-decide`: a member's successor took from the gang what another one waited for already."""
+    member = {"node": "n", "owner": WEB, "admitted_at": 10.0, "group": GANG, "is_terminating": True}
+    cache = a_cache(
+        *(a_released_pod(name, a_shape(cpu="1"), **member) for name in ("one", "two")),
+        a_pod("urgent", a_shape(cpu="2"), priority=2, owner=WEB, created=60.0),
+        *(a_pod(name, a_shape(cpu="1"), group=GANG, owner=WEB, created=90.0) for name in ("one-2", "two-2")),
+        nodes=[a_node("n", cpu="2")],
+        queues=[a_cluster_queue("team-a", a_quota(cpu="2"), preemption=Preemption(Within.LOWER_PRIORITY))],
+    )
+    cache.pass_to(100.0)
+    plan = decided(cache)
+    assert plan.preemptors.keys() == {"urgent"}
+    assert [wait.reason for wait in plan.waits.values()].count(Reason.PREEMPTING) == 1
