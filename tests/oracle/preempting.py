@@ -57,10 +57,13 @@ class Claim:
         there = {one.name for one in self.placed}
         found: dict[tuple[str, str], Unit] = {}
         for one in self.world.running:
-            if one.queue and one.name in there:
+            if one.queue:
                 key = (one.namespace, one.group) if one.group else ("", one.name)
                 found[key] = (*found.get(key, ()), one)
-        return [part for unit in found.values() for part in _apart(unit) if part]
+        # who has gone in some reading was a member all the same
+        parts = chain.from_iterable(map(_apart, found.values()))
+        standing = (tuple(one for one in part if one.name in there) for part in parts)
+        return [unit for unit in standing if unit]
 
 
 def _apart(unit: Unit) -> tuple[Unit, Unit]:
