@@ -185,7 +185,7 @@ class Waiting:
 
     def _note_told(self, workload: Workload) -> None:
         found = (self._pods[uid].said for uid in workload.pods if uid in self._pods)
-        times = [one.at for one in found if one is not None and one.reason == Reason.PREEMPTING]
+        times = [one.at for one in found if one is not None and one.has_begun]
         if times:
             self._told_before[workload.uid] = min(times)
         else:

@@ -26,12 +26,16 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Our condition as it stands on a pod: status, reason, a hash of the message, and when it was written (epoch)."""
+    """Our condition as it stands on a pod: status, reason, a hash of the message, and when it was written (epoch).
+
+    `has_begun`: it says that others go for the pod.
+    """
 
     status: str
     reason: str
     message_hash: int
     at: float
+    has_begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from controller.core.looked_at import LookedAt
 from controller.core.placement import Placements, place, places
 from controller.core.preemption import Claim
 from controller.core.queues import ClusterQueue, WhenCanBorrow
-from controller.core.reasons import Reason
+from controller.core.reasons import Reason, waits_for
 from controller.core.returns import Returns
 from controller.core.rounds import led_to
 from controller.core.settled import contested
@@ -224,11 +224,10 @@ class Preempting:
         if to_evict:
             cause = EvictionCause.PREEMPTED
             self.evicts.append(tuple(Evict(pod, cause, _told(claim, one)) for pod, one in to_evict))
-        count = len(pods)
         where = f"flavor {flavor}: " if flavor else ""
         # what those that go for others leave may be enough for it too
-        who = f"{count} preempted pod{'s' * (count > 1)}" if count else "preempted pods"
-        return Wait(Reason.PREEMPTING, f"{where}waits for {who} to go")
+        text = waits_for(len(pods), has_begun=bool(self.preemptors[workload.uid]))
+        return Wait(Reason.PREEMPTING, f"{where}{text}")
 
 
 def _first(tried: Iterable[tuple[Claim, list[Candidate] | None, str]]) -> _Found | None:

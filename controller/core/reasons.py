@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class Reason(StrEnum):
@@ -68,3 +69,17 @@ QUOTA_REASONS = frozenset(
     {Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT, Reason.MIX_LIMIT}
 )
 """What ends when admitted workloads of the tree do, wherever they ran."""
+
+_LEFTOVER: Final = "waits for what pods leave that others preempted"
+
+
+def waits_for(count: int, *, has_begun: bool) -> str:
+    """Say for whom a workload waits with `Preempting`: so many pods go for it; `has_begun`: any ever did."""
+    if not count:
+        return "waits for preempted pods to go" if has_begun else _LEFTOVER
+    return f"waits for {count} preempted pod{'s' * (count > 1)} to go"
+
+
+def has_begun(reason: str, message: str) -> bool:
+    """Say whether a condition told that pods go for its workload: a controller that starts knows it by that alone."""
+    return reason == Reason.PREEMPTING and _LEFTOVER not in message

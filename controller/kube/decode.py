@@ -31,7 +31,7 @@ from controller.core.nodes import Node
 from controller.core.opening import GatedPod
 from controller.core.pods import Outline, Pod, Said
 from controller.core.priority_classes import PriorityClass
-from controller.core.reasons import Reason
+from controller.core.reasons import Reason, has_begun
 from controller.core.release_patch import PIN_WEIGHT
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.runtimes import stated
@@ -323,7 +323,8 @@ def _said(status: wire.PodStatus) -> Said | None:
     ours = next((c for c in status.conditions or () if c.type == CONDITION), None)
     if ours is None:
         return None
-    return Said(ours.status, ours.reason, hash(ours.message), epoch(ours.last_probe_time))
+    begun = has_begun(ours.reason, ours.message)
+    return Said(ours.status, ours.reason, hash(ours.message), epoch(ours.last_probe_time), has_begun=begun)
 
 
 def _requests(raw: Raw) -> dict[str, str | int]:

@@ -25,6 +25,7 @@ from controller.core.queues import (
     StopPolicy,
 )
 from controller.core.quota_tree import QuotaTree, UsageKey
+from controller.core.reasons import has_begun
 from controller.core.shapes import Constraints, Shape
 from controller.core.snapshot import Snapshot
 from controller.core.taints import Taint, Toleration
@@ -96,7 +97,7 @@ def a_foreign_pod(name: str = "foreign", shape: Shape | None = None, *, node: st
 
 def a_saying(status: str = "False", reason: str = "NoCapacity", *, at: float = 0.0, message: str = "") -> Said:
     """Our condition as it stands on a pod."""
-    return Said(status, reason, hash(message), at)
+    return Said(status, reason, hash(message), at, has_begun=has_begun(reason, message))
 
 
 def an_outline(*parts: str) -> Outline:
