@@ -2,23 +2,28 @@
 
 A pod is due when its condition may differ from what it should say. Pods that say nothing yet come first, the oldest
 first; those that say something old are put right no more than once a minute each, so that a queue whose reasons flip
-does not flood the apiserver. A long queue whose reasons do not change costs nothing.
+does not flood the apiserver. What people do by hand is told within seconds. A long queue whose reasons do not change
+costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from heapq import heappop, heappush
+from math import inf
 
 from controller.core.decisions import NOT_YET, Wait
 from controller.core.pods import Said
+from controller.core.reasons import Reason
 from controller.core.workloads import WorkloadClass
 
 RESERVED = "Reserved"
 """Reason of the condition of a pod that was admitted and is on no node for too long."""
 _SETTLING_SECONDS = 5.0
-"""A pod that is released within this time never gets a condition."""
+"""A pod that is released within this time never gets a condition, and none is written twice within it."""
 _REWRITE_SECONDS = 60.0
+_BY_HAND = frozenset({Reason.HELD, Reason.QUEUE_STOPPED, Reason.QUEUE_INVALID})
+"""What comes and goes as people change something, and tells them what to do."""
 
 
 class Reasons:
@@ -28,7 +33,7 @@ class Reasons:
         self._waits: dict[WorkloadClass, Wait] = {}
         self._silent: list[tuple[float, str]] = []
         self._outdated: list[tuple[float, str]] = []
-        self._due: set[str] = set()
+        self._due: dict[str, float] = {}
         self.released: dict[str, None] = {}
         """Released pods that still say why they waited, first released first."""
 
@@ -51,15 +56,15 @@ class Reasons:
         for kind in kinds:
             self._waits.pop(kind, None)
 
-    def mark(self, uid: str, *, created: float, said: Said | None) -> None:
-        """Make a queued pod due, at the time (epoch) from which its condition may be written."""
-        if uid in self._due:
-            return
-        self._due.add(uid)
-        if said is None:
-            heappush(self._silent, (created + _SETTLING_SECONDS, uid))
-        else:
-            heappush(self._outdated, (said.at + _REWRITE_SECONDS, uid))
+    def mark(self, uid: str, *, kind: WorkloadClass, created: float, said: Said | None) -> None:
+        """Make a queued pod of this class due, at the time (epoch) from which its condition may be written."""
+        heap, at = self._silent, created + _SETTLING_SECONDS
+        if said is not None:
+            is_by_hand = said.reason in _BY_HAND or self.of(kind).reason in _BY_HAND
+            heap, at = self._outdated, said.at + (_SETTLING_SECONDS if is_by_hand else _REWRITE_SECONDS)
+        if at < self._due.get(uid, inf):
+            self._due[uid] = at
+            heappush(heap, (at, uid))
 
     @staticmethod
     def is_outdated(said: Said | None, *, is_overdue: bool) -> bool:
@@ -71,8 +76,9 @@ class Reasons:
     def next_queued(self, now: float) -> str | None:
         """Take the next queued pod that is due and whose time has come."""
         for heap in (self._silent, self._outdated):
-            if heap and heap[0][0] <= now:
-                uid = heappop(heap)[1]
-                self._due.discard(uid)
-                return uid
+            while heap and heap[0][0] <= now:
+                at, uid = heappop(heap)
+                if self._due.get(uid) == at:  # else it became due earlier, and had its turn
+                    del self._due[uid]
+                    return uid
         return None

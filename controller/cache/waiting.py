@@ -337,7 +337,7 @@ class Waiting:
         for uid in workload.pods:
             pod = self._pods.get(uid)
             if pod is not None:
-                self.reasons.mark(uid, created=pod.created, said=pod.said)
+                self.reasons.mark(uid, kind=workload.kind, created=pod.created, said=pod.said)
 
     def _put_group(self, key: GroupKey, made: Assembly) -> None:
         """Let a group wait as these workloads, and as no others any more."""

@@ -37,7 +37,7 @@ from controller.core.shortages import rests_on_other_nodes
 from controller.core.snapshot import Snapshot
 from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
-from controller.core.waits import Waits
+from controller.core.waits import Waits, behind_head
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
 _Line = tuple[ClusterQueue, list[Head]]
@@ -287,7 +287,7 @@ class _Decision:
             if goes_on and self._fair is not None:
                 taken = taken_by(kind, self._preempting.placed[run[index].uid])
             if queue.strategy is QueueingStrategy.STRICT_FIFO:
-                self._close(queue, heads, kind)
+                self._close(queue, heads, kind, found.reason)
                 return taken
             index += 1
         else:
@@ -391,9 +391,9 @@ class _Decision:
                 heappush(self._turns, self._heads.turn(name, self._lines[name][1][0]))
                 return
 
-    def _close(self, queue: ClusterQueue, heads: list[Head], first: WorkloadClass) -> None:
-        """The head of a strict queue waits, of this class: so does everything behind it."""
-        behind = Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue.name}")
+    def _close(self, queue: ClusterQueue, heads: list[Head], first: WorkloadClass, reason: Reason) -> None:
+        """The head of a strict queue waits, of this class and for this reason: so does everything behind it."""
+        behind = behind_head(queue.name, reason)
         for *_, kind in heads:
             self._waits.tell(kind, behind if kind.hold is None else held(kind.hold))
         heads.clear()

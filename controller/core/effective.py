@@ -149,7 +149,7 @@ def in_effect(
         changing_limits=frozenset(name for written in variation.limits for name in written.most),
         changing_user_limits=frozenset(name for written in variation.limits for name in written.per_user),
         stop=stops[-1] if stops else queue.stop,
-        stop_note="" if stops else queue.stop_note,
+        stop_note=f"its open window {stopped_by(variation, names)}" if stops else queue.stop_note,
         flavors=tuple(
             replace(_overlaid(quota, layers, capacities), changing=changing[quota.flavor]) for quota in queue.flavors
         ),

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.core.decisions import Wait
+from controller.core.reasons import Reason
 from controller.core.workloads import WorkloadClass
+
+
+def behind_head(queue: str, reason: Reason) -> Wait:
+    """Return why all wait behind the head of a StrictFIFO queue; its reason is told where no waiting helps."""
+    first = ", the first of which waits with NeverFits" if reason is Reason.NEVER_FITS else ""
+    return Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue}{first}")
 
 
 class Waits:

@@ -151,7 +151,7 @@ class ConditionLane:
         if pod is None:
             self._failures.pop(uid, None)
         elif workload is not None:
-            self._cache.reasons.mark(uid, created=pod.created, said=pod.said)
+            self._cache.reasons.mark(uid, kind=workload.kind, created=pod.created, said=pod.said)
         elif pod.phase in (Phase.RESERVED, Phase.RUNNING):
             self._cache.reasons.released[uid] = None
 
@@ -160,7 +160,7 @@ def _says(said: Said | None, wait: Wait, message: str) -> bool:
     """Whether the condition on the pod will do: the same reason and, where that is not arithmetic, the same words."""
     if said is None or (said.status, said.reason) != ("False", wait.reason.value):
         return False
-    return bool(wait.blockers) or wait.reason is Reason.PRIORITY or said.message_hash == hash(message)
+    return bool(wait.blockers) or said.message_hash == hash(message)
 
 
 def _released(pod: Pod, now: float) -> dict[str, Any]:

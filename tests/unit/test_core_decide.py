@@ -61,7 +61,9 @@ def test_strict_holds_up_everyone_behind_in_all_local_queues_of_the_cluster_queu
     plan = decide(a_snapshot(*PODS, *others, queues=queues, locals_=doors), limit=UNLIMITED)
     assert list(admitted(plan)) == ["f"]
     assert waiting(plan) == {"main/3000": "NeverFits", "main/1000": "Priority", "side/1000": "Priority"}
-    assert plan.waits[a_workload(PODS[1]).kind].text == "behind others in the StrictFIFO queue team-a"
+    assert plan.waits[a_workload(PODS[1]).kind].text == (
+        "behind others in the StrictFIFO queue team-a, the first of which waits with NeverFits"
+    )
 
 
 def test_strict_is_not_held_up_by_a_pod_that_cannot_be_looked_at() -> None:
