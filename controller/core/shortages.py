@@ -19,17 +19,28 @@ def no_node(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, shape: Shape)
 
 def too_few_nodes(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, found: int) -> Blocker:
     """Say why there is room for only `found` of the pods of a set."""
+    unfit = unfit_nodes(snapshot, flavor, pod_set.shape) or misfit(snapshot, flavor, pod_set)
+    if unfit is not None:
+        return unfit
+    if not found:
+        return _tightest(ledger, flavor, pod_set.shape)
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {found} of the {pod_set.count} pods now")
+
+
+def misfit(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet) -> Blocker | None:
+    """Say why the nodes that are there would not do for all pods of a set even if nothing ran there; None: they would.
+
+    None also where no node is ready: whatever comes back may do.
+    """
     shape, count = pod_set.shape, pod_set.count
     unfit = unfit_nodes(snapshot, flavor, shape)
     if unfit is not None:
-        return unfit
-    most = snapshot.nodes.most(flavor, shape)
-    if most < count:
-        detail = f"its nodes hold at most {most} of the {count} pods, even when nothing else runs there"
-        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail, rests_on_nodes=True)
-    if not found:
-        return _tightest(ledger, flavor, shape)
-    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {found} of the {count} pods now")
+        return unfit if unfit.reason is Reason.NEVER_FITS else None
+    most = snapshot.nodes.most(flavor, shape) if count > 1 else count
+    if most >= count:
+        return None
+    detail = f"its nodes hold at most {most} of the {count} pods, even when nothing else runs there"
+    return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail, rests_on_nodes=True)
 
 
 def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | None:

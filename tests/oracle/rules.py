@@ -296,7 +296,7 @@ def _borrows(
 def _faults(
     world: World, placed: Sequence[Placed], queue: Queue, flavor: Flavor, quota: Amounts, make: Make, count: int
 ) -> set[str]:
-    """What stands against one flavor; contradictions come before quota, and quota before room."""
+    """What stands against one flavor: what no waiting would change, then quota, then room."""
     if contradict(make, flavor):
         return {"NeverFits"}
     need = demand(make.requests, count)
@@ -306,5 +306,9 @@ def _faults(
         found = static_faults(placed, flavor, need)
     elif not found:
         found = node_faults(world, placed, flavor, make, count)
+    elif flavor.static is None:
+        # whatever runs there: what even empty nodes do not take is told before quota
+        empty = node_faults(world, (), flavor, make, count)
+        found = {"NeverFits"} if empty == {"NeverFits"} else found | (empty & {"NeverFits"})
     # of one flavor either may be told, where both are in the way
     return mixed | found

@@ -103,9 +103,14 @@ def test_pods_are_counted_only_where_a_quota_names_them() -> None:
             "flavor spot: needs 9 cpu, more than the whole quota (8)",
         ),
         (
-            {"shape": a_shape(cpu="9"), "queues": [CHANGING]},
+            {"shape": a_shape(cpu="9"), "queues": [CHANGING], "nodes": [a_node(cpu="16")]},
             Reason.QUOTA_EXCEEDED,
             "flavor spot: needs 9 cpu, 8 of its quota is free",
+        ),
+        (
+            {"shape": a_shape(cpu="5"), "usage": {("team-a", "spot", "cpu"): 8000}},
+            Reason.NEVER_FITS,
+            "flavor spot: needs 5 cpu, more than its largest node has (4)",
         ),
         (
             {"usage": {("team-a", "spot", "cpu"): 7500}},
@@ -198,7 +203,8 @@ def test_each_wait_names_its_reason_and_its_arithmetic(world: dict[str, Any], re
 
 def test_memory_is_told_in_binary_units() -> None:
     queue = a_cluster_queue("team-a", a_quota(memory="1Gi"))
-    wait = the_wait(shape=a_shape(memory="512Mi"), queues=[queue], usage={("team-a", "spot", "memory"): 3 * 2**28})
+    used = {("team-a", "spot", "memory"): 3 * 2**28}
+    wait = the_wait(shape=a_shape(memory="512Mi"), queues=[queue], usage=used, nodes=[a_node(memory="8Gi")])
     assert describe(wait, 0) == "flavor spot: needs 512Mi memory, 256Mi of its quota is free"
 
 
