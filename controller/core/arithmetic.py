@@ -22,7 +22,7 @@ class Held:
     """What cluster queue `at` has of a resource, and uses; amounts in the resource's unit.
 
     `flavor` empty: of all flavors, by its limit. `borrowers` are the queues of its tree that use more than their own
-    quota, and by how much, the largest first.
+    quota, and by how much, the largest first. `may_borrow`: where it borrows, how much it may at most; None: no limit.
     """
 
     at: str
@@ -31,6 +31,7 @@ class Held:
     quota: int
     used: int
     borrowers: tuple[tuple[str, int], ...] = ()
+    may_borrow: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +106,5 @@ def _held(short: Blocker, tree: QuotaTree, usage: TreeUsage) -> Held | None:
         if beyond > 0:
             borrowers.append((name, beyond))
     borrowers.sort(key=lambda one: (-one[1], one[0]))
-    return Held(short.at, *column, cell.subtree, used, tuple(borrowers))
+    may_borrow = cell.borrowing_limit if used > cell.subtree else None
+    return Held(short.at, *column, cell.subtree, used, tuple(borrowers), may_borrow)

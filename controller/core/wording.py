@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, inf
 
 from controller.core.amounts import format_amount
-from controller.core.arithmetic import Arithmetic
+from controller.core.arithmetic import Arithmetic, Held
 from controller.core.civil import utc_text
 from controller.core.decisions import Blocker, Booking, Wait
 from controller.core.reasons import Reason
@@ -34,8 +34,15 @@ def _tell(figures: Arithmetic) -> Iterator[str]:
         used, quota = (format_amount(held.resource, amount) for amount in (held.used, held.quota))
         borrowed = [f"{name} {format_amount(held.resource, amount)}" for name, amount in held.borrowers]
         by_whom = f" (borrowed: {first_few(borrowed, 3)})" if borrowed else ""
-        yield f"ClusterQueue {held.at} uses {used} of {quota} {held.resource}{by_whom}"
+        yield f"ClusterQueue {held.at} uses {used} of {quota} {held.resource}{_lent(held)}{by_whom}"
     yield f"place {place.before + 1} of {place.waiting} in ClusterQueue {place.queue}"
+
+
+def _lent(held: Held) -> str:
+    """Say what a queue may borrow that uses more than its own: that, and not its quota, is at an end."""
+    if held.may_borrow is None:
+        return ""
+    return f" and of the {format_amount(held.resource, held.may_borrow)} that it may borrow"
 
 
 def _describe_all(wait: Wait, since: float, uid: str) -> str:

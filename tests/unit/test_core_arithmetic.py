@@ -16,6 +16,7 @@ from tests.support.builders import (
     a_pod,
     a_quota,
     a_shape,
+    a_tree_quota,
     decided,
 )
 
@@ -49,7 +50,7 @@ def test_of_a_queue_of_its_own_what_it_uses_and_the_place_among_all_classes() ->
 def test_who_borrows_is_named_with_how_much_the_largest_first() -> None:
     leaves = [a_cluster_queue(name, a_quota(cpu="2"), parent="org") for name in ("team-a", "team-b", "team-c")]
     doors = [a_local_queue(leaf.name, leaf.name) for leaf in leaves]
-    takes = [a_pod("b", a_shape(cpu="3"), queue="team-b"), a_pod("c", a_shape(cpu="2500m"), queue="team-c")]
+    takes = [a_pod("b", a_shape(cpu="2500m"), queue="team-b"), a_pod("c", a_shape(cpu="3"), queue="team-c")]
     owner = a_pod("a", a_shape(cpu="2"), queue="team-a", created=9)
     cache = a_cache(
         *takes, owner, nodes=[HUGE], queues=[a_cluster_queue("org", a_quota(cpu="0")), *leaves], locals_=doors
@@ -57,9 +58,24 @@ def test_who_borrows_is_named_with_how_much_the_largest_first() -> None:
     decided(cache)
     found = figures(cache, "a")
     assert found is not None
-    assert found.held == Held("org", "spot", "cpu", 6000, 5500, (("team-b", 1000), ("team-c", 500)))
-    assert "ClusterQueue org uses 5500m of 6 cpu (borrowed: team-b 1, team-c 500m); place 1 of 1" in sentence(
+    assert found.held == Held("org", "spot", "cpu", 6000, 5500, (("team-c", 1000), ("team-b", 500)))
+    assert "ClusterQueue org uses 5500m of 6 cpu (borrowed: team-c 1, team-b 500m); place 1 of 1" in sentence(
         cache, "a"
+    )
+
+
+def test_a_queue_that_may_borrow_no_more_says_how_much_it_may() -> None:
+    quota = a_tree_quota("spot", 2000, borrow=1000)
+    leaves = [a_cluster_queue("team-a", quota, parent="org"), a_cluster_queue("team-b", a_quota(cpu="8"), parent="org")]
+    pods = [a_pod(name, a_shape(cpu="1500m"), queue="team-a", created=at) for at, name in enumerate("ab")]
+    more = a_pod("c", a_shape(cpu="1"), queue="team-a", created=9)
+    cache = a_cache(
+        *pods, more, nodes=[HUGE], queues=[a_cluster_queue("org"), *leaves], locals_=[a_local_queue("team-a", "team-a")]
+    )
+    decided(cache)
+    assert sentence(cache, "c").startswith(
+        "flavor spot: needs 1 cpu, 0 of its quota is free; ClusterQueue team-a uses 3 of 2 cpu and of the 1 that it "
+        "may borrow; place 1 of 1"
     )
 
 
