@@ -20,4 +20,6 @@ def figures_of(cache: ClusterCache, workload: Workload, wait: Wait) -> Arithmeti
         (cache.backlog.runs[kind] for kind in cache.openings.classes_of(local.cluster_queue)),
         past,
     )
-    return arithmetic(wait, cache.tree, cache.usage.in_tree, place)
+    queue = cache.cluster_queues.get(local.cluster_queue)
+    may_preempt = queue is not None and queue.preemption.is_any
+    return arithmetic(wait, cache.tree, cache.usage.in_tree, place, may_preempt=may_preempt)

@@ -13,6 +13,7 @@ from controller.core.decisions import Blocker, Wait
 from controller.core.past_usage import PastUsage, Share
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
+from controller.core.settled import contested
 from controller.core.tree_usage import TreeUsage
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
 
@@ -45,20 +46,30 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """The shortage whose end helps first, and the workload's place."""
+    """The shortage whose end helps first, and the workload's place.
+
+    `is_alone`: its queue may preempt, and that would not make room for it.
+    """
 
     held: Held | None
     place: Place
+    is_alone: bool = False
 
 
-def arithmetic(wait: Wait, tree: QuotaTree, usage: TreeUsage, place: Place) -> Arithmetic | None:
-    """Return the figures behind a Wait; None where no change of figures would end it."""
+def arithmetic(
+    wait: Wait, tree: QuotaTree, usage: TreeUsage, place: Place, *, may_preempt: bool = False
+) -> Arithmetic | None:
+    """Return the figures behind a Wait; None where no change of figures would end it.
+
+    `may_preempt`: the policy of its queue lets some go. Those who wait all the same found nobody who would help.
+    """
     if wait.reason is Reason.PRIORITY:
         return Arithmetic(None, place)
     if not wait.blockers or wait.reason is Reason.NEVER_FITS:
         return None
     short = next((one for one in wait.blockers if one.reason is wait.reason), None)
-    return Arithmetic(None if short is None else _held(short, tree, usage), place)
+    is_asked = bool(contested(wait)) and not wait.is_put_off and wait.reason is not Reason.USER_LIMIT
+    return Arithmetic(None if short is None else _held(short, tree, usage), place, is_alone=may_preempt and is_asked)
 
 
 def place_of(

@@ -35,6 +35,8 @@ def _tell(figures: Arithmetic) -> Iterator[str]:
         borrowed = [f"{name} {format_amount(held.resource, amount)}" for name, amount in held.borrowers]
         by_whom = f" (borrowed: {first_few(borrowed, 3)})" if borrowed else ""
         yield f"ClusterQueue {held.at} uses {used} of {quota} {held.resource}{_lent(held)}{by_whom}"
+    if figures.is_alone:
+        yield "preemption would not make room for it now"
     yield f"place {place.before + 1} of {place.waiting} in ClusterQueue {place.queue}"
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from controller.cache.arithmetic import figures_of
 from controller.cache.cluster import ClusterCache
 from controller.core.arithmetic import Arithmetic, Held, Place
+from controller.core.owners import Owner
+from controller.core.preemption_policy import Preemption, Within
 from controller.core.wording import describe
 from tests.support.builders import (
     STRICT,
@@ -15,6 +19,7 @@ from tests.support.builders import (
     a_node,
     a_pod,
     a_quota,
+    a_released_pod,
     a_shape,
     a_tree_quota,
     decided,
@@ -77,6 +82,15 @@ def test_a_queue_that_may_borrow_no_more_says_how_much_it_may() -> None:
         "flavor spot: needs 1 cpu, 0 of its quota is free; ClusterQueue team-a uses 3 of 2 cpu and of the 1 that it "
         "may borrow; place 1 of 1"
     )
+
+
+@pytest.mark.parametrize(("owner", "is_alone"), [(None, True), (Owner("apps/v1", "ReplicaSet", "web", "web"), False)])
+def test_who_may_preempt_and_finds_nobody_who_would_help_says_so(owner: Owner | None, *, is_alone: bool) -> None:
+    there = a_released_pod("there", a_shape(cpu="4"), node="node-1", owner=owner, admitted_at=1.0)
+    queue = a_cluster_queue("team-a", a_quota(cpu="4"), preemption=Preemption(Within.LOWER_PRIORITY))
+    cache = a_cache(there, a_pod("urgent", a_shape(cpu="1"), priority=5), nodes=[a_node(cpu="4")], queues=[queue])
+    assert decided(cache).preemptors.keys() == (set() if is_alone else {"urgent"})
+    assert ("; preemption would not make room for it now; place 1 of 1" in sentence(cache, "urgent")) is is_alone
 
 
 def test_a_limit_over_all_flavors_says_what_is_used_of_it() -> None:
