@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import fcntl
+import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from controller.kube.errors import KubeError
 from controller.kube.manifests import load_documents
 from controller.sandbox.admission_policies import into_effect
 from controller.sandbox.errors import SandboxError
-from controller.sandbox.files import write_private
+from controller.sandbox.files import PRIVATE_FILE, write_private
 from controller.sandbox.programs import Program
 from controller.sandbox.session import Sandbox
 from controller.sandbox.shipped import manifests
@@ -58,8 +60,42 @@ async def installed(
     """Install Penstock into the sandbox and run it for as long as the block runs.
 
     `components` are folders of `config/components`; what they need of the webhook goes into `webhook_arguments`.
-    Raises SandboxError when a program does not come up, ApplyError when a manifest is refused.
+    Raises SandboxError when Penstock runs there already or a program does not come up, ApplyError when a manifest is
+    refused.
     """
+    lock = await asyncio.to_thread(_lock, sandbox)
+    try:
+        async with _installed(sandbox, gate, components, webhook_arguments) as programs:
+            yield programs
+    finally:
+        os.close(lock)
+
+
+def _lock(sandbox: Sandbox) -> int:
+    """Refuse a second one: both would be one to the Lease, and the first to end would take the gate away from both.
+
+    What is returned holds the sandbox until it is closed; the file stays, since somebody may have opened it.
+    """
+    path = sandbox.folder / "penstock.lock"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        holder = path.read_text() or "unknown"  # it may have the lock and not have written yet
+        raise SandboxError(
+            f"Penstock runs in sandbox {sandbox.name!r} already (process {holder}); "
+            f"use that one by `export KUBECONFIG={sandbox.kubeconfig}`, end it first, or choose another sandbox"
+        ) from None
+    os.truncate(handle, 0)
+    os.write(handle, str(os.getpid()).encode())
+    return handle
+
+
+@asynccontextmanager
+async def _installed(
+    sandbox: Sandbox, gate: Gate, components: Sequence[str], webhook_arguments: Sequence[str]
+) -> AsyncIterator[Installation]:
     folders = [manifests(f"components/{name}") for name in components]
     rights = [document for folder in folders for document in load_documents(folder) if not _registers(document)]
     async with sandbox.client() as client:
