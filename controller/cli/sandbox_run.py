@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 import click
 
 from controller.sandbox import Sandbox, SandboxError
-from controller.sandbox.installation import installed
+from controller.sandbox.installation import Installation, installed
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -20,7 +21,8 @@ def run(name: str, command: tuple[str, ...]) -> int:
     """Install Penstock into a sandbox and run it.
 
     With COMMAND: for as long as that runs, with KUBECONFIG set for it; exits with its code. Without: until Ctrl-C.
-    For trying queues in CI: the test suite is the command.
+    When its controller or webhook dies, the command is ended and the exit code is 1. For trying queues in CI: the test
+    suite is the command.
 
     \b
     Example:
@@ -39,24 +41,39 @@ async def _run(sandbox: Sandbox, command: Sequence[str]) -> int:
         logs = penstock.controller.log.parent
         click.echo(f"Penstock runs in sandbox {sandbox.name!r}; its logs are in {logs}", err=True)
         if command:
-            return await _wait_for(sandbox, command, stop)
+            return await _wait_for(sandbox, command, penstock, stop)
         click.echo(f"  use it:  export KUBECONFIG={sandbox.kubeconfig}\n  end it:  Ctrl-C", err=True)
-        await stop.wait()
+        await _first_of(stop.wait(), penstock.ended())
+        await _check(penstock, stop)
         return 0
 
 
-async def _wait_for(sandbox: Sandbox, command: Sequence[str], stop: asyncio.Event) -> int:
-    """Run the command to its end, or end it when we are told to stop; return its exit code."""
+async def _wait_for(sandbox: Sandbox, command: Sequence[str], penstock: Installation, stop: asyncio.Event) -> int:
+    """Run the command to its end, or end it when we are told to stop or Penstock dies; return its exit code."""
     environment = {**os.environ, "KUBECONFIG": str(sandbox.kubeconfig)}
     try:
         child = await asyncio.create_subprocess_exec(*command, env=environment)
     except OSError as error:
         raise SandboxError(f"cannot run {command[0]!r}: {error.strerror}") from None
+    await _first_of(child.wait(), stop.wait(), penstock.ended())
+    if child.returncode is None:
+        child.terminate()
+    code = await child.wait()
+    # also when the command was quicker to end than we to look: what it found, it found without Penstock
+    await _check(penstock, stop)
+    return code
+
+
+async def _check(penstock: Installation, stop: asyncio.Event) -> None:
+    """Raise SandboxError when a program has died; Ctrl-C in a terminal ends them along with us, which is no fault."""
+    if not stop.is_set():
+        await asyncio.to_thread(penstock.check)
+
+
+async def _first_of(*events: Coroutine[Any, Any, object]) -> None:
+    """Wait until one of them is over, and for the others no longer."""
     async with asyncio.TaskGroup() as group:
-        ended = group.create_task(child.wait(), name="command")
-        stopped = group.create_task(stop.wait(), name="stop")
-        await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
-        if not ended.done():
-            child.terminate()
-        stopped.cancel()
-    return ended.result()
+        tasks = [group.create_task(event) for event in events]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()

@@ -32,6 +32,7 @@ CONTROLLER_ACCOUNT = "penstock-controller"
 """ServiceAccount of the controller in NAMESPACE, as `config/rbac` has it."""
 
 _ANY_PORT = "127.0.0.1:0"
+_POLL_SECONDS = 0.1
 
 
 class Gate(Enum):
@@ -47,6 +48,20 @@ class Installation:
 
     controller: Program
     webhook: Program
+
+    def check(self) -> None:
+        """Raise SandboxError, with the end of its log and where that is, when one of the programs has ended."""
+        for program in (self.controller, self.webhook):
+            if program.exit_code is not None:
+                told = f"{program.name} ended with {program.exit_code}"
+                if not program.log.exists():
+                    raise SandboxError(f"{told}: its sandbox was ended from elsewhere")
+                raise SandboxError(f"{told}; the end of its log {program.log}:\n{program.tail()}")
+
+    async def ended(self) -> None:
+        """Wait until one of the programs has ended, which none does unless it is told to."""
+        while self.controller.exit_code is None and self.webhook.exit_code is None:  # noqa: ASYNC110 - other processes
+            await asyncio.sleep(_POLL_SECONDS)
 
 
 @asynccontextmanager

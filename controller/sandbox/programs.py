@@ -45,6 +45,11 @@ class Program:
         """Whether it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        """What it ended with; None while it runs, and when it was never started."""
+        return None if self._process is None else self._process.poll()
+
     def start(self) -> None:
         """Start it; its log goes on where an earlier run ended."""
         self._log_start = self.log.stat().st_size if self.log.exists() else 0

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from controller.cli.main import run
 from controller.kube.errors import ConfigError
 from controller.sandbox import Sandbox, SandboxError
-from controller.sandbox.installation import installed
+from controller.sandbox.installation import Installation, installed
 from controller.sandbox.layout import Layout
 from controller.sandbox.process import ProcessId
+from controller.sandbox.programs import Program
 from controller.sandbox.spec import Phase, State
 
 
@@ -56,3 +61,58 @@ async def test_whoever_installs_it_holds_the_sandbox_until_the_end(
             await install(sandbox)
     assert len(refused) == 2
     assert all(f"(process {os.getpid()})" in told for told in refused)
+
+
+DIES = "print('the last words', flush=True); raise SystemExit(3)"
+LIVES = "import time; time.sleep(60)"
+Started = Callable[[str], Path]
+
+
+@pytest.fixture
+def started(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
+    """Let `penstock sandbox run` find a sandbox and, in place of the controller, a program of this text."""
+    (tmp_path / "kubeconfig").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(Sandbox, "attach", lambda _: sandbox)
+
+    def as_controller(text: str) -> Path:
+        (tmp_path / "stand_in.py").write_text(text)
+        controller = Program("stand_in", [], tmp_path / "penstock-controller.log")
+
+        @asynccontextmanager
+        async def in_place(_: Sandbox) -> AsyncIterator[Installation]:
+            controller.start()
+            try:
+                yield Installation(controller, Program("webhook", [], tmp_path / "penstock-webhook.log"))
+            finally:
+                await controller.stop()
+
+        monkeypatch.setattr("controller.cli.sandbox_run.installed", in_place)
+        return controller.log
+
+    return as_controller
+
+
+@pytest.mark.parametrize("command", [["--", sys.executable, "-c", LIVES], []])
+def test_a_program_that_dies_ends_the_command_and_is_told(
+    command: list[str], started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = started(DIES)
+    assert run(["sandbox", "run", *command]) == 1
+    assert f"Error: stand_in ended with 3; the end of its log {log}:\nthe last words\n" in capsys.readouterr().err
+
+
+def test_what_a_command_found_without_penstock_is_not_its_result(
+    started: Started, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("controller.sandbox.installation._POLL_SECONDS", 60.0)
+    log = started(DIES)
+    waits_for_death = f"until grep -q words {log}; do sleep 0.1; done; sleep 0.5"
+    assert run(["sandbox", "run", "--", "sh", "-c", waits_for_death]) == 1
+    assert "stand_in ended with 3" in capsys.readouterr().err
+
+
+def test_the_exit_code_is_that_of_the_command(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+    started(LIVES)
+    assert run(["sandbox", "run", "--", sys.executable, "-c", "raise SystemExit(7)"]) == 7
+    assert "Error" not in capsys.readouterr().err
