@@ -15,11 +15,30 @@ from controller.kube.errors import KubeError, NotFound
 from controller.kube.listing import pages
 
 _OURS: Final = f"/apis/{GROUP}/{VERSION}"
-_ALIASES: Final = {
-    **dict.fromkeys(("po", "pods"), "pod"),
-    **dict.fromkeys(("jobs", "job.batch"), "job"),
-    **dict.fromkeys(("localqueue", "localqueues", "plq"), "queue"),
-    **dict.fromkeys(("clusterqueues", "pcq"), "clusterqueue"),
+_SHORT: Final = {
+    "po": "pod",
+    "sts": "statefulset",
+    "rs": "replicaset",
+    "rc": "replicationcontroller",
+    "deploy": "deployment",
+    "ds": "daemonset",
+    "cj": "cronjob",
+    "plq": "localqueue",
+    "pcq": "clusterqueue",
+}
+_SINGULAR: Final = {f"{kind}s": kind for kind in (*_SHORT.values(), "job")}
+_READ: Final = {
+    **dict.fromkeys(("localqueue", f"localqueue.{GROUP}"), "queue"),
+    f"clusterqueue.{GROUP}": "clusterqueue",
+    "job.batch": "job",
+}
+"""What stands for an object of its own; of any other kind and API group it is the pods that somebody controls."""
+
+_BETWEEN: Final = {
+    **dict.fromkeys(
+        ("deployment", "deployment.apps"), "the pods of a Deployment are its ReplicaSets': name these, replicaset/NAME"
+    ),
+    **dict.fromkeys(("cronjob", "cronjob.batch"), "the pods of a CronJob are its Jobs': name these, job/NAME"),
 }
 QUEUES: Final = ("queue", "clusterqueue")
 FORMS: Final = (
@@ -37,7 +56,7 @@ class NothingThere(KubeError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A kind, in the singular and in lower case, and a name."""
+    """A kind, in the singular and in lower case, and a name. An owner's kind has its API group where that was said."""
 
     kind: str
     name: str
@@ -47,15 +66,18 @@ class Target:
 
     @classmethod
     def read(cls, text: str) -> Target:
-        """Read `kind/name`. Raises BadTarget."""
-        kind, slash, name = text.partition("/")
-        kind = _ALIASES.get(kind.lower(), kind.lower())
+        """Read `kind/name`, or what `kubectl get -o name` prints: `kind.group/name`. Raises BadTarget."""
+        said, slash, name = text.partition("/")
+        kind, dot, api_group = said.lower().partition(".")
         if (
             not slash
             or not kind.isalpha()
+            or (dot and not is_dns_subdomain(api_group))
             or not (is_dns_subdomain(name) or (kind == "group" and is_label_value(name)))
         ):
             raise BadTarget(f"{text!r}: write {FORMS}")
+        kind = _SHORT.get(kind, _SINGULAR.get(kind, kind)) + dot + api_group
+        kind = _READ.get(kind, kind)
         return cls(kind, name)
 
 
@@ -67,25 +89,20 @@ class Subject:
     label: str
     found: Handled
 
-    @property
-    def is_queue(self) -> bool:
-        """Whether it is a queue, which has a stopPolicy."""
-        return self.found.standing.stop is not None
-
 
 async def find(client: Client, target: Target, namespace: str) -> list[Subject]:
     """Return what the target stands for. Raises NothingThere, and KubeError where it may not be read."""
     within = f"namespaces/{quote(namespace, safe='')}"
     match target.kind:
         case "pod":
-            pod = await _one(client, target, f"/api/v1/{within}/pods/{target.name}")
+            pod = await _one(client, target, f"/api/v1/{within}/pods/{target.name}", namespace)
             if not pod.found.is_queued:
                 raise NothingThere(f"{pod.label} does not wait at Penstock's gate")
             return [pod]
         case "job":
-            return [await _one(client, target, f"/apis/batch/v1/{within}/jobs/{target.name}")]
+            return [await _one(client, target, f"/apis/batch/v1/{within}/jobs/{target.name}", namespace)]
         case "queue":
-            return [await _one(client, target, f"{_OURS}/{within}/localqueues/{target.name}")]
+            return [await _one(client, target, f"{_OURS}/{within}/localqueues/{target.name}", namespace)]
         case "clusterqueue":
             return [await _one(client, target, f"{_OURS}/clusterqueues/{target.name}")]
         case "group":
@@ -94,21 +111,26 @@ async def find(client: Client, target: Target, namespace: str) -> list[Subject]:
             return await _waiting(client, f"/api/v1/{within}/pods", what, namespace, params)
         case kind:
             what = f"pod that a {kind} {target.name} controls"
-            return await _waiting(client, f"/api/v1/{within}/pods", what, namespace, is_meant=_owned(target))
+            hint = f": {_BETWEEN[kind]}" if kind in _BETWEEN else ""
+            return await _waiting(client, f"/api/v1/{within}/pods", what, namespace, is_meant=_owned(target), hint=hint)
 
 
 def _owned(target: Target) -> Callable[[Handled], bool]:
     def is_meant(pod: Handled) -> bool:
-        return pod.owner is not None and (pod.owner.kind.lower(), pod.owner.name) == (target.kind, target.name)
+        if pod.owner is None:
+            return False
+        kind, api_group = pod.owner.kind.lower(), pod.owner.api_version.rpartition("/")[0]
+        return pod.owner.name == target.name and target.kind in (kind, f"{kind}.{api_group}")
 
     return is_meant
 
 
-async def _one(client: Client, target: Target, path: str) -> Subject:
+async def _one(client: Client, target: Target, path: str, namespace: str = "") -> Subject:
     try:
         found = decode_handled(await client.get(path))
     except NotFound:
-        raise NothingThere(f"{target} does not exist") from None
+        within = f" in namespace {namespace}" if namespace else ""
+        raise NothingThere(f"{target} does not exist{within}") from None
     where = f"{found.namespace}/" if found.namespace else ""
     return Subject(path, f"{target.kind} {where}{found.name}", found)
 
@@ -121,11 +143,12 @@ async def _waiting(
     params: dict[str, str] | None = None,
     *,
     is_meant: Callable[[Handled], bool] = lambda _: True,
+    hint: str = "",
 ) -> list[Subject]:
     pods = [decode_handled(raw) async for page in pages(client, path, params) for raw in page.items or ()]
     waiting = sorted((pod for pod in pods if pod.is_queued and is_meant(pod)), key=lambda pod: pod.name)
     if not waiting:
-        raise NothingThere(f"no {what} waits at Penstock's gate in namespace {namespace}")
+        raise NothingThere(f"no {what} waits at Penstock's gate in namespace {namespace}{hint}")
     return [Subject(f"{path}/{pod.name}", f"pod {namespace}/{pod.name}", pod) for pod in waiting]
 
 

@@ -50,13 +50,29 @@ async def found(text: str, *answers: bytes | Exception) -> tuple[list[Subject], 
         ("pcq/main", "clusterqueue/main"),
         ("group/A_b", "group/A_b"),
         ("StatefulSet/web", "statefulset/web"),
+        ("job.batch/train", "job/train"),
+        ("jobs.batch/train", "job/train"),
+        ("localqueue.penstock.dev/main", "queue/main"),
+        ("clusterqueues.penstock.dev/main", "clusterqueue/main"),
+        ("clusterqueue.kueue.x-k8s.io/main", "clusterqueue.kueue.x-k8s.io/main"),
+        ("job.batch.volcano.sh/train", "job.batch.volcano.sh/train"),
+        ("statefulset.apps/web", "statefulset.apps/web"),
+        ("sts/web", "statefulset/web"),
+        ("rs.apps/web", "replicaset.apps/web"),
+        ("rc/web", "replicationcontroller/web"),
+        ("deploy/web", "deployment/web"),
+        ("ds/web", "daemonset/web"),
+        ("cronjobs/web", "cronjob/web"),
+        ("cj/web", "cronjob/web"),
     ],
 )
 def test_a_target_is_a_kind_and_a_name(text: str, expected: str) -> None:
     assert str(Target.read(text)) == expected
 
 
-@pytest.mark.parametrize("text", ["x", "pod/", "/x", "pod/x/y", "pod/../nodes", "p?d/x", "pod/A_b", "group/-"])
+@pytest.mark.parametrize(
+    "text", ["x", "pod/", "/x", "pod/x/y", "pod/../nodes", "p?d/x", "pod/A_b", "group/-", "job./x", "sts.-/x"]
+)
 def test_what_is_no_target_is_told_with_the_forms_that_are(text: str) -> None:
     with pytest.raises(BadTarget, match=r"write pod/NAME, group/NAME, job/NAME, queue/NAME \(a LocalQueue\)"):
         Target.read(text)
@@ -91,19 +107,43 @@ async def test_of_an_owner_those_that_it_controls_are_meant() -> None:
     def owned(pod: str, **owner: Any) -> Json:
         return an_object(pod, metadata={"ownerReferences": [{"kind": "StatefulSet", "name": "web", **owner}]})
 
-    pods = (owned("mine", controller=True), owned("not-controlled"), owned("other", controller=True, name="db"))
-    subjects, _ = await found("statefulset/web", listed(*pods, an_object("alone")))
-    assert [one.label for one in subjects] == ["pod team-a/mine"]
+    pods = (
+        owned("mine", controller=True, apiVersion="apps/v1"),
+        owned("not-controlled"),
+        owned("other", controller=True, name="db"),
+        owned("of-another-kind", controller=True, kind="ReplicaSet"),
+        owned("of-another-group", controller=True, apiVersion="apps.kruise.io/v1"),
+        an_object("alone"),
+    )
+    for text, meant in (("sts/web", ["mine", "of-another-group"]), ("statefulset.apps/web", ["mine"])):
+        subjects, _ = await found(text, listed(*pods))
+        assert [one.label for one in subjects] == [f"pod team-a/{name}" for name in meant]
+
+
+async def test_of_an_owner_in_the_core_group_those_that_it_controls_are_meant() -> None:
+    owner = {"kind": "ReplicationController", "name": "web", "apiVersion": "v1", "controller": True}
+    subjects, _ = await found("rc/web", listed(an_object(metadata={"ownerReferences": [owner]})))
+    assert [one.label for one in subjects] == ["pod team-a/x"]
 
 
 @pytest.mark.parametrize(
     ("text", "answer", "told"),
     [
-        ("pod/x", NotFound(404, "", ""), "pod/x does not exist"),
+        ("pod/x", NotFound(404, "", ""), "pod/x does not exist in namespace team-a$"),
         ("pod/x", raw(an_object(gated=False)), "pod team-a/x does not wait at Penstock's gate"),
-        ("queue/x", NotFound(404, "", ""), "queue/x does not exist"),
+        ("job/x", NotFound(404, "", ""), "job/x does not exist in namespace team-a$"),
+        ("queue/x", NotFound(404, "", ""), "queue/x does not exist in namespace team-a$"),
+        ("pcq/x", NotFound(404, "", ""), "clusterqueue/x does not exist$"),
         ("group/g", listed(), "no pod of the group g waits at Penstock's gate in namespace team-a"),
         ("replicaset/web", listed(an_object()), "no pod that a replicaset web controls waits at Penstock's gate in"),
+        (
+            "deploy/web",
+            listed(an_object()),
+            "in namespace team-a: .* are its ReplicaSets': name these, replicaset/NAME",
+        ),
+        ("deployment.apps/web", listed(), "the pods of a Deployment are its ReplicaSets'"),
+        ("cj/web", listed(), "the pods of a CronJob are its Jobs': name these, job/NAME"),
+        ("cronjob.batch/web", listed(), "the pods of a CronJob are its Jobs'"),
     ],
 )
 async def test_what_is_not_there_is_told(text: str, answer: bytes | Exception, told: str) -> None:
