@@ -229,3 +229,20 @@ async def test_an_apiserver_that_is_busy_is_tried_again_and_one_that_stays_away_
     tally = await done(away, *(an_object(f"{number}") for number in range(20)))
     assert tally.done == []
     assert 0 < tally.count < 20
+
+
+@pytest.mark.parametrize(("asked", "kept"), [(2.5, 2.5), (3600.0, 30.0), (0.0, 0.3)])
+async def test_an_apiserver_that_says_when_to_ask_again_is_asked_then(
+    asked: float, kept: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    async def wait_for(event: Any, seconds: float) -> None:
+        event.close()
+        waited.append(seconds)
+        raise TimeoutError
+
+    monkeypatch.setattr("controller.runtime.hands.asyncio.wait_for", wait_for)
+    client = FakeClient().will("PATCH", TooManyRequests(429, "", "", retry_after_seconds=asked), b"{}")
+    assert len((await done(client.will("GET", raw(an_object())), an_object())).done) == 1
+    assert waited == [kept]
