@@ -79,12 +79,12 @@ def _parse(model: type[_R], obj: Object) -> _R:
     try:
         return model.model_validate(decoded, by_alias=True, by_name=False)
     except ValidationError as error:
-        faults = tuple(_line(model, details) for details in _causes(error.errors(include_url=False)))
+        faults = tuple(_line(model, details) for details in causes(error.errors(include_url=False)))
         raise InvalidObject(_subject(model, decoded), faults) from None
 
 
-def _causes(errors: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Leave out that a list is too short when it only seems so because its entries have faults of their own."""
+def causes(errors: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Return what has to be mended: that a list is too short is left out where its entries have faults of their own."""
     places = [details["loc"] for details in errors]
 
     def has_faults_within(where: tuple[str | int, ...]) -> bool:
@@ -148,6 +148,7 @@ _WORDS = {
     "literal_error": "must be {expected}",
     "string_type": "must be text",
     "int_type": "must be a whole number",
+    "float_type": "must be a number",
     "bool_type": "must be true or false",
     "string_too_long": "must be at most {max_length} characters",
     "string_too_short": "must not be empty",

@@ -20,6 +20,17 @@ _DEEPEST = 200
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+_FORMS = {
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+    type(None): "nothing",
+}
+
+
 class ManifestError(KubeError):
     """A manifest cannot be read; the text names the file, the document in it and the fault."""
 
@@ -127,9 +138,14 @@ class _Loader(_Safe):  # type: ignore[misc]  # the C loader has no types
         return result
 
 
+def form(body: object) -> str:
+    """What a value is, in the words of those who write YAML."""
+    return _FORMS.get(type(body), "something else")
+
+
 def _check(body: object, where: str) -> None:
     if not isinstance(body, dict):
-        raise ManifestError(f"{where}: must be an object, is {type(body).__name__}")
+        raise ManifestError(f"{where}: must be an object, is {form(body)}")
     for field in ("apiVersion", "kind"):
         if not isinstance(body.get(field), str) or not body[field]:
             raise ManifestError(f"{where}: {field} is required and must be text")

@@ -153,12 +153,14 @@ def test_what_changes_which_pods_are_admitted_needs_to_be_allowed(
 @pytest.mark.parametrize(
     ("document", "told"),
     [
-        ("text", "must be an object, is str"),
+        ("text", "must be an object, is text"),
         (
             {"kind": "Pod", "apiVersion": "v1"},
             "apiVersion: 'v1': must be kueue.x-k8s.io/v1beta1 or kueue.x-k8s.io/v1bet",
         ),
         (kueue_object("ClusterQueue", "b", {}, version="kueue.x-k8s.io/v1alpha1"), "v1alpha1': must be kueue.x-k8s.io"),
+        ({"kind": "ClusterQueue"}, "apiVersion: is required: kueue.x-k8s.io/v1beta1 or kueue.x-k8s.io/v1beta2"),
+        ({"apiVersion": V1}, "kind: is required: one of ClusterQueue, Cohort, LocalQueue"),
         (kueue_object("Queue", "b", {}), "kind: 'Queue': must be one of ClusterQueue, Cohort, LocalQueue"),
         ({**kueue_object("Queue", "b"), "kind": []}, "kind: []: must be one of"),
         ({**kueue_queue("b"), "metadata": None}, "ClusterQueue (no name): metadata: is required"),
@@ -193,9 +195,27 @@ def test_a_fault_is_told_with_its_place_and_nothing_is_written(document: Any, to
 def test_faults_of_all_objects_are_told_together() -> None:
     done = convert("text", kueue_object("LocalQueue", "b", {}))
     assert done.stderr.splitlines() == [
-        "Error: <stdin>: document 1: must be an object, is str",
+        "Error: <stdin>: document 1: must be an object, is text",
         "<stdin>: document 2: LocalQueue b: spec.clusterQueue: is required",
     ]
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        (kueue_queue("b", version=V1, cohort=5), "ClusterQueue b: spec.cohort: 5: must be text"),
+        (
+            kueue_queue("b", kueue_group(("x", [kueue_quota("cpu", -5)]))),
+            "ClusterQueue b: spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: -5: must not be negative",
+        ),
+        (kueue_queue("b", fairSharing={"weight": []}), "ClusterQueue b: spec.fairSharing.weight: []: must be a number"),
+        (kueue_flavor("b", nodeLabels={"-": "c"}), "ResourceFlavor b: spec.nodeLabels[-]: "),
+    ],
+)
+def test_a_fault_is_one_line_in_words_of_those_who_wrote_it(document: Json, told: str) -> None:
+    (line,) = convert(document).stderr.splitlines()
+    assert line.startswith(f"Error: <stdin>: document 1: {told}")
+    assert "[[" not in line
 
 
 def test_all_that_breaks_our_rules_is_told_together() -> None:

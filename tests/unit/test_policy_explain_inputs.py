@@ -118,7 +118,7 @@ def test_a_pod_can_come_from_stdin(tool: ExplainTool, monkeypatch: pytest.Monkey
     [
         ({"apiVersion": "v1", "kind": "Service"}, "pod.yaml: holds Service; needed is one of Pod, ReplicationCont"),
         (None, "pod.yaml: holds no object; needed is one of Pod, "),
-        ([1], "pod.yaml: document 1: must be an object, is list"),
+        ([1], "pod.yaml: document 1: must be an object, is a list"),
         ({"kind": "Pod"}, "pod.yaml: document 1: apiVersion is required and must be text"),
         ({**a_pod(), "apiVersion": "v2"}, "pod.yaml: document 1: Pod: apiVersion: 'v2': must be v1"),
         (a_pod(nodeselector={}), "Pod: spec.nodeselector: is not a field that Kubernetes knows; did you mean nodeSel"),

@@ -130,7 +130,7 @@ OBJECTS: list[tuple[Json | str, str]] = [
     ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, "holds none of Namespace, ClusterPodSched"),
     ("a: [", "objects.yaml: not YAML: "),
     ("apiVersion: v1\nkind: Namespace\nkind: Pod\n", "objects.yaml: not YAML: 'kind' stands here twice"),
-    ("- a", "objects.yaml: document 1: must be an object, is list"),
+    ("- a", "objects.yaml: document 1: must be an object, is a list"),
     (
         {**cluster_pod_policy(), "kind": "PodSchedulingPolicies"},
         "objects.yaml: document 2: kind: 'PodSchedulingPolicies': must be one of ClusterPodSchedulingPolicy, ",

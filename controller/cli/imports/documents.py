@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, TextIO
 
 import click
@@ -15,6 +15,12 @@ _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 class ConversionError(Exception):
     """An object cannot be converted; the text says which, where in it, and why, one line a fault."""
+
+
+def not_one_of(legal: Collection[str], where: str, value: object) -> ConversionError:
+    """Return that at `where` stands nothing, or what is not legal there."""
+    listed = f"one of {', '.join(legal)}" if len(legal) > 2 else " or ".join(legal)
+    return ConversionError(f"{where}: " + ("is required: " if value is None else f"{value!r}: must be ") + listed)
 
 
 def objects(file: TextIO) -> Iterator[tuple[str, object]]:

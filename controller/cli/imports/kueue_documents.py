@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
-from controller.api.parse import fault_line
-from controller.cli.imports.documents import ConversionError, toleration, without_nulls
+from controller.api.parse import causes, fault_line
+from controller.cli.imports.documents import ConversionError, not_one_of, toleration, without_nulls
 from controller.cli.imports.kueue_objects import (
     Cohort,
     LocalQueue,
@@ -21,6 +22,7 @@ from controller.cli.imports.kueue_objects import (
     WrittenObject,
 )
 from controller.kube.fields import member
+from controller.kube.manifests import form
 
 GROUP = "kueue.x-k8s.io"
 VERSIONS = (f"{GROUP}/v1beta1", f"{GROUP}/v1beta2")
@@ -67,18 +69,19 @@ class Found:
 def read(where: str, body: object) -> Found:
     """Return the object. Raises ConversionError when it is not one of Kueue's, or not legal there."""
     if not isinstance(body, dict):
-        raise ConversionError(f"{where}: must be an object, is {type(body).__name__}")
+        raise ConversionError(f"{where}: must be an object, is {form(body)}")
     kind, version = body.get("kind"), body.get("apiVersion")
     if version not in VERSIONS:
-        raise ConversionError(f"{where}: apiVersion: {version!r}: must be {' or '.join(VERSIONS)}")
+        raise not_one_of(VERSIONS, f"{where}: apiVersion", version)
     if isinstance(kind, str) and kind in UNCONVERTED:
         return Found(where, kind, Named(name=_name_of(body)), None, None)
     if not isinstance(kind, str) or kind not in _MODELS:
-        raise ConversionError(f"{where}: kind: {kind!r}: must be one of {', '.join(_MODELS)}")
+        raise not_one_of(_MODELS, f"{where}: kind", kind)
+    tidied = _tidy(body)
     try:
-        parsed: Any = _MODELS[kind][VERSIONS.index(version)].model_validate(_tidy(body), by_alias=True, by_name=False)
+        parsed: Any = _MODELS[kind][VERSIONS.index(version)].model_validate(tidied, by_alias=True, by_name=False)
     except ValidationError as error:
-        lines = (fault_line(_path(one["loc"]), one) for one in error.errors(include_url=False))
+        lines = _lines(causes(error.errors(include_url=False)), tidied)
         raise ConversionError("\n".join(f"{where}: {kind} {_name_of(body)}: {line}" for line in lines)) from None
     spec = parsed if isinstance(parsed, PriorityClass) else parsed.spec
     return Found(where, kind, parsed.metadata, body.get("metadata"), spec)
@@ -96,6 +99,29 @@ def _tidy(body: dict[str, Any]) -> Any:
     if isinstance(spec, dict) and isinstance(spec.get("tolerations"), list):
         spec["tolerations"] = [toleration(one) for one in spec["tolerations"]]
     return tidied
+
+
+def _lines(errors: Sequence[ErrorDetails], body: object) -> list[str]:
+    """A line for each fault; of a value that may have several forms only what is wrong with the first of them."""
+    told: dict[tuple[tuple[str | int, ...], int], str] = {}
+    for number, one in enumerate(errors):
+        place = _place(one["loc"], body)
+        told.setdefault((place, -1 if place != one["loc"] else number), fault_line(_path(place), one))
+    return list(told.values())
+
+
+def _place(where: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:
+    """Leave out what stands in no document: which form was tried of a value, and that of an entry the key is meant."""
+    place: list[str | int] = []
+    for step in where:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step]
+        elif value is not None:
+            break
+        place.append(step)
+    return tuple(place)
 
 
 def _path(where: Sequence[str | int]) -> str:

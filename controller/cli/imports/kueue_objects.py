@@ -65,7 +65,7 @@ class Group(Model):
 class FairSharing(Model):
     """A weight among siblings."""
 
-    weight: str | int | float = 1
+    weight: float | int | str = 1
 
 
 class Fungibility(Model):

@@ -8,8 +8,16 @@ import click
 import yaml
 
 from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_policy, parse_pod_scheduling_policy
-from controller.cli.imports.documents import ConversionError, kept_metadata, objects, toleration, without_nulls
+from controller.cli.imports.documents import (
+    ConversionError,
+    kept_metadata,
+    not_one_of,
+    objects,
+    toleration,
+    without_nulls,
+)
 from controller.core.keys import GROUP, VERSION
+from controller.kube.manifests import form
 
 _KUPID = "kupid.gardener.cloud/v1alpha1"
 _PARSERS = {
@@ -67,12 +75,12 @@ def kupid(file: TextIO, target: str) -> None:
 def convert(where: str, body: object, *, target: str) -> dict[str, Any]:
     """Return the object as one of ours, for pods or for their templates. Raises ConversionError."""
     if not isinstance(body, dict):
-        raise ConversionError(f"{where}: must be an object, is {type(body).__name__}")
+        raise ConversionError(f"{where}: must be an object, is {form(body)}")
     kind, version = body.get("kind"), body.get("apiVersion")
     if version != _KUPID:
-        raise ConversionError(f"{where}: apiVersion: {version!r}: must be {_KUPID}")
+        raise not_one_of([_KUPID], f"{where}: apiVersion", version)
     if not isinstance(kind, str) or kind not in _PARSERS:
-        raise ConversionError(f"{where}: kind: {kind!r}: must be {' or '.join(_PARSERS)}")
+        raise not_one_of(_PARSERS, f"{where}: kind", kind)
     document = {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": kind,
