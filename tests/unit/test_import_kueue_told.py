@@ -200,6 +200,11 @@ def test_faults_of_all_objects_are_told_together() -> None:
     ]
 
 
+def test_a_flavor_with_a_topology_tells_the_annotations_of_gangs_in_slices_too() -> None:
+    told = convert(kueue_flavor("f", nodeLabels={"a": "b"}, topologyName="rack")).stderr
+    assert "in slices by penstock.dev/slice-required-topology and penstock.dev/slice-size, instead of podset-sl" in told
+
+
 @pytest.mark.parametrize(
     ("document", "told"),
     [

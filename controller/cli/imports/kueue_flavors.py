@@ -11,7 +11,7 @@ from controller.cli.imports.kueue_objects import Taint
 from controller.cli.imports.kueue_report import Report
 from controller.core import taints
 from controller.core.amounts import MAX_VALUE, format_amount
-from controller.core.keys import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
+from controller.core.keys import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, SLICE_SIZE, SLICE_TOPOLOGY
 
 Capacity = Literal["Nodes", "Static"]
 
@@ -39,8 +39,8 @@ def _tell_topology(found: Found, capacity: Capacity, report: Report) -> None:
         return
     told = (
         f"is left out: a gang names the label of nodes itself, by the annotation {REQUIRED_TOPOLOGY} or "
-        f"{PREFERRED_TOPOLOGY}, instead of kueue.x-k8s.io/podset-required-topology or podset-preferred-topology; there "
-        "are no slices"
+        f"{PREFERRED_TOPOLOGY}, instead of kueue.x-k8s.io/podset-required-topology or podset-preferred-topology; in "
+        f"slices by {SLICE_TOPOLOGY} and {SLICE_SIZE}, instead of podset-slice-required-topology and podset-slice-size"
     )
     report.warn(found, "spec.topologyName", told)
 
