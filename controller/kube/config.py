@@ -67,7 +67,8 @@ def _existing(named: str | None) -> str:
     if not any(path.is_file() for path in paths):
         where = "--kubeconfig or KUBECONFIG" if named else "the default kubeconfig"
         listed = ", ".join(map(str, paths)) or "(empty)"
-        raise ConfigError(f"{where}: no such file: {listed}; name one with --kubeconfig FILE or set KUBECONFIG")
+        fault = "is a directory, not a file" if any(path.is_dir() for path in paths) else "no such file"
+        raise ConfigError(f"{where}: {fault}: {listed}; name one with --kubeconfig FILE or set KUBECONFIG")
     for path in paths:
         if path.is_file():
             _check_shape(path)

@@ -165,12 +165,12 @@ def test_certificates_in_a_kubeconfig_that_are_none_are_one_line(file: Path, par
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("what", ["missing", "a folder"])
-def test_a_kubeconfig_that_is_no_file_says_what_to_do(tmp_path: Path, what: str) -> None:
-    path = tmp_path / "nothing" if what == "missing" else tmp_path
+@pytest.mark.parametrize(("name", "fault"), [("nothing", "no such file"), ("", "is a directory, not a file")])
+def test_a_kubeconfig_that_is_no_file_says_what_to_do(tmp_path: Path, name: str, fault: str) -> None:
+    path = tmp_path / name
     with pytest.raises(ConfigError) as caught:
         read(str(path))
-    expected = f"no such file: {path}; name one with --kubeconfig FILE or set KUBECONFIG"
+    expected = f"{fault}: {path}; name one with --kubeconfig FILE or set KUBECONFIG"
     assert str(caught.value) == f"--kubeconfig or KUBECONFIG: {expected}"
 
 
