@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from controller.cli.sandbox_run import run
 from controller.cli.sandbox_status import gather, show_json, show_table
@@ -22,6 +23,8 @@ from controller.sandbox.nodes import check_shape
 from controller.sandbox.spec import Phase, Spec, check_name, check_spec, load_spec, load_state, names
 
 _DEFAULT_NAME = "default"
+_SHAPE = "node"
+"""Shape of the nodes that `up` makes, and that nodes are added to where no shape is named."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -121,8 +124,11 @@ def up(
         apiserver_flags=_pairs("--apiserver-flag", flags),
     )
     check_spec(spec)
-    shapes = [check_shape(_shape("node", nodes, **shape))] if nodes else []
+    shapes = [check_shape(_shape(_SHAPE, nodes, **shape))] if nodes else []
     if _is_up(spec):
+        # who names no number takes it as it is
+        if click.get_current_context().get_parameter_source("nodes") is not ParameterSource.DEFAULT:
+            _tell_nodes(name, nodes)
         return 0
     # before any event loop runs, so that Ctrl-C ends a build at once
     binaries.ensure()
@@ -183,6 +189,16 @@ def _is_up(spec: Spec) -> bool:
         raise SandboxError(f"sandbox {spec.name!r} is up with other settings; {again}")
     click.echo(f"sandbox {spec.name!r} is already up at {state.url}; nothing changed")
     return True
+
+
+def _tell_nodes(name: str, asked: int) -> None:
+    """Say how many nodes there are where others were asked for, and how to get these."""
+    there = asyncio.run(Sandbox.attach(name).count_nodes(_SHAPE))
+    if there == asked:
+        return
+    verb, count = ("add", asked - there) if there < asked else ("remove", there - asked)
+    click.echo(f"  it has {there} nodes of shape {_SHAPE!r}, not {asked}; change that by:")
+    click.echo(f"  penstock sandbox nodes {verb}{_option(name)} --shape {_SHAPE} --count {count}")
 
 
 @sandbox.command()
@@ -249,7 +265,7 @@ def nodes() -> None:
 
 @nodes.command()
 @_name_option
-@click.option("--shape", "shape_name", default="node", show_default=True, help="Nodes are named SHAPE-0, SHAPE-1, ...")
+@click.option("--shape", "shape_name", default=_SHAPE, show_default=True, help="Nodes are named SHAPE-0, SHAPE-1, ...")
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many.")
 @_shape_options
 def add(name: str, shape_name: str, count: int, **shape: Any) -> None:

@@ -84,6 +84,11 @@ async def add(client: Client, shapes: Iterable[NodeShape]) -> list[str]:
     return names
 
 
+async def count(client: Client, shape: str) -> int:
+    """Return how many nodes of a shape there are."""
+    return sum(of_shape == shape for _, of_shape in _shapes(await _items(client)))
+
+
 async def remove(client: Client, shape: str, count: int | None = None) -> list[str]:
     """Delete the nodes of a shape, or `count` of them from the highest number down; return their names."""
     names = [name for name, of_shape in _shapes(await _items(client)) if of_shape == shape]

@@ -160,6 +160,11 @@ class Sandbox:
         async with self.client() as client:
             return await nodes.add(client, shapes)
 
+    async def count_nodes(self, shape: str) -> int:
+        """Return how many nodes of a shape there are."""
+        async with self.client() as client:
+            return await nodes.count(client, shape)
+
     async def remove_nodes(self, shape: str, count: int | None = None) -> list[str]:
         """Delete the nodes of a shape, or `count` of them from the highest number down; return their names."""
         async with self.client() as client:

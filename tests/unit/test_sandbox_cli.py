@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import click
@@ -14,6 +16,15 @@ import pytest
 from controller.cli import main
 from controller.cli.main import run
 from controller.cli.sandbox import sandbox
+from controller.sandbox import Sandbox
+from controller.sandbox.layout import Layout
+from controller.sandbox.nodes import SHAPE_LABEL
+from controller.sandbox.process import ProcessId
+from controller.sandbox.spec import Phase, Spec, State, save_spec, save_state
+from tests.support.fake_client import FakeClient
+
+ADD = "penstock sandbox nodes add --name rev"
+REMOVE = "penstock sandbox nodes remove --name rev"
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +71,51 @@ def test_remains_without_a_state_are_shown_and_removed(empty_state: Path, capsys
     assert "Crashed" in capsys.readouterr().out
     assert run(["sandbox", "down", "--name", "old"]) == 0
     assert not (empty_state / "old").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["--nodes", "3"], []),
+        ([], []),
+        (
+            ["--nodes", "9"],
+            ["  it has 3 nodes of shape 'node', not 9; change that by:", f"  {ADD} --shape node --count 6"],
+        ),
+        (
+            ["--nodes", "1"],
+            ["  it has 3 nodes of shape 'node', not 1; change that by:", f"  {REMOVE} --shape node --count 2"],
+        ),
+    ],
+)
+def test_up_on_one_that_is_up_tells_of_another_number_of_nodes(
+    asked: list[str],
+    told: list[str],
+    empty_state: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    layout = Layout(empty_state / "rev")
+    layout.folder.mkdir(parents=True)
+    save_spec(layout, Spec(name="rev"))
+    running = State(name="rev", phase=Phase.READY, supervisor=ProcessId.of(os.getpid()), started=0.0, url="https://x")
+    save_state(layout, running)
+    nodes = [
+        {"metadata": {"name": f"node-{number}", "labels": {SHAPE_LABEL: "node"}}}
+        for number in range(4 if not asked else 3)
+    ]
+    others = [{"metadata": {"name": "gpu-0", "labels": {SHAPE_LABEL: "gpu"}}}, {"metadata": {"name": "mine"}}]
+    client = FakeClient().will("GET", orjson.dumps({"items": [*nodes, *others]}))
+
+    @asynccontextmanager
+    async def opened(_: Sandbox) -> AsyncIterator[FakeClient]:
+        yield client
+
+    monkeypatch.setattr(Sandbox, "client", opened)
+    assert run(["sandbox", "up", "--name", "rev", *asked]) == 0
+    first, *further = capsys.readouterr().out.splitlines()
+    assert first == "sandbox 'rev' is already up at https://x; nothing changed"
+    assert further == told
 
 
 @pytest.mark.parametrize(
