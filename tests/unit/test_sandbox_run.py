@@ -116,3 +116,12 @@ def test_the_exit_code_is_that_of_the_command(started: Started, capsys: pytest.C
     started(LIVES)
     assert run(["sandbox", "run", "--", sys.executable, "-c", "raise SystemExit(7)"]) == 7
     assert "Error" not in capsys.readouterr().err
+
+
+def test_of_a_program_whose_sandbox_is_gone_there_is_no_log(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = started("import os; os.unlink('penstock-controller.log'); raise SystemExit(3)")
+    assert run(["sandbox", "run"]) == 1
+    assert "Error: stand_in ended with 3: its sandbox was ended from elsewhere\n" in capsys.readouterr().err
+    assert not log.exists()
