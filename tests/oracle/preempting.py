@@ -125,10 +125,13 @@ def _fault(claim: Claim, victims: Set[str]) -> str:
 
 
 def _could_stay(claim: Claim, flavor: str, taken: Sequence[Unit], unit: Unit) -> bool:
-    """Whether the others would do, for a workload that borrows no more then than it may at their cost."""
+    """Whether the others would do, for a workload that borrows no more then than it may at their cost.
+
+    Beyond doubt: of unlike pods some way may lead to room, and not the one that is tried.
+    """
     others = [one for one in taken if one is not unit]
     gone = {name for one in others for name in _names(one)}
-    return claim.fits(flavor, gone) and _gives_back(claim, flavor, others)
+    return claim.fits(flavor, gone, surely=True) and _gives_back(claim, flavor, others)
 
 
 def _names(unit: Unit) -> frozenset[str]:
