@@ -137,7 +137,8 @@ def in_effect(
     """
     names = frozenset(opened)
     open_ones = [override for override in variation.overrides if override.window.name in names]
-    stops = [override.stop for override in open_ones if override.stop is not None]
+    stops = [(override.stop, override.window.name) for override in open_ones if override.stop is not None]
+    stop, note = (stops[-1][0], f"its open window {stops[-1][1]}") if stops else (queue.stop, queue.stop_note)
     layers = [variation.shares, *(override.quotas for override in open_ones)]
     changing = {quota.flavor: frozenset(_changing(variation, quota.flavor)) for quota in queue.flavors}
     limits = [variation.shared_limits, *(override.limits for override in open_ones)]
@@ -148,8 +149,8 @@ def in_effect(
         user_limits=_limited(queue.user_limits, (written.per_user for written in limits), whole),
         changing_limits=frozenset(name for written in variation.limits for name in written.most),
         changing_user_limits=frozenset(name for written in variation.limits for name in written.per_user),
-        stop=stops[-1] if stops else queue.stop,
-        stop_note=f"its open window {stopped_by(variation, names)}" if stops else queue.stop_note,
+        stop=stop,
+        stop_note=note,
         flavors=tuple(
             replace(_overlaid(quota, layers, capacities), changing=changing[quota.flavor]) for quota in queue.flavors
         ),

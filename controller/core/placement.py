@@ -15,7 +15,7 @@ from controller.core.narrowing import Conflict, narrow
 from controller.core.queues import ClusterQueue, Flavor, FlavorMode, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
-from controller.core.shortages import misfit, no_node, too_few_nodes, unfit_nodes
+from controller.core.shortages import no_node, too_few_nodes, unfit_for_all, unfit_nodes
 from controller.core.slices import find_slices
 from controller.core.snapshot import Snapshot
 from controller.core.topology import Domain, Topology, held_to
@@ -254,8 +254,10 @@ def _try(
         return Blocker(flavor.name, Reason.FLAVOR_DRY, detail=detail)
     if blocker is None:
         return _find_room(snapshot, ledger, flavor, pod_set, only_freed=only_freed)
-    is_open = blocker.reason is not Reason.NEVER_FITS and not flavor.is_summed
-    return (misfit(snapshot, flavor, pod_set) if is_open else None) or blocker
+    if blocker.reason is Reason.NEVER_FITS or flavor.is_summed:
+        return blocker
+    unfit = unfit_for_all(snapshot, flavor, pod_set)
+    return unfit if unfit is not None and unfit.reason is Reason.NEVER_FITS else blocker
 
 
 def _find_room(

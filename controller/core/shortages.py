@@ -19,7 +19,7 @@ def no_node(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, shape: Shape)
 
 def too_few_nodes(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, found: int) -> Blocker:
     """Say why there is room for only `found` of the pods of a set."""
-    unfit = unfit_nodes(snapshot, flavor, pod_set.shape) or misfit(snapshot, flavor, pod_set)
+    unfit = unfit_for_all(snapshot, flavor, pod_set)
     if unfit is not None:
         return unfit
     if not found:
@@ -27,18 +27,13 @@ def too_few_nodes(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set
     return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {found} of the {pod_set.count} pods now")
 
 
-def misfit(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet) -> Blocker | None:
-    """Say why the nodes that are there would not do for all pods of a set even if nothing ran there; None: they would.
-
-    None also where no node is ready: whatever comes back may do.
-    """
+def unfit_for_all(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet) -> Blocker | None:
+    """Say why the nodes would not do for all pods of a set even if nothing ran there; None where they would."""
     shape, count = pod_set.shape, pod_set.count
     unfit = unfit_nodes(snapshot, flavor, shape)
-    if unfit is not None:
-        return unfit if unfit.reason is Reason.NEVER_FITS else None
-    most = snapshot.nodes.most(flavor, shape) if count > 1 else count
+    most = snapshot.nodes.most(flavor, shape) if unfit is None and count > 1 else count
     if most >= count:
-        return None
+        return unfit
     detail = f"its nodes hold at most {most} of the {count} pods, even when nothing else runs there"
     return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail, rests_on_nodes=True)
 
