@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tests.oracle import rules, sets
 from tests.oracle.gangs import Workload
-from tests.oracle.preempting import Claim, ending_named, fault, is_certain, without
+from tests.oracle.preempting import Claim, ending_named, fault, is_certain, is_possible, without
 from tests.oracle.rules import MILDEST_FIRST, Turn
 from tests.oracle.tree import Placed
 from tests.oracle.worlds import Queue, World
@@ -117,4 +117,11 @@ def must_preempt(world: World, placed: tuple[Placed, ...], held: Held, queue: Qu
     """Whether others go for the workload in every way of holding."""
     return held.ways is not None and all(
         is_certain(Claim(world, held.standing(placed, way), queue, one)) for way in held.ways
+    )
+
+
+def may_preempt(world: World, placed: tuple[Placed, ...], held: Held, queue: Queue, one: Workload) -> bool:
+    """Whether others might go for the workload in some way of holding."""
+    return held.ways is None or any(
+        is_possible(Claim(world, held.standing(placed, way), queue, one, held.counted)) for way in held.ways
     )

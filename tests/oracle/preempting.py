@@ -282,6 +282,12 @@ def is_certain(claim: Claim) -> bool:
     )
 
 
+def is_possible(claim: Claim) -> bool:
+    """Whether the workload might preempt somebody, or wait for those who go anyway."""
+    going = {one.name for unit in claim.units() for one in unit if not one.is_ending}
+    return any(not fault(claim, set(victims)) for victims in _parts(going))
+
+
 def _own(claim: Claim, flavor: str) -> list[Unit]:
     own = (claim.queue.name, flavor)
     return [

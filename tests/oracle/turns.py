@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
@@ -37,7 +38,8 @@ class Moment:
 
     What is held for those who preempt, of which classes they are, and who of the evicted is nobody's victim yet.
     `early` are those of lines that take turns by share who were told a reason that was not theirs at their turn: such a
-    line is looked at only when nobody can be before it, and is told what is so then.
+    line is looked at only when nobody can be before it, and is told what is so then. `hoping` are those heads of such
+    lines that take part since others would be preempted for them, by the flavor; who goes in before may end that.
     """
 
     placed: tuple[Placed, ...]
@@ -49,6 +51,7 @@ class Moment:
     evicted: Set[str] = frozenset()
     before: Told = field(default_factory=dict)
     early: tuple[tuple[Queue, Workload, str], ...] = ()
+    hoping: Mapping[str, str] = field(default_factory=dict)
 
 
 class Fault(Exception):
@@ -89,11 +92,10 @@ def _take_turns(world: World, said: Decided, now: Moment) -> Moment:
             return _preempts(world, said, now, queue)
         elif not turn.flavors and not _is_known(now, head) and _should_preempt(world, now, queue):
             raise Fault(f"{head.pods[0].name}: pods of its own queue may be preempted for it, and are not")
+        elif not turn.flavors and _may_hope(world, now, queue):
+            return _waits_or_hopes(world, said, now, queue, turn)
         else:
-            others = said.preemptors - {pod.name for pod in head.pods}
-            is_late = bool(others) and _may_lose(world, queue)
-            turn = Turn(reasons=holding.ANY_REASON) if is_late else turn
-            now = _passed_over(said, now, queue, turn, is_early=path(world, queue)[-1].is_fair)
+            now = _stays_out(world, said, now, queue, turn)
     _hold_to_order(said, now)
     for _, one, reason in now.early:
         raise Fault(f"{one.pods[0].name}: waits with {reason}, which by the rules it never does")
@@ -122,7 +124,9 @@ def _whose_turn(world: World, said: Decided, now: Moment) -> str:
         queue = _queue(world, name)
         turn = holding.turn(world, now.placed, now.held, queue, head)
         preempts = head.pods[0].name in said.preemptors or _should_preempt(world, now, queue)
-        if not turn.flavors and preempts:
+        if not turn.flavors and head.pods[0].name in now.hoping:
+            turn = Turn((now.hoping[head.pods[0].name],))
+        elif not turn.flavors and preempts:
             turn = Turn((queue.quotas[0][0],))
         # where it is not said how much is held for others, whether it went in says whether it could
         elif not turn.flavors or (turn.reasons and head.pods[0].name not in moving):
@@ -130,6 +134,37 @@ def _whose_turn(world: World, said: Decided, now: Moment) -> str:
         fair.setdefault(root.name, {})[name] = (head, turn)
     winners = (fairness.champion(world, now.placed, _queue(world, root), heads) for root, heads in fair.items())
     return min((*first, *filter(None, winners)), key=lambda one: now.lines[one][0].place)
+
+
+def _may_hope(world: World, now: Moment, queue: Queue) -> bool:
+    """Whether the head of a line may take part since others might be preempted for it."""
+    head = now.lines[queue.name][0]
+    return _may_lose(world, queue) and head.pods[0].name not in now.hoping and not _is_known(now, head)
+
+
+def _waits_or_hopes(world: World, said: Decided, now: Moment, queue: Queue, turn: Turn) -> Moment:
+    """The head of a line is out of the way, or others would be preempted for it, until who goes before it ends that.
+
+    The search may choose, and whom it would have found nobody tells.
+    """
+    try:
+        return _take_turns(world, said, _stays_out(world, said, now, queue, turn))
+    except Fault as fault:
+        head, found = now.lines[queue.name][0], fault
+    if not holding.may_preempt(world, now.placed, now.held, queue, head):
+        raise found
+    for flavor, _ in queue.quotas:
+        with suppress(Fault):
+            return _take_turns(world, said, replace(now, hoping={**now.hoping, head.pods[0].name: flavor}))
+    raise found
+
+
+def _stays_out(world: World, said: Decided, now: Moment, queue: Queue, turn: Turn) -> Moment:
+    """The head of a line does not go in, and nobody goes for it."""
+    others = said.preemptors - {pod.name for pod in now.lines[queue.name][0].pods}
+    is_late = bool(others) and _may_lose(world, queue)
+    turn = Turn(reasons=holding.ANY_REASON) if is_late else turn
+    return _passed_over(said, now, queue, turn, is_early=path(world, queue)[-1].is_fair)
 
 
 def _may_lose(world: World, queue: Queue) -> bool:
@@ -217,7 +252,7 @@ def _goes_in(world: World, said: Decided, now: Moment, queue: Queue, turn: Turn)
     went, held = frozenset(pod.name for pod in head.pods), holding.taken_from(world, placed, now.held)
     if held is None:
         raise Fault(f"{head.pods[0].name}: went where others were preempted for somebody else")
-    now = replace(now, held=held, placed=placed, early=_still_early(world, placed, held, now.early))
+    now = replace(now, held=held, placed=placed, early=_still_early(world, placed, held, now.early), hoping={})
     return replace(_next(now, queue.name, behind), went=(*now.went, went))
 
 

@@ -171,11 +171,19 @@ def a_mixed_world() -> World:
     return replace(world, queues=(queue,), running=(low,))
 
 
-def a_fair_tree(*pods: Pod, weight: int = 1) -> World:
+def a_fair_tree(*pods: Pod, weight: int = 1, **poor: Any) -> World:
     """Two queues that borrow all from their root by shares, `poor` by this weight."""
-    world = a_tree(*pods, poor={**POOR, "weight": Fraction(weight)}, rich={"quotas": owning(0)})
+    world = a_tree(*pods, poor={**POOR, "weight": Fraction(weight), **poor}, rich={"quotas": owning(0)})
     root = replace(world.queues[-1], quotas=owning(4000), is_fair=True)
     return replace(world, queues=(*world.queues[:-1], root))
+
+
+def a_tree_of_hope(*, is_ending: bool) -> World:
+    """By shares pod-4 goes before pod-6, and pod-3, if there is hope for it once run-1 is gone, after both."""
+    large, small = a_waiting_pod("pod-3", 4000, created=2, queue="poor"), a_waiting_pod("pod-6", 1500, queue="rich")
+    pods = replace(large, priority=1), LENT, replace(small, priority=1)
+    there = a_running_pod("run-1", queue="rich", requests={"cpu": 2000}, is_ending=is_ending)
+    return replace(a_fair_tree(*pods, preemption=Preemption(reclaim="LowerPriority")), running=(there,))
 
 
 def owning(cpu: int) -> tuple[tuple[str, Amounts], ...]:
@@ -193,6 +201,7 @@ GANG = tuple(replace(a_waiting_pod(name), group="gang", size=2) for name in ("po
 BEGUN = Running("run-1", {"cpu": 1000}, "one", "queue", "first", door="queue", group="gang", size=2)
 POOR = {"quotas": owning(0)}
 RICH = {"quotas": owning(1000)}
+SMALL_WENT = Decided((("pod-6", "first", "one"),), {"pod-3": "ParentQueueLimit", "pod-4": "ParentQueueLimit"})
 
 
 @pytest.mark.parametrize(
@@ -312,6 +321,7 @@ RICH = {"quotas": owning(1000)}
             Decided(tuple((name, "first", "one") for name in ("pod-4", "pod-5", "pod-7")), {}),
             r"admitted in the order .*; the rules: .'pod-4', 'pod-7', 'pod-5'.",
         ),
+        (a_tree_of_hope(is_ending=False), SMALL_WENT, "pod-4: waits with ParentQueueLimit; by the rules it goes onto"),
         (
             a_full_world(a_running_pod("low"), quota=1000),
             Decided((), {"pod-1": "QuotaExceeded"}),
@@ -365,6 +375,11 @@ def test_a_wrong_decision_is_noticed(monkeypatch: pytest.MonkeyPatch, world: Wor
     monkeypatch.setattr(agreement, "decided", lambda _: said)
     with pytest.raises(AssertionError, match=told):
         assert not disagreement(world), disagreement(world)
+
+
+def test_who_others_would_go_for_takes_part_by_its_share_though_nobody_goes_in_the_end() -> None:
+    assert decided(a_tree_of_hope(is_ending=True)) == SMALL_WENT
+    assert not disagreement(a_tree_of_hope(is_ending=True))
 
 
 def test_a_disagreement_is_shown_as_the_smallest_scenario_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
