@@ -10,8 +10,8 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-u
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check unit integration sandbox oracle fuzz fuzz-decide mutants render scale bench-webhook \
-	bench-decide generate lock image clean
+.PHONY: help demo test lint types layers check unit compiled integration sandbox oracle fuzz fuzz-decide mutants render scale bench-webhook \
+	bench-decide bench-compiled generate lock image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,7 @@ demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes an
 
 test: $(VENV)/dev.stamp ## Run every check and every test, on a real control plane too
 	@$(MAKE) --no-print-directory --jobs=3 check oracle render
+	@$(MAKE) --no-print-directory compiled
 	@echo "==> tests"
 	@$(BIN)/pytest --numprocesses=auto --maxprocesses=4 --dist=loadgroup $(PYTEST)
 
@@ -43,6 +44,11 @@ layers: $(VENV)/dev.stamp
 
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
 	@$(BIN)/pytest tests/unit tests/property tests/scenarios $(PYTEST)
+
+compiled: $(VENV)/dev.stamp ## Run those tests on the compiled core, as the image has it (needs a C compiler)
+	@echo "==> tests that need no control plane, on the compiled core"
+	@$(BIN)/python -m tests.support.compiled pytest --numprocesses=auto --maxprocesses=4 --dist=loadgroup \
+		tests/unit tests/property tests/scenarios $(PYTEST)
 
 integration: oracle render ## Run the tests on the real control plane
 	@$(BIN)/pytest -m integration $(PYTEST)
@@ -79,12 +85,16 @@ bench-webhook: sandbox ## Measure the webhook on this machine (needs wrk)
 bench-decide: $(VENV)/runtime.stamp ## Measure the decision in large worlds (an hour; BENCH="--shapes 60 --scale 1": less)
 	@$(BIN)/python -m tests.bench.decide $(BENCH)
 
+bench-compiled: $(VENV)/dev.stamp ## Measure the decision as the image has it, compiled (needs a C compiler; BENCH=)
+	@$(BIN)/python -m tests.support.compiled tests.bench.decide $(BENCH)
+
 generate: $(VENV)/dev.stamp ## Write config/crd anew from the models, and the chart's templates from config
 	@$(BIN)/python -m controller.api.generate
 	@$(BIN)/python -m deploy.generate
 
 lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requirements/dev.in allow
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/runtime.txt pyproject.toml
+	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/build.txt requirements/build.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/dev.txt requirements/dev.in
 
 image: ## Build the container image (needs docker)

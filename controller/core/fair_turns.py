@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
 from controller.core.amounts import Requests
 from controller.core.fair_sharing import FairShares
@@ -27,10 +27,17 @@ from controller.core.nominations import Nominations, Nominee, Takes, Turn
 from controller.core.quota_tree import QuotaTree
 from controller.core.workloads import OrderKey, WorkloadClass
 
-_Standing = tuple[bool, bool, Share, OrderKey, str]
-"""How a queue competes with others below the same one; the least wins. The order is total."""
-
 _BEFORE_ALL: Final[OrderKey] = (-sys.maxsize, -inf, -sys.maxsize, -inf, "", "", ())
+
+
+class _Standing(NamedTuple):
+    """How a queue competes with others below the same one; the least wins. The order is total."""
+
+    is_behind: bool
+    borrows: bool
+    share: Share
+    order: OrderKey
+    line: str
 
 
 class FairTurns:
@@ -159,7 +166,7 @@ class FairTurns:
         turn = self._earliest(line) if name == line and not self._tree.children(name) else None
         share = self._shares.of(name)
         is_behind, order, _ = turn or (False, _BEFORE_ALL, "")
-        return is_behind, False, share, order, line
+        return _Standing(is_behind, False, share, order, line)
 
     def _stand(self, name: str, above: str, standing: _Standing) -> None:
         self._standings[name] = standing
@@ -185,7 +192,7 @@ class FairTurns:
 
     def _standing(self, name: str, line: str, turn: Turn, number: int) -> _Standing:
         """Return how a queue stands by a line's turn, once so many less one of its head's class have gone."""
-        return turn[0], *self._competes(name, line, number), turn[1], line
+        return _Standing(turn[0], *self._competes(name, line, number), turn[1], line)
 
     def _best_below(self, name: str) -> str:
         """Return the line that wins among those directly below a queue; empty: none competes."""
@@ -198,7 +205,7 @@ class FairTurns:
                 heappop(heap)
                 self._settle(below)
             else:
-                return standing[-1]
+                return standing.line
         return ""
 
     def _rival(self, name: str, above: str) -> _Standing | None:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from copy import copy
 from typing import Final
 
 import numpy as np
@@ -52,12 +51,10 @@ class Ledger:
 
     def fork(self) -> Ledger:
         """Return one that goes on from here by itself, for a look at what may come."""
-        other = copy(self)
+        other = Ledger(self._snapshot)
         other.usage, other._room = self.usage.fork(), self._room.fork()
-        other._spent_of_flavor, other._searches = dict(self._spent_of_flavor), {}
-        other._without_freed_room = set()
-        other._shadow, other.charged, other._charged_in = None, set(self.charged), {}
-        other._awaited_on_demand = dict(self._awaited_on_demand)
+        other._spent_of_flavor, other._awaited_on_demand = dict(self._spent_of_flavor), dict(self._awaited_on_demand)
+        other._is_trying, other.charges, other.charged = self._is_trying, self.charges, set(self.charged)
         return other
 
     def shadow(self) -> Ledger:

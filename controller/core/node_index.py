@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +90,7 @@ class NodeIndex:
         self._places: dict[tuple[str, Constraints], Places] = {}
         self._largest: dict[tuple[str, Constraints, str], int] = {}
         self._most: dict[tuple[str, Shape], int] = {}
+        self._place_of: dict[str, tuple[str, int]] | None = None
         by_name = [flavors[name] for name in sorted(flavors) if flavors[name].mode is not CapacityMode.STATIC]
         for name in sorted(nodes):
             self._place(nodes[name], by_name)
@@ -130,12 +130,13 @@ class NodeIndex:
         """Names of the flavor's usable nodes, ascending: what stands at a place."""
         return self._usable_of(flavor).in_order
 
-    @cached_property
+    @property
     def place_of(self) -> Mapping[str, tuple[str, int]]:
         """The flavor of every usable node and its place there; to others no pod is to go."""
-        return {
-            name: (flavor, place) for flavor in self._members for name, place in self._usable_of(flavor).places.items()
-        }
+        if self._place_of is None:
+            members = ((flavor, self._usable_of(flavor).places) for flavor in self._members)
+            self._place_of = {name: (flavor, place) for flavor, places in members for name, place in places.items()}
+        return self._place_of
 
     def places(self, flavor: Flavor, constraints: Constraints) -> Places:
         """Return where the `allowed` nodes stand; not to be changed."""

@@ -6,7 +6,7 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -139,7 +139,7 @@ class Preempting:
             return None
         claims = self._claims(queue, workload, wait)
         find = self.search.find_going
-        return _first((claim, find(claim, workload.kind, flavor, left), flavor) for claim, flavor in claims)
+        return _first(claims, lambda claim, flavor: find(claim, workload.kind, flavor, left))
 
     def _claims(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Iterator[tuple[Claim, str]]:
         """Yield the flavors in which others are in the way, in order, and on what account they would go."""
@@ -195,7 +195,7 @@ class Preempting:
             return None
         find = partial(self.search.find, may_borrow=may_borrow)
         claims = self._claims(queue, workload, wait)
-        return _first((claim, find(claim, workload.kind, flavor, left), flavor) for claim, flavor in claims)
+        return _first(claims, lambda claim, flavor: find(claim, workload.kind, flavor, left))
 
     def _goes_on_waiting(
         self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool
@@ -230,9 +230,13 @@ class Preempting:
         return Wait(Reason.PREEMPTING, f"{where}{text}")
 
 
-def _first(tried: Iterable[tuple[Claim, list[Candidate] | None, str]]) -> _Found | None:
-    """Return the first that was found."""
-    return next(((claim, victims, flavor) for claim, victims, flavor in tried if victims is not None), None)
+def _first(claims: Iterable[tuple[Claim, str]], find: Callable[[Claim, str], list[Candidate] | None]) -> _Found | None:
+    """Return what is found in the first of these flavors in which anything is; those behind it are not searched."""
+    for claim, flavor in claims:
+        victims = find(claim, flavor)
+        if victims is not None:
+            return claim, victims, flavor
+    return None
 
 
 def _last_of(queue: ClusterQueue, found: Placements | Wait) -> int:

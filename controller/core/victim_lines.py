@@ -71,7 +71,10 @@ class VictimLines:
         columns = short
         if name != need.queue.name:
             columns = [column for column in short if usage.borrows(name, [column])]
-        return (one for one in self.of(need, attempt, columns, name) if not one.is_going) if columns else iter(())
+        if columns:
+            for one in self.of(need, attempt, columns, name):
+                if not one.is_going:
+                    yield one
 
     def shares(self, ahead: AnyLedger, queue: str) -> FairShares:
         """Return the shares in a queue's tree while nobody is tried on."""
