@@ -6,6 +6,8 @@ PENSTOCK := $(BIN)/python -m controller.cli
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-find-links --no-emit-index-url --no-emit-options
+WITHOUT_CONTROL_PLANE := tests/unit tests/property tests/scenarios
+ON_ALL_CORES := --numprocesses=auto --maxprocesses=4 --dist=loadgroup
 # Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
@@ -21,9 +23,9 @@ demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes an
 
 test: $(VENV)/dev.stamp ## Run every check and every test, on a real control plane too
 	@$(MAKE) --no-print-directory --jobs=3 check oracle render
-	@$(MAKE) --no-print-directory compiled
+	@$(MAKE) --no-print-directory compiled PYTEST=
 	@echo "==> tests"
-	@$(BIN)/pytest --numprocesses=auto --maxprocesses=4 --dist=loadgroup $(PYTEST)
+	@$(BIN)/pytest $(ON_ALL_CORES) $(PYTEST)
 
 check: lint types layers ## Run the checks that run nothing: ruff, yamllint, codespell, mypy, import-linter
 
@@ -43,12 +45,11 @@ layers: $(VENV)/dev.stamp
 	@$(BIN)/lint-imports --no-logo
 
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
-	@$(BIN)/pytest tests/unit tests/property tests/scenarios $(PYTEST)
+	@$(BIN)/pytest $(WITHOUT_CONTROL_PLANE) $(PYTEST)
 
 compiled: $(VENV)/dev.stamp ## Run those tests on the compiled core, as the image has it (needs a C compiler)
 	@echo "==> tests that need no control plane, on the compiled core"
-	@$(BIN)/python -m tests.support.compiled pytest --numprocesses=auto --maxprocesses=4 --dist=loadgroup \
-		tests/unit tests/property tests/scenarios $(PYTEST)
+	@$(BIN)/python -m tests.support.compiled pytest $(ON_ALL_CORES) $(WITHOUT_CONTROL_PLANE) $(PYTEST)
 
 integration: oracle render ## Run the tests on the real control plane
 	@$(BIN)/pytest -m integration $(PYTEST)
@@ -92,7 +93,7 @@ generate: $(VENV)/dev.stamp ## Write config/crd anew from the models, and the ch
 	@$(BIN)/python -m controller.api.generate
 	@$(BIN)/python -m deploy.generate
 
-lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requirements/dev.in allow
+lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requirements/*.in allow
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/runtime.txt pyproject.toml
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/build.txt requirements/build.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/dev.txt requirements/dev.in

@@ -30,11 +30,12 @@ _MORE_THAN_ALL = "more than the whole quota"
 class Ledger:
     """Quota and room that remain; `spend` takes from both."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, usage: TreeUsage | None = None, room: RoomLeft | None = None) -> None:
+        """`usage` and `room`, where that is not all of what the snapshot has."""
         self._snapshot = snapshot
-        self.usage = TreeUsage(snapshot.tree, snapshot.usage)
+        self.usage = usage or TreeUsage(snapshot.tree, snapshot.usage)
         self._spent_of_flavor: dict[tuple[str, str], int] = {}
-        self._room = RoomLeft(snapshot.room or Room(snapshot.nodes, snapshot.node_used))
+        self._room = room or RoomLeft(snapshot.room or Room(snapshot.nodes, snapshot.node_used))
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._without_freed_room: set[tuple[str, Shape]] = set()
@@ -51,8 +52,7 @@ class Ledger:
 
     def fork(self) -> Ledger:
         """Return one that goes on from here by itself, for a look at what may come."""
-        other = Ledger(self._snapshot)
-        other.usage, other._room = self.usage.fork(), self._room.fork()
+        other = Ledger(self._snapshot, self.usage.fork(), self._room.fork())
         other._spent_of_flavor, other._awaited_on_demand = dict(self._spent_of_flavor), dict(self._awaited_on_demand)
         other._is_trying, other.charges, other.charged = self._is_trying, self.charges, set(self.charged)
         return other
