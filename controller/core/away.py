@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
 
 from controller.core.amounts import Requests
 from controller.core.booked import AnyLedger
@@ -38,25 +37,15 @@ class Away:
         """Return the queues of a tree that victims were taken of, one after the other; it goes on."""
         return self._queues_in.setdefault(root, [])
 
-    @contextmanager
-    def ahead(self, left: AnyLedger) -> Iterator[AnyLedger]:
+    def ahead(self, left: AnyLedger) -> _Ahead:
         """Give what a workload may take of `left` once the victims are gone, to try on; it is to be left as it was."""
         is_plain = left is self._ledger
         ahead = self._ledger.shadow() if is_plain and self.victims else left
-        gone = () if is_plain else tuple(self.victims.values())
-        with ahead.trying(), self.without(ahead, gone):
-            yield ahead
+        return _Ahead(ahead, self.without(ahead, () if is_plain else tuple(self.victims.values())))
 
-    @contextmanager
-    def without(self, ahead: AnyLedger, gone: Collection[Candidate], *, keeps_room: bool = False) -> Iterator[None]:
+    def without(self, ahead: AnyLedger, gone: Collection[Candidate], *, keeps_room: bool = False) -> _Without:
         """Let these be gone from what is tried on meanwhile; `keeps_room`: from its quota alone."""
-        for one in gone:
-            self.remove(ahead, one, keeps_room=keeps_room)
-        try:
-            yield
-        finally:
-            for one in gone:
-                self.put_back(ahead, one, keeps_room=keeps_room)
+        return _Without(self, ahead, gone, keeps_room=keeps_room)
 
     def remove(self, ahead: AnyLedger, one: Candidate, *, keeps_room: bool = False) -> None:
         """Give back what a candidate has; `keeps_room`: its quota alone."""
@@ -107,3 +96,42 @@ class Away:
     def _node(self, pod: Pod) -> str | None:
         node = None if pod.uid in self._snapshot.overdue else pod.node or pod.pinned
         return node if node in self._snapshot.nodes.nodes else None
+
+
+# Classes, for a decision tries on more often than it does most else, and contextlib takes longer than what is tried.
+
+
+class _Without:
+    """Candidates are gone meanwhile."""
+
+    def __init__(self, away: Away, ahead: AnyLedger, gone: Collection[Candidate], *, keeps_room: bool) -> None:
+        self._away = away
+        self._ahead = ahead
+        self._gone = gone
+        self._keeps_room = keeps_room
+
+    def __enter__(self) -> None:
+        for one in self._gone:
+            self._away.remove(self._ahead, one, keeps_room=self._keeps_room)
+
+    def __exit__(self, *raised: object) -> None:
+        for one in self._gone:
+            self._away.put_back(self._ahead, one, keeps_room=self._keeps_room)
+
+
+class _Ahead:
+    """It is tried on, victims being gone."""
+
+    def __init__(self, ahead: AnyLedger, without: _Without) -> None:
+        self._ahead = ahead
+        self._trying = ahead.trying()
+        self._without = without
+
+    def __enter__(self) -> AnyLedger:
+        self._trying.__enter__()
+        self._without.__enter__()
+        return self._ahead
+
+    def __exit__(self, *raised: object) -> None:
+        self._without.__exit__()
+        self._trying.__exit__()

@@ -142,10 +142,12 @@ class Backfill:
         own = sorted([*self._taken, *booked], key=by_end)
         if not self._is_limited(queue):
             own = [one for one in own if not flavors.isdisjoint(one.flavors)]
-            return merge(self._forecast.ends.of(flavors), own, key=by_end)
+            yield from merge(self._forecast.ends.of(flavors), own, key=by_end)
+            return
         root = self._root(queue.name)
-        every = merge(self._forecast.ends, own, key=by_end)
-        return (one for one in every if not flavors.isdisjoint(one.flavors) or self._root(one.queue) == root)
+        for one in merge(self._forecast.ends, own, key=by_end):
+            if not flavors.isdisjoint(one.flavors) or self._root(one.queue) == root:
+                yield one
 
     def _is_limited(self, queue: ClusterQueue) -> bool:
         tree = self._snapshot.tree

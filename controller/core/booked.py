@@ -6,14 +6,13 @@ What is reserved when is `core.earliest`, whom it binds `core.backfill`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from controller.core.amounts import Requests
 from controller.core.decisions import Blocker, Booking
 from controller.core.expected_ends import Holding
-from controller.core.ledger import Ledger
+from controller.core.ledger import Ledger, Trying
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
@@ -77,7 +76,7 @@ class Beside:
         """What is used now."""
         return self._ledger.usage
 
-    def trying(self) -> AbstractContextManager[None]:
+    def trying(self) -> Trying:
         """As of the ledger; times to come only shrink, so there is nothing to undo about them."""
         return self._ledger.trying()
 
@@ -87,21 +86,21 @@ class Beside:
 
     def limit_blocker(self, queue: ClusterQueue, requests: Requests) -> Blocker | None:
         """As of the ledger, now and then at each time."""
-        limited = (one for one in self._of_tree(queue) if one.is_limited)
-        later = (one.beside(one.then.limit_blocker(queue, requests)) for one in limited)
-        return self._ledger.limit_blocker(queue, requests) or next(filter(None, later), None)
+        limited = [one for one in self._of_tree(queue) if one.is_limited]
+        now = self._ledger.limit_blocker(queue, requests)
+        return now or _first_of(limited, lambda then: then.limit_blocker(queue, requests))
 
     def quota_blocker(self, queue: ClusterQueue, quota: FlavorQuota, requests: Requests) -> Blocker | None:
         """As of the ledger, now and then at each time."""
-        touched = (one for one in self._of_tree(queue) if quota.flavor in one.flavors)
-        later = (one.beside(one.then.quota_blocker(queue, quota, requests)) for one in touched)
-        return self._ledger.quota_blocker(queue, quota, requests) or next(filter(None, later), None)
+        touched = [one for one in self._of_tree(queue) if quota.flavor in one.flavors]
+        now = self._ledger.quota_blocker(queue, quota, requests)
+        return now or _first_of(touched, lambda then: then.quota_blocker(queue, quota, requests))
 
     def sum_blocker(self, flavor: Flavor, requests: Requests) -> Blocker | None:
         """As of the ledger, now and then at each time."""
-        touched = (one for one in self._booked if flavor.name in one.flavors)
-        later = (one.beside(one.then.sum_blocker(flavor, requests)) for one in touched)
-        return self._ledger.sum_blocker(flavor, requests) or next(filter(None, later), None)
+        touched = [one for one in self._booked if flavor.name in one.flavors]
+        now = self._ledger.sum_blocker(flavor, requests)
+        return now or _first_of(touched, lambda then: then.sum_blocker(flavor, requests))
 
     def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
         """As of the ledger, but of nodes that are reserved only what is left beside that."""
@@ -175,6 +174,15 @@ class Beside:
     def _of_tree(self, queue: ClusterQueue) -> list[Booked]:
         root = self._tree.path(queue.name)[-1]
         return [one for one in self._booked if one.root == root]
+
+
+def _first_of(booked: Sequence[Booked], ask: Callable[[Ledger], Blocker | None]) -> Blocker | None:
+    """Return the first that is in the way of what was asked for at the time of one of these, naming it."""
+    for one in booked:
+        found = one.beside(ask(one.then))
+        if found is not None:
+            return found
+    return None
 
 
 AnyLedger = Ledger | Beside

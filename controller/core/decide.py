@@ -158,7 +158,7 @@ class _Decision:
         def earliest(name: str) -> Turn | None:
             return self._heads.earliest(name, self._lines[name][1])
 
-        return FairTurns(self._snapshot.tree, self._ledger, self._nominate, earliest)
+        return FairTurns(self._snapshot, self._ledger, self._nominate, earliest)
 
     def _run_of(self, kind: WorkloadClass) -> Sequence[Workload]:
         return self._reordered.get(kind) or self._snapshot.runs[kind]

@@ -6,9 +6,8 @@ Mirrors Kueue's `DominantResourceShare`. Shares are exact fractions, so that no 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 from controller.core.amounts import Requests
 from controller.core.fair_sharing_policy import Share
@@ -19,7 +18,7 @@ from controller.core.tree_usage import TreeUsage
 _INFINITE: Final = 2**63 - 1
 """How Kueue writes an infinite share."""
 
-NOTHING: Final[Share] = (False, 0.0, Fraction(0))
+NOTHING: Final = Share(False, 0.0, Fraction(0))
 """The share of who borrows nothing."""
 
 Ranked = tuple[Share, int, str]
@@ -32,12 +31,10 @@ _NO_MORE: Final[Mapping[Column, int]] = {}
 
 def shown(share: Share) -> int:
     """Return a share as a status says it: rounded up."""
-    is_infinite, _, ratio = share
-    return _INFINITE if is_infinite else -(-ratio.numerator // ratio.denominator)
+    return _INFINITE if share.is_infinite else -(-share.exact.numerator // share.exact.denominator)
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """What somebody asks for: its queue, a flavor, and how much of it."""
 
     queue: str
@@ -94,6 +91,8 @@ class FairShares:
             self._moved.add(name)
             for known in (self._kept, self._asking, self._ranked):
                 known.pop(name, None)
+            if not self._borrowers:
+                continue
             root = self._tree.path(name)[-1]
             borrowed = self._usage.borrowed(name)
             for (at, flavor), borrowers in self._borrowers.items():
@@ -144,7 +143,7 @@ class FairShares:
             return NOTHING  # of what nobody could lend
         weight = self._tree.weight(queue)
         part, whole = 1000 * most * weight.denominator, of * (weight.numerator or weight.denominator)
-        return not weight, part / whole, Fraction(part, whole)
+        return Share(not weight, part / whole, Fraction(part, whole))
 
     def keep(self, queue: str) -> None:
         """Let what is kept of the queues above one, and beside those, be that of now, before anybody is tried away."""

@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
 
 from controller.core.past_usage import PastUsageRule
 
-Share = tuple[bool, float, Fraction]
-"""Whether it is infinite, and the share in thousandths; of infinite ones what it would be by a weight of 1."""
+
+class Share(NamedTuple):
+    """A share in thousandths, of infinite ones what it would be by a weight of 1. Nearly, so that most comparisons are
+    quick, and exactly.
+    """
+
+    is_infinite: bool
+    nearly: float
+    exact: Fraction
 
 
 class Strategy(StrEnum):

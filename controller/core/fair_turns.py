@@ -24,7 +24,7 @@ from controller.core.fair_sharing import FairShares
 from controller.core.fair_sharing_policy import Share
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominations, Nominee, Takes, Turn
-from controller.core.quota_tree import QuotaTree
+from controller.core.snapshot import Snapshot
 from controller.core.workloads import OrderKey, WorkloadClass
 
 _BEFORE_ALL: Final[OrderKey] = (-sys.maxsize, -inf, -sys.maxsize, -inf, "", "", ())
@@ -45,7 +45,7 @@ class FairTurns:
 
     def __init__(
         self,
-        tree: QuotaTree,
+        snapshot: Snapshot,
         ledger: Ledger,
         nominate: Callable[[str], Nominee | None],
         earliest: Callable[[str], Turn | None],
@@ -54,9 +54,12 @@ class FairTurns:
 
         `earliest` says, with no look at quota and room, before which turn none of that line comes; None: it is empty.
         """
-        self._tree = tree
+        self._tree = tree = snapshot.tree
+        self._ledger = ledger
         self._usage = ledger.usage
-        self._shares = FairShares(tree, ledger.usage)
+        self._shares = FairShares(tree, ledger.usage, snapshot.shares.of(tree, snapshot.usage))
+        self._charged: dict[str, int] = {}
+        """By root how often anything was charged, of what the shares take in."""
         self._nominate = nominate
         self._earliest = earliest
         self._nominees = Nominations(tree, ledger)
@@ -164,9 +167,16 @@ class FairTurns:
     def _at_best(self, name: str, line: str) -> _Standing:
         """Return a standing that a queue will not be before, whoever competes for it of those below."""
         turn = self._earliest(line) if name == line and not self._tree.children(name) else None
-        share = self._shares.of(name)
         is_behind, order, _ = turn or (False, _BEFORE_ALL, "")
-        return _Standing(is_behind, False, share, order, line)
+        return _Standing(is_behind, False, self._share(name), order, line)
+
+    def _share(self, name: str) -> Share:
+        root = self._tree.path(name)[-1]
+        charged, seen = self._ledger.charged_in(root), self._charged.get(root, 0)
+        if len(charged) > seen:
+            self._shares.forget(charged[seen:])
+            self._charged[root] = len(charged)
+        return self._shares.kept(name)
 
     def _stand(self, name: str, above: str, standing: _Standing) -> None:
         self._standings[name] = standing

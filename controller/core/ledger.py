@@ -6,9 +6,8 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
@@ -39,7 +38,8 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._without_freed_room: set[tuple[str, Shape]] = set()
-        self._is_trying = False
+        self.is_trying = False
+        """Whether room may also grow now, so that nothing that is found may be remembered."""
         self._shadow: Ledger | None = None
         self.booked: frozenset[str] = frozenset()
         """No reservations: `booked.Beside` has some."""
@@ -54,7 +54,7 @@ class Ledger:
         """Return one that goes on from here by itself, for a look at what may come."""
         other = Ledger(self._snapshot, self.usage.fork(), self._room.fork())
         other._spent_of_flavor, other._awaited_on_demand = dict(self._spent_of_flavor), dict(self._awaited_on_demand)
-        other._is_trying, other.charges, other.charged = self._is_trying, self.charges, set(self.charged)
+        other.is_trying, other.charges, other.charged = self.is_trying, self.charges, set(self.charged)
         return other
 
     def shadow(self) -> Ledger:
@@ -66,19 +66,9 @@ class Ledger:
             self._shadow = self.fork()
         return self._shadow
 
-    @property
-    def is_trying(self) -> bool:
-        """Whether room may also grow now, so that nothing that is found may be remembered."""
-        return self._is_trying
-
-    @contextmanager
-    def trying(self) -> Iterator[None]:
+    def trying(self) -> Trying:
         """While room may also grow, nothing that is found is remembered. What is spent meanwhile must be given back."""
-        was_trying, self._is_trying = self._is_trying, True
-        try:
-            yield
-        finally:
-            self._is_trying = was_trying
+        return Trying(self)
 
     def await_on_demand(self, queue: str) -> None:
         """Note that what was spent for a pod of a queue is held for it until others have gone, and not on spot."""
@@ -201,14 +191,14 @@ class Ledger:
     def find_nodes(self, flavor: Flavor, shape: Shape, count: int, *, only_freed: bool = False) -> list[str]:
         """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
         key = (flavor.name, shape, only_freed)
-        if self._is_trying or key not in self._searches:
+        if self.is_trying or key not in self._searches:
             search: Search | None = self.search(flavor, shape, only_freed=only_freed)
-            if not self._is_trying:
+            if not self.is_trying:
                 self._searches[key] = search
         else:
             search = self._searches[key]
         nodes = [] if search is None else self._room.pack(search, count)
-        if not nodes and not self._is_trying:
+        if not nodes and not self.is_trying:
             self._searches[key] = None
         return nodes
 
@@ -247,14 +237,14 @@ class Ledger:
 
         A node that frees little opens nothing for most shapes, and there are far fewer of them than of classes.
         """
-        if not self._is_trying and (flavor.name, shape) in self._without_freed_room:
+        if not self.is_trying and (flavor.name, shape) in self._without_freed_room:
             return False
         freed, allowed = self._snapshot.freed, self._snapshot.nodes.allowed(flavor, shape.constraints)
         if len(freed) > _COMPARED_ONE_BY_ONE:
             return self.find_node(flavor, shape, only_freed=True) is not None
         if any(node in allowed and self._room.fits(node, shape.requests) for node in freed):
             return True
-        if not self._is_trying:
+        if not self.is_trying:
             self._without_freed_room.add((flavor.name, shape))
         return False
 
@@ -289,7 +279,7 @@ class Ledger:
         """Take these from the room of a node, where there is one."""
         if node is not None:
             self._room.take(node, requests)
-            if self._shadow is not None and not self._is_trying:
+            if self._shadow is not None and not self.is_trying:
                 self._shadow.occupy(node, requests)
 
     def charged_in(self, root: str) -> list[str]:
@@ -300,19 +290,19 @@ class Ledger:
         """Take these from the quota of a queue and the sums of a flavor."""
         for resource, need in requests:
             self.usage.add(queue, flavor.name, resource, need, is_only_held=is_only_held)
-        if not self._is_trying:
+        if not self.is_trying:
             self.charges += 1
             self.charged.add(queue)
             self.charged_in(self._snapshot.tree.path(queue)[-1]).append(queue)
         if flavor.is_summed:
             self._draw(flavor, requests)
-        if self._shadow is not None and not self._is_trying:
+        if self._shadow is not None and not self.is_trying:
             self._shadow.charge(queue, flavor, requests, is_only_held=is_only_held)
 
     def draw(self, flavor: Flavor, requests: Requests) -> None:
         """Take these from the sums of a flavor alone."""
         self._draw(flavor, requests)
-        if self._shadow is not None and not self._is_trying:
+        if self._shadow is not None and not self.is_trying:
             self._shadow.draw(flavor, requests)
 
     def _draw(self, flavor: Flavor, requests: Requests) -> None:
@@ -325,3 +315,17 @@ class Ledger:
     ) -> None:
         """Undo a `spend` that was only tried; nothing that was found in between may be kept."""
         self.spend(queue, flavor, tuple((resource, -need) for resource, need in requests), node, also)
+
+
+class Trying:
+    """Room of a ledger may also grow meanwhile. A class: it is begun so often that contextlib would take longer."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._was_trying = False
+
+    def __enter__(self) -> None:
+        self._was_trying, self._ledger.is_trying = self._ledger.is_trying, True
+
+    def __exit__(self, *raised: object) -> None:
+        self._ledger.is_trying = self._was_trying

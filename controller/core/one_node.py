@@ -55,9 +55,12 @@ class OneNode:
         is_full = self._only_shrank and ledger.is_known_to_be_full(flavor, shape)
         if not is_full and ledger.find_node(flavor, shape, only_freed=False):
             return []
-        if self._near is not None:
-            candidates = (one for one in candidates if any(pod.uid in self._near for pod in one.pods))
-        return next((found for found in map(self._let_go, candidates) if found is not None), None)
+        for one in candidates:
+            if self._near is None or any(pod.uid in self._near for pod in one.pods):
+                found = self._let_go(one)
+                if found is not None:
+                    return found
+        return None
 
     def _let_go(self, one: Candidate) -> list[Candidate] | None:
         """Return who had to go for it where a node has room now that this one is gone too, or what `find` does."""

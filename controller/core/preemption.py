@@ -89,8 +89,9 @@ class Candidates:
 
     def of_other(self, claim: Claim, queue: str, flavor: str) -> Iterator[Candidate]:
         """Yield those of another queue of its tree that its `reclaimWithinCohort` lets it preempt, so too."""
-        now = self._snapshot.now
-        return (one for one in self.of(queue, flavor) if now >= one.quiet and claim.reclaims(one))
+        for one in self.of(queue, flavor):
+            if self._snapshot.now >= one.quiet and claim.reclaims(one):
+                yield one
 
     def going_for(self, claim: Claim) -> Iterator[Candidate]:
         """Yield one by one the pods that go anyway, of those queues that the claim's queue may preempt from."""

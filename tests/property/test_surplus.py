@@ -49,10 +49,10 @@ def given_up(chance: Random, tree: QuotaTree, usage: TreeUsage, giver: str) -> d
 
 def a_floor(chance: Random, shares: FairShares, queue: str) -> Share:
     """The share of any queue, or one near that of this one; by weight 0 it is infinite."""
-    _, _, ratio = near = shares.of(queue)
-    other = ratio * Fraction(chance.randint(0, 12), 10)
-    drawn = chance.choice((near, shares.of(chance.choice(_TEAMS)), (False, float(other), other)))
-    return (True, *drawn[1:]) if chance.random() < 0.1 and drawn != NOTHING else drawn
+    near = shares.of(queue)
+    other = near.exact * Fraction(chance.randint(0, 12), 10)
+    drawn = chance.choice((near, shares.of(chance.choice(_TEAMS)), Share(False, float(other), other)))
+    return drawn._replace(is_infinite=True) if chance.random() < 0.1 and drawn != NOTHING else drawn
 
 
 @pytest.mark.parametrize("number", range(20))

@@ -26,7 +26,7 @@ class Lines:
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.world)
-        self.turns = FairTurns(self.world.tree, self.ledger, self.nominate, self.earliest)
+        self.turns = FairTurns(self.world, self.ledger, self.nominate, self.earliest)
 
     def workload(self, line: str) -> Workload:
         return a_workload(a_pod(line, a_shape(cpu="1"), created=float(line.removeprefix("team-"))))

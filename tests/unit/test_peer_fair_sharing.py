@@ -38,7 +38,7 @@ def an_org(*quotas: FlavorQuota) -> ClusterQueue:
 
 
 def a_share(of_thousand: int | Fraction) -> Share:
-    return False, float(of_thousand), Fraction(of_thousand)
+    return Share(False, float(of_thousand), Fraction(of_thousand))
 
 
 def shares(*queues: ClusterQueue, used: dict[tuple[str, str, str], int]) -> FairShares:
