@@ -56,7 +56,11 @@ class Backfill:
         self._ledger = ledger
         self._booked: list[Booked] = []
         self._views: dict[tuple[Booked, ...], Beside] = {}
+        self._admitted: list[tuple[ClusterQueue, Workload, Placements]] = []
         self._taken: list[Holding] = []
+        """What the first of the admitted hold."""
+        self._noted = 0
+        """Of so many of them that is known: most reservations are made before most are admitted."""
         self.ends_looked_at = 0
 
     @property
@@ -105,7 +109,7 @@ class Backfill:
 
     def took(self, queue: ClusterQueue, workload: Workload, found: Placements) -> None:
         """Take note of an admission: what it holds comes back some time."""
-        self._taken += _holdings(queue, workload, found, since=self._snapshot.now, at=self._end(workload.kind))
+        self._admitted.append((queue, workload, found))
 
     def book(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait:
         """Reserve for a blocked workload, if it is the first of a Backfill queue and others that end let it in."""
@@ -139,7 +143,7 @@ class Backfill:
         """Yield, as they end, those whose end may let a workload of this queue in."""
         flavors = {quota.flavor for quota in queue.flavors}
         booked = (held for one in self._booked for held in one.holdings)
-        own = sorted([*self._taken, *booked], key=by_end)
+        own = sorted([*self._held(), *booked], key=by_end)
         if not self._is_limited(queue):
             own = [one for one in own if not flavors.isdisjoint(one.flavors)]
             yield from merge(self._forecast.ends.of(flavors), own, key=by_end)
@@ -148,6 +152,13 @@ class Backfill:
         for one in merge(self._forecast.ends, own, key=by_end):
             if not flavors.isdisjoint(one.flavors) or self._root(one.queue) == root:
                 yield one
+
+    def _held(self) -> list[Holding]:
+        """Return what those hold that were admitted in this decision."""
+        for queue, workload, found in self._admitted[self._noted :]:
+            self._taken += _holdings(queue, workload, found, since=self._snapshot.now, at=self._end(workload.kind))
+        self._noted = len(self._admitted)
+        return self._taken
 
     def _is_limited(self, queue: ClusterQueue) -> bool:
         tree = self._snapshot.tree

@@ -246,8 +246,8 @@ class _Decision:
     def _as_nominated(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | None:
         """Return where the nominee of a line goes: it was found to have quota, and only its node is open."""
         nominee = None if self._fair is None else self._fair.nominee(queue.name)
-        is_kept = self._backfill is not None and self._backfill.is_any
-        if nominee is None or not nominee.is_lasting or not nominee.placed or nominee.kind != kind or is_kept:
+        is_beside = self._placing.left(queue, kind) is not self._ledger
+        if nominee is None or not nominee.is_lasting or not nominee.placed or nominee.kind != kind or is_beside:
             return None
         if nominee.placed[0].among or kind.topology is not None or kind.pod_sets[0].slices is not None:
             return None

@@ -50,8 +50,11 @@ class Prospects:
 
     def are_none(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> bool:
         """Say whether nobody goes who would help."""
+        is_any_going = bool(self._lines.going(need, attempt))
+        if is_any_going or attempt.takes_going:
+            return not is_any_going
         own = list(self._lines.own(need, attempt))
-        if self._lines.going(need, attempt) or self._may_others_go(ahead, need, own):
+        if self._may_others_go(ahead, need, own):
             return False
         return not own or not self._may_own_help(ahead, need, own)
 

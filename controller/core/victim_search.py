@@ -159,7 +159,7 @@ class VictimSearch:
             removals = self._removals(ahead, need.claim, need.kind, may_borrow=attempt.may_borrow)
             if self._away.victims and removals.suffice():
                 return []
-            if self._tree.strategies(need.queue.name) and self._prospects.are_none(ahead, need, attempt):
+            if self._is_in_vain(ahead, need, attempt):
                 return None
             if self._single.is_plain(ahead, need):
                 found = self._on_one_node(ahead, need, attempt)
@@ -171,6 +171,12 @@ class VictimSearch:
                     if victims is not None:
                         return victims
             return removals.find(self._victims_of(ahead, need, attempt))
+
+    def _is_in_vain(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> bool:
+        """Whether nobody goes who would help, told by less than a search would take."""
+        if attempt.takes_going and not self.candidates.going:
+            return True
+        return bool(self._tree.strategies(need.queue.name)) and self._prospects.are_none(ahead, need, attempt)
 
     def _on_one_node(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> list[Candidate] | None:
         """Return those on the first node that may come to have room; empty: not told; None: all are too few."""
@@ -224,8 +230,11 @@ class VictimSearch:
             found = self._in_turn(ahead, need, attempt)
             # who is asked for while others are away would be seen from there, but for an offer in which nothing moved
             return found if need.offer is None or need.offer.usage is not None else list(found)
+        going = self._lines.going(need, attempt)
+        if attempt.takes_going:
+            return going
         line_of = partial(self._lines.by_share, need, attempt, ahead.usage, self._attempts.short(need))
-        return self._lines.fair_victims(ahead, need).take(self._lines.going(need, attempt), line_of, strategies)
+        return self._lines.fair_victims(ahead, need).take(going, line_of, strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
