@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PENSTOCK := $(BIN)/python -m controller.cli
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --no-strip-extras --allow-unsafe \
 	--no-emit-find-links --no-emit-index-url --no-emit-options
 WITHOUT_CONTROL_PLANE := tests/unit tests/property tests/scenarios
 ON_ALL_CORES := --numprocesses=auto --maxprocesses=4 --dist=loadgroup
