@@ -53,8 +53,13 @@ async def test_a_pod_of_a_job_is_preempted_and_admitted_a_second_time(team: Team
     assert len(before & after) == 1
     await team.end("urgent")
     await until_running(team, "train", 2)
-    status = await team.status("clusterqueues", team.full("cq"))
-    assert (status["pending"], status["reserved"] + status["running"]) == (0, 2)
+
+    async def all_counted() -> bool:
+        status = await team.status("clusterqueues", team.full("cq"))
+        assert (status["pending"], status["reserved"] + status["running"]) == (0, 2)
+        return True
+
+    await eventually(all_counted, message="the queue's status does not count the pods there are")
 
 
 async def test_a_queue_preempts_in_its_first_flavor_though_the_second_has_room(team: Team) -> None:
