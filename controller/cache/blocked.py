@@ -64,7 +64,7 @@ class Blocked(Settled):
         """Drop a class, of which nothing may wait any more."""
         super().forget(kind)
         self._hopeless.discard(kind)
-        self.rebooked.discard(kind)
+        self.rebooked.pop(kind, None)
         for uid in self._beside.pop(kind, ()):
             self._bound_by[uid].pop(kind, None)
             if not self._bound_by[uid]:
@@ -72,16 +72,20 @@ class Blocked(Settled):
 
     def bind(self, kind: WorkloadClass, booked: frozenset[str]) -> None:
         """Take in that nobody was found to preempt for a settled class, beside the reservations of these too."""
-        self.rebooked.discard(kind)
+        self.rebooked.pop(kind, None)
         if booked and kind in self.waits:
             self._beside[kind] = booked | self._beside.get(kind, frozenset())
             for uid in booked:
                 self._bound_by.setdefault(uid, {})[kind] = None
 
-    def rebook(self, uid: str, *, stirs: bool) -> bool:
-        """Take in that a workload's reservation gave way; say whether that stirs any that found nobody beside it."""
+    def rebook(self, uid: str, nodes: Collection[str], *, stirs: bool) -> bool:
+        """Take in that a workload's reservation of these nodes gave way; say whether that stirs any who found nobody.
+
+        Those who looked beside it.
+        """
         kinds = self._bound_by.get(uid, {})
-        self.rebooked.update(kinds)
+        for kind in kinds:
+            self.rebooked.setdefault(kind, set()).update(nodes)
         self.stir(kinds if stirs else ())
         return stirs and bool(kinds)
 
@@ -124,6 +128,8 @@ class Blocked(Settled):
     def rest(self) -> None:
         """Take in that all who were to be looked at were."""
         self.freed.clear()
+        for kind in self.stirred:
+            self.rebooked.pop(kind, None)
         self.stirred.clear()
         self.moved_shares.clear()
         self.learned += 1

@@ -183,7 +183,8 @@ class Openings:
                 self._share_moved(queue)
                 self._blocked.freed.update(() if node is None else (node,))
         # where shares decide it rests on whose lines are up who is looked at first and has a reservation: no end of it
-        stirred = [self._blocked.rebook(uid, stirs=not tree.fair_roots) for uid in what.rebooked]
+        rebooked = what.rebooked.items()
+        stirred = [self._blocked.rebook(uid, nodes, stirs=not tree.fair_roots) for uid, nodes in rebooked]
         return bool(what) or any(stirred)
 
     def _hold_ended(self, queue: str) -> None:

@@ -54,8 +54,8 @@ class LetGo:
     """Where others go since for somebody: cluster queue and flavor of what is held, and of those that go."""
     claimed: set[tuple[str, str | None]] = field(default_factory=set)
     """The cluster queues and nodes of what is held so, and of those that go."""
-    rebooked: frozenset[str] = frozenset()
-    """The workloads whose reservations gave way."""
+    rebooked: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """The workloads whose reservations gave way, with the nodes of these."""
 
     def add(self, queue: str, places: Iterable[Place]) -> None:
         """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
@@ -223,8 +223,8 @@ class Waiting:
         self.settle(now)
         return let_go
 
-    def _rebook(self, plan: Plan, now: float) -> frozenset[str]:
-        """Take in who has a reservation; return those whose former one gave way.
+    def _rebook(self, plan: Plan, now: float) -> Mapping[str, Collection[str]]:
+        """Take in who has a reservation; return those whose former one gave way, with the nodes that it was of.
 
         One that moves on as time passes waits for a pod that runs longer than expected.
         """
@@ -232,7 +232,8 @@ class Waiting:
         found = ((one, self.backlog.get(one.uid)) for one in bookings)
         booked = {one.uid: _Reservation(one.at - now, it.order, one.places) for one, it in found if it is not None}
         former, self._booked = self._booked, booked if plan.is_complete else {**self._booked, **booked}
-        return frozenset(uid for uid, one in former.items() if one.gave_way(self._booked.get(uid)))
+        gave_way = {uid: one for uid, one in former.items() if one.gave_way(self._booked.get(uid))}
+        return {uid: {node for _, node in one.places if node is not None} for uid, one in gave_way.items()}
 
     def _gone_by(self, plan: Plan, admitted: Container[str]) -> set[str]:
         """Return who preempts no more; of those whom a decision came to that ended early."""

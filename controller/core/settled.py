@@ -30,8 +30,8 @@ class Settled:
         self.waits: dict[WorkloadClass, Wait] = {}
         self.stirred: _Kinds = {}
         """Settled classes for which others may go by now."""
-        self.rebooked: set[WorkloadClass] = set()
-        """Settled classes that found nobody to preempt beside a reservation that gave way since then."""
+        self.rebooked: dict[WorkloadClass, set[str]] = {}
+        """Settled classes that found nobody to preempt beside reservations that gave way since, with those's nodes."""
         self.moved_shares: dict[str, set[str]] = {}
         """By root of a tree that shares fairly the queues of which the share, or who may go, is another since then."""
         self._short_of_room = _ByShape()

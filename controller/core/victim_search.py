@@ -93,8 +93,10 @@ class VictimSearch:
         with self._away.ahead(left) as ahead:
             if self._away.victims and self._fits(ahead, claim.queue, kind, may_borrow=True) is not None:
                 return True
-            if is_by_room and (self._snapshot.settled is None or kind not in self._snapshot.settled.rebooked):
-                return self._prospects.are_new(ahead, need, attempt, nodes)
+            if is_by_room:
+                settled = self._snapshot.settled
+                given_way = settled.rebooked.get(kind) if settled is not None else None
+                return self._prospects.are_new(ahead, need, attempt, given_way.union(nodes) if given_way else nodes)
             return bool(nodes) or not self._prospects.are_none(ahead, need, attempt)
 
     @property
