@@ -35,7 +35,9 @@ class FairVictims:
         self._usage = usage
         self._shares = shares
         self._demand = demand
-        self._amounts = {(demand.flavor, resource): amount for resource, amount in demand.requests}
+        self._amounts: Mapping[Column, int] = {
+            (demand.flavor, resource): amount for resource, amount in demand.requests
+        }
         self._now = now
         self._least_of = least_of
         self._path = tree.path(demand.queue)

@@ -23,10 +23,10 @@ Turn = tuple[bool, OrderKey, str]
 Of a tree that shares fairly: those of the line that wins, and the root's name.
 """
 
-Place = tuple[str, str]
+Place = tuple[str, ...]
 """("node", its name), or ("sum", the name of a flavor whose room is known by sums)."""
 
-_Shelf = tuple[str, str, str, str]
+_Shelf = tuple[str, ...]
 """("quota", a queue, a flavor and a resource of it), or a place and a resource of it with nothing in between."""
 
 

@@ -37,7 +37,7 @@ def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
 def taken_in_stretch(kind: WorkloadClass, first: Placement, nodes: Sequence[str | None]) -> Takes:
     """Return what pods of one class take: the first where it was placed, others of its flavor on these nodes."""
     flavor, requests, count = first.flavor, kind.requests, 1 + len(nodes)
-    amounts = {(flavor.name, resource): need * count for resource, need in requests}
+    amounts: dict[Column, int] = {(flavor.name, resource): need * count for resource, need in requests}
     room: dict[tuple[Place, str], int] = {}
     for node, number in Counter((first.node, *nodes)).items():
         for place in _places_at(node, (flavor,)):

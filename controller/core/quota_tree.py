@@ -15,10 +15,10 @@ from controller.core.fair_sharing_policy import USUAL, Strategy
 from controller.core.past_usage import PastUsageRule
 from controller.core.queues import ClusterQueue
 
-Column = tuple[str, str]
+Column = tuple[str, ...]
 """(flavor, resource)."""
 
-UsageKey = tuple[str, str, str]
+UsageKey = tuple[str, ...]
 """(cluster queue, flavor, resource); flavor empty: all that the queue and those below it use, of whichever flavor."""
 
 
@@ -110,18 +110,21 @@ class QuotaTree:
         self, queue: ClusterQueue, children: Iterable[Mapping[Column, tuple[int, int]]]
     ) -> dict[Column, tuple[int, int]]:
         """Return subtree quota and local quota by column, from the queue's own and its children's."""
-        subtree = {(quota.flavor, name): amount for quota in queue.flavors for name, amount in quota.nominal.items()}
+        nominal = (((one.flavor, name), amount) for one in queue.flavors for name, amount in one.nominal.items())
+        subtree = dict[Column, int](nominal)
         for child in children:
             for column, (whole, local) in child.items():
                 subtree[column] = subtree.get(column, 0) + whole - local
-        lending = {(quota.flavor, name): limit for quota in queue.flavors for name, limit in quota.lending.items()}
+        limits = (((one.flavor, name), limit) for one in queue.flavors for name, limit in one.lending.items())
+        lending = dict[Column, int](limits)
         return {
             column: (whole, max(0, whole - lending[column]) if column in lending else 0)
             for column, whole in subtree.items()
         }
 
     def _complete(self, queue: ClusterQueue, own: Mapping[Column, tuple[int, int]]) -> dict[Column, Cell]:
-        borrowing = {(quota.flavor, name): limit for quota in queue.flavors for name, limit in quota.borrowing.items()}
+        limits = (((one.flavor, name), limit) for one in queue.flavors for name, limit in one.borrowing.items())
+        borrowing = dict[Column, int](limits)
         above = self._cells.get(self._paths[queue.name][1]) if len(self._paths[queue.name]) > 1 else None
         cells: dict[Column, Cell] = {}
         for column, (subtree, local) in own.items():

@@ -7,22 +7,22 @@ assume that its pods exist. A queued pod is a workload of one set of one, a gang
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from controller.core.amounts import Requests, plus, times
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 from controller.core.topology import Slices, Topology
 
-_Rank = tuple[int, float, int, float, str, str]
-OrderKey = tuple[int, float, int, float, str, str, tuple[()] | _Rank]
-"""(negated priority, creation of the owner, completion index, creation, namespace/name, uid), times in epoch seconds:
-ascending is first come, and total. Last, of who stands `behind` another whose place the rest is: its own.
+OrderKey = tuple[Any, ...]
+"""(negated priority, creation of the owner, completion index, creation, namespace/name, uid, ()), times in epoch
+seconds: ascending is first come, and total. Last, of who stands `behind` another whose place the rest is: its own six.
 """
 
 _AHEAD = -(2**40)
 """Added to a priority's place, it is before every priority."""
 
-QueueKey = tuple[str, str]
+QueueKey = tuple[str, ...]
 """(namespace, name) of a local queue."""
 
 
@@ -136,7 +136,7 @@ def ahead(order: OrderKey) -> OrderKey:
 
 def is_ahead(order: OrderKey) -> bool:
     """Say whether a place is before all of its queue."""
-    return order[0] < _AHEAD // 2
+    return bool(order[0] < _AHEAD // 2)
 
 
 def among_all(order: OrderKey) -> OrderKey:

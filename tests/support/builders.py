@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from controller.cache.cluster import ClusterCache
 from controller.core.amounts import PODS, as_requests, demand_amount, supply_amount
@@ -30,10 +30,10 @@ from controller.core.shapes import Constraints, Shape
 from controller.core.snapshot import Snapshot
 from controller.core.taints import Taint, Toleration
 from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import PodSet, QueueKey, Workload, WorkloadClass, order_key
+from controller.core.workloads import PodSet, Workload, WorkloadClass, order_key
 
 GPU = "nvidia.com/gpu"
-MAIN: QueueKey = ("default", "main")
+MAIN: Final = ("default", "main")
 EVERY_NAMESPACE = LabelSelector()
 STRICT = QueueingStrategy.STRICT_FIFO
 HOLD = StopPolicy.HOLD

@@ -8,6 +8,7 @@ from controller.core.decide import decide
 from controller.core.decisions import Blocker, Wait
 from controller.core.labels import LabelSelector
 from controller.core.pods import Pod
+from controller.core.quota_tree import UsageKey
 from controller.core.reasons import Reason
 from controller.core.settled import Settled
 from controller.core.workloads import Hold
@@ -44,7 +45,7 @@ def test_the_first_in_order_are_admitted_until_the_quota_is_used_up() -> None:
 
 
 def test_what_is_used_already_counts() -> None:
-    usage = {("team-a", "spot", "cpu"): 7000}
+    usage: dict[UsageKey, int] = {("team-a", "spot", "cpu"): 7000}
     assert list(admitted(decide(a_snapshot(*PODS, usage=usage), limit=UNLIMITED))) == ["b"]
 
 

@@ -9,6 +9,7 @@ from controller.core.fair_turns import FairTurns
 from controller.core.ledger import Ledger
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.placement import Placement
+from controller.core.quota_tree import UsageKey
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import Workload
 from tests.support.builders import a_cluster_queue, a_flavor, a_pod, a_shape, a_snapshot, a_tree_quota, a_workload
@@ -54,7 +55,7 @@ def lines(*borrowing: str) -> Lines:
         a_cluster_queue(f"team-{number}", a_tree_quota("spot", 1000), parent=f"part-{number % PARTS}")
         for number in range(PARTS * TEAMS)
     ]
-    used = {(name, "spot", "cpu"): 9000 for name in borrowing}
+    used: dict[UsageKey, int] = {(name, "spot", "cpu"): 9000 for name in borrowing}
     for name in borrowing:
         above = f"part-{int(name.removeprefix('team-')) % PARTS}"
         used |= {(above, "spot", "cpu"): 9000, ("org", "spot", "cpu"): 9000}

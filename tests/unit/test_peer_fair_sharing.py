@@ -11,7 +11,7 @@ from controller.core.fair_sharing import NOTHING, FairShares, shown
 from controller.core.fair_sharing_policy import FairSharing, Share
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, FlavorQuota
-from controller.core.quota_tree import QuotaTree
+from controller.core.quota_tree import QuotaTree, UsageKey
 from controller.core.tree_usage import TreeUsage
 from tests.support.builders import (
     UNLIMITED,
@@ -142,7 +142,7 @@ def order(*pods: Pod, queues: list[ClusterQueue], used: dict[tuple[str, str, str
         locals_=doors,
         flavors=[a_flavor("spot"), a_flavor("steady")],
         nodes=[a_node(cpu="64"), a_node("node-2", cpu="64", labels={"pool": "steady"})],
-        usage=used,
+        usage=dict[UsageKey, int]((used or {}).items()),
     )
     return [admit.uid for admit in decide(world, limit=UNLIMITED).admits]
 
