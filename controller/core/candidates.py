@@ -74,6 +74,7 @@ class KnownCandidates:
 
     def __init__(self) -> None:
         self._of: dict[str, CandidatesByFlavor] = {}
+        self._least: dict[str, dict[str, Mapping[Column, int]]] = {}
         self._moved: set[str] | None = set()
 
     def get(self, queue: str) -> CandidatesByFlavor | None:
@@ -84,16 +85,22 @@ class KnownCandidates:
         """Remember those of a queue."""
         self._of[queue] = found
 
+    def least_of(self, queue: str) -> dict[str, Mapping[Column, int]]:
+        """Return how much of a flavor each of a queue's has at least, by flavor; to be filled by who works it out."""
+        return self._least.setdefault(queue, {})
+
     def forget(self, *queues: str) -> None:
         """A pod of these queues changed, came or went, or its Job did."""
         for queue in queues:
             self._of.pop(queue, None)
+            self._least.pop(queue, None)
         if self._moved is not None:
             self._moved.update(queues)
 
     def forget_all(self) -> None:
         """What all of them rest on changed."""
         self._of.clear()
+        self._least.clear()
         self._moved = None
 
     def take_moved(self) -> set[str] | None:

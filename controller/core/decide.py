@@ -169,8 +169,10 @@ class _Decision:
             return []
         self._standbys = standbys = Standbys(self._snapshot, self._snapshot.settled, found)
         kinds = [kind for name in self._lines for kind in standbys.of(name)]
-        # where shares decide, who is behind by the order may be first, so all take part from the beginning
-        most = MOST_RESERVATIONS if self._fair is None else len(self._snapshot.cluster_queues)
+        if self._fair is not None:
+            # where shares decide, who is behind by the order may be first, so all take part from the beginning
+            return kinds + standbys.all()
+        most = MOST_RESERVATIONS
         while most and (more := standbys.next_queue()):
             most -= 1
             kinds += more

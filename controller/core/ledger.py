@@ -17,7 +17,7 @@ from controller.core.decisions import Blocker
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.reasons import Reason
 from controller.core.room import Room, RoomLeft, Search
-from controller.core.shapes import Shape
+from controller.core.shapes import Constraints, Shape
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage
 
@@ -38,6 +38,8 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._without_freed_room: set[tuple[str, Shape]] = set()
+        self._most_free: dict[tuple[str, Constraints, str], int] = {}
+        """By flavor, what a pod says of nodes, and resource; until anything is taken from a node or given back."""
         self.is_trying = False
         """Whether room may also grow now, so that nothing that is found may be remembered."""
         self._shadow: Ledger | None = None
@@ -230,7 +232,12 @@ class Ledger:
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
-        return self._room.most(flavor.name, resource, self._snapshot.nodes.places(flavor, shape.constraints))
+        key = (flavor.name, shape.constraints, resource)
+        known = self._most_free.get(key)
+        if known is None:
+            places = self._snapshot.nodes.places(flavor, shape.constraints)
+            known = self._most_free[key] = self._room.most(flavor.name, resource, places)
+        return known
 
     def has_freed_room(self, flavor: Flavor, shape: Shape) -> bool:
         """Say whether a freed node of a flavor has room for a pod of this shape.
@@ -279,6 +286,7 @@ class Ledger:
         """Take these from the room of a node, where there is one."""
         if node is not None:
             self._room.take(node, requests)
+            self._most_free.clear()
             if self._shadow is not None and not self.is_trying:
                 self._shadow.occupy(node, requests)
 

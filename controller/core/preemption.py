@@ -52,7 +52,7 @@ class Candidates:
         self._leaving = snapshot.leaving
         self._returns = returns
         self._of: dict[str, CandidatesByFlavor] = {}
-        self._least: dict[tuple[str, str], Mapping[Column, int]] = {}
+        self._least: dict[str, dict[str, Mapping[Column, int]]] = {}
         moving = {*self._leaving.evicting, *self._leaving.ever_refused, *self._leaving.stuck}
         self.moving = {snapshot.pods[uid].cluster_queue or "" for uid in moving if uid in snapshot.pods}
         """Queues of which more than the pods says what may go."""
@@ -142,13 +142,15 @@ class Candidates:
 
     def least(self, queue: str, flavor: str) -> Mapping[Column, int]:
         """Return how much of a flavor each of those has at least."""
-        known = self._least.get((queue, flavor))
+        of_queue = self._least.get(queue)
+        if of_queue is None:
+            is_lasting = self.is_lasting(queue)
+            of_queue = self._least[queue] = self._snapshot.candidates.least_of(queue) if is_lasting else {}
+        known = of_queue.get(flavor)
         if known is None:
             amounts = [one.held for one in self.of(queue, flavor)]
             columns = {column for one in amounts for column in one if column[0] == flavor}
-            known = self._least[queue, flavor] = {
-                column: min(one.get(column, 0) for one in amounts) for column in columns
-            }
+            known = of_queue[flavor] = {column: min(one.get(column, 0) for one in amounts) for column in columns}
         return known
 
     def is_lasting(self, queue: str) -> bool:

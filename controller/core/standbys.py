@@ -29,13 +29,10 @@ class Standbys:
         self._doors: dict[str, list[QueueKey]] = {}
         """LocalQueues by cluster queue, of which none was brought up."""
         self._behind: dict[WorkloadClass, _Line] = {}
-        self._heap: list[tuple[bool, OrderKey, QueueKey]] = []
-        behind, tree = snapshot.budgets.is_behind, snapshot.tree
-        for order, door in settled.firsts(snapshot.runs):
-            queue = snapshot.local_queues[door].cluster_queue
-            self._doors.setdefault(queue, []).append(door)
-            self._heap.append((behind(tree, queue), order, door))
-        heapify(self._heap)
+        self._heap: list[tuple[bool, OrderKey, QueueKey]] | None = None
+        self._firsts = settled.firsts(snapshot.runs)
+        for _, door in self._firsts:
+            self._doors.setdefault(snapshot.local_queues[door].cluster_queue, []).append(door)
 
     def __contains__(self, kind: object) -> bool:
         return kind in self._behind
@@ -54,8 +51,17 @@ class Standbys:
     def _line(self, door: QueueKey) -> _Line:
         return filterfalse(self._looked_at.__contains__, self._settled.line(door, self._snapshot.runs))
 
+    def all(self) -> list[WorkloadClass]:
+        """Bring up all queues that were not."""
+        return [kind for queue in list(self._doors) for kind in self.of(queue)]
+
     def next_queue(self) -> list[WorkloadClass]:
         """Bring up the queue that is next in the order; none where all are."""
+        if not self._doors:
+            return []
+        if self._heap is None:
+            self._heap = [(self._is_behind(door), order, door) for order, door in self._firsts]
+            heapify(self._heap)
         while self._heap:
             is_behind, order, door = heappop(self._heap)
             queue = self._snapshot.local_queues[door].cluster_queue
@@ -68,6 +74,10 @@ class Standbys:
             elif kind is not None:
                 return self.of(queue)
         return []
+
+    def _is_behind(self, door: QueueKey) -> bool:
+        queue = self._snapshot.local_queues[door].cluster_queue
+        return self._snapshot.budgets.is_behind(self._snapshot.tree, queue)
 
     def behind(self, kind: WorkloadClass) -> WorkloadClass | None:
         """Bring up the class that stands behind this one in its LocalQueue."""

@@ -67,8 +67,8 @@ class VictimSearch:
         """Say who has to go so that a workload fits this flavor; None: that would not help."""
         need = self._need(claim, kind, flavor, left)
         for attempt in self._attempts.of(need, is_any_away=bool(self._away.victims)):
-            tried = replace(attempt, may_borrow=attempt.may_borrow and may_borrow)
-            victims = self._search_gently(need, tried)
+            is_narrower = attempt.may_borrow and not may_borrow
+            victims = self._search_gently(need, replace(attempt, may_borrow=False) if is_narrower else attempt)
             if victims is not None:
                 return victims
         return None
