@@ -279,6 +279,27 @@ def test_whom_those_who_go_for_another_let_have_others_go_is_not_forgotten() -> 
     assert evicted(cache) == ["c1"]
 
 
+def test_a_reservation_that_is_gone_is_news_only_to_those_whom_its_nodes_would_hold() -> None:
+    """`big` has a larger share all the time, but nobody of it makes room."""
+    org, near = ClusterQueue(name="org", fair_sharing=FairSharing()), queue("near", 0)
+    teams = [queue(name, 0, parent="near", preemption=RECLAIMS) for name in ("one", "other", "big")]
+    queues = [org, near, *teams, queue("lends", 20), queue("own", 9, strategy=QueueingStrategy.BACKFILL)]
+    small = [runs(f"big-{n}", "big", 1, f"t{n}") for n in range(8)]
+    lasts = {"expected_runtime": 10_000, "started": int(NOW)}
+    there = [runs("of-one", "one", 3, "a"), runs("of-other", "other", 1, "a"), runs("ends", "own", 2, "b", **lasts)]
+    waiting = [waits("first", "own", 2, priority=7), waits("more", "one", 3)]
+    nodes = {"a": "4", "b": "2", **{f"t{n}": "1" for n in range(8)}}
+    cache = a_world(queues, *small, *there, *waiting, **nodes)
+    assert evicted(cache) == []
+    cache.drop_pod("first")
+    assert evicted(cache) == []
+    known = cache.snapshot().settled
+    assert known is not None
+    assert list(known.rebooked.values()) == [{"b"}]
+    cache.put_pod(runs("late", "own", 1, "c"))
+    assert is_in_vain(cache, "more")
+
+
 def test_a_class_is_looked_at_again_only_where_a_part_that_moved_has_a_larger_share() -> None:
     """`big` has a larger share all the time, but nobody of it makes room; `far` moves and borrows nothing."""
     org, far, near = ClusterQueue(name="org", fair_sharing=FairSharing()), queue("far", 0), queue("near", 0)
