@@ -13,10 +13,10 @@ from controller.core.amounts import Requests
 from controller.core.decisions import Blocker, Booking
 from controller.core.expected_ends import Holding
 from controller.core.ledger import Ledger, Trying
+from controller.core.node_search import Search
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
-from controller.core.room import Search
 from controller.core.shapes import Shape
 from controller.core.tree_usage import TreeUsage
 
@@ -109,10 +109,11 @@ class Beside:
     def find_nodes(self, flavor: Flavor, shape: Shape, count: int, *, only_freed: bool = False) -> list[str]:
         """As of the ledger; nodes of which something is reserved come last, with what is left beside that."""
         key = (flavor.name, shape, only_freed)
-        search = None if self._ledger.is_trying else self._searches.get(key)
+        is_kept = not self._ledger.is_trying
+        search = self._searches.get(key) if is_kept else None
         if search is None:
-            search = self._ledger.search(flavor, shape, only_freed=only_freed, without=self._nodes)
-        if not self._ledger.is_trying:
+            search = self._ledger.search(flavor, shape, only_freed=only_freed, without=self._nodes, is_kept=is_kept)
+        if is_kept:
             self._searches[key] = search
         nodes = self._ledger.pack(search, count)
         for node in self._ledger.among(flavor, shape, self._nodes, only_freed=only_freed):

@@ -14,9 +14,10 @@ import numpy as np
 
 from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
+from controller.core.node_search import Search
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.reasons import Reason
-from controller.core.room import Room, RoomLeft, Search
+from controller.core.room import Room, RoomLeft
 from controller.core.shapes import Constraints, Shape
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage
@@ -193,12 +194,11 @@ class Ledger:
     def find_nodes(self, flavor: Flavor, shape: Shape, count: int, *, only_freed: bool = False) -> list[str]:
         """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
         key = (flavor.name, shape, only_freed)
-        if self.is_trying or key not in self._searches:
-            search: Search | None = self.search(flavor, shape, only_freed=only_freed)
+        search = None if self.is_trying else self._searches.get(key)
+        if search is None and (self.is_trying or key not in self._searches):
+            search = self.search(flavor, shape, only_freed=only_freed, is_kept=not self.is_trying)
             if not self.is_trying:
                 self._searches[key] = search
-        else:
-            search = self._searches[key]
         nodes = [] if search is None else self._room.pack(search, count)
         if not nodes and not self.is_trying:
             self._searches[key] = None
@@ -209,9 +209,18 @@ class Ledger:
         return self._searches.get((flavor.name, shape, False), self) is None
 
     def search(
-        self, flavor: Flavor, shape: Shape, *, only_freed: bool = False, without: AbstractSet[str] = frozenset()
+        self,
+        flavor: Flavor,
+        shape: Shape,
+        *,
+        only_freed: bool = False,
+        without: AbstractSet[str] = frozenset(),
+        is_kept: bool = False,
     ) -> Search:
-        """Prepare to find nodes of a flavor for this shape while room only shrinks; those `without` are left out."""
+        """Prepare to find nodes of a flavor for this shape while room only shrinks; those `without` are left out.
+
+        `is_kept`: time and again.
+        """
         nodes = self._snapshot.nodes
         if only_freed:
             at = nodes.places_of(flavor.name, self._snapshot.freed & nodes.allowed(flavor, shape.constraints))
@@ -219,7 +228,7 @@ class Ledger:
             at = nodes.places(flavor, shape.constraints)
         if without:
             at = np.setdiff1d(at, nodes.places_of(flavor.name, without), assume_unique=True)
-        return Search(flavor.name, shape.requests, at, spreads=flavor.spreads)
+        return Search(flavor.name, shape.requests, at, spreads=flavor.spreads, is_kept=is_kept)
 
     def pack(self, search: Search, count: int) -> list[str]:
         """Return nodes with room for so many that a search is for, a node for each; fewer when room ends."""

@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from controller.core.amounts import Requests
 from controller.core.node_index import NodeIndex, Places
+from controller.core.node_search import FULLEST, Fullest, Row, Search
 
 Amounts = Mapping[str, int]
 
-_Row = NDArray[np.int64]
-"""What the usable nodes of a flavor have free of a resource, each at its place, within `_LEAST` and `_MOST`."""
-
 _MOST: Final = 2**62
-"""Whatever is more is written as this, so that nothing overflows: four exbibytes are room for everybody."""
+"""Whatever is more is written in a row as this, so that nothing overflows: four exbibytes are room for everybody."""
 _LEAST: Final = -_MOST
 _NONE: Final = _LEAST - 1
 """Of a node that does not have the resource."""
+_MANY: Final = 4 * FULLEST
+"""Where no more nodes than this may do, all of them are compared each time: it is as quick."""
 _FEW: Final = 8
 """So many nodes are found one by one before all that may do are sorted."""
 
@@ -36,7 +34,7 @@ class Room:
     def __init__(self, nodes: NodeIndex, used: Mapping[str, Amounts]) -> None:
         self.nodes = nodes
         self._free = {name: _left(node.allocatable, used.get(name, {})) for name, node in nodes.nodes.items()}
-        self._rows: dict[str, dict[str, _Row]] = {}
+        self._rows: dict[str, dict[str, Row]] = {}
 
     def free(self, node: str) -> Amounts:
         """Amounts that are free on a node; below zero where more is taken than there is."""
@@ -50,27 +48,13 @@ class Room:
         self._free[node] = now = _left(known.allocatable, used)
         _write(self._rows, self.nodes, node, now)
 
-    def row(self, flavor: str, resource: str) -> _Row:
+    def row(self, flavor: str, resource: str) -> Row:
         """Return what the flavor's usable nodes have free of a resource; not to be changed."""
         rows = self._rows.setdefault(flavor, {})
         if resource not in rows:
             amounts = (self._free[name].get(resource) for name in self.nodes.in_order(flavor))
             rows[resource] = np.array([_written(one) for one in amounts], dtype=np.int64)
         return rows[resource]
-
-
-@dataclass(slots=True)
-class Search:
-    """For one make of pod on one flavor: what it asks for, and at which places it may still run.
-
-    Kept through a decision: since room only shrinks, a node that once was too full is not looked at again. `spreads`:
-    each pod gets the node with most left, not the fullest.
-    """
-
-    flavor: str
-    requests: Requests
-    at: Places
-    spreads: bool = False
 
 
 class RoomLeft:
@@ -84,8 +68,9 @@ class RoomLeft:
         """`room` stays as it is, and must not change meanwhile."""
         self._room = room
         self._free: dict[str, dict[str, int]] = {}
-        self._rows: dict[str, dict[str, _Row]] = {}
+        self._rows: dict[str, dict[str, Row]] = {}
         self._moving: set[str] = set()
+        self._moved: dict[str, list[int]] = {}
         self._scarcest: dict[tuple[str, Requests], tuple[str, int]] = {}
         self.compared = 0
         self.looked_at = 0
@@ -123,22 +108,49 @@ class RoomLeft:
         Fullest: with the least left of the resource of which the fewest nodes have enough, so that large holes are
         kept for large pods. Best fit: what several leave is left where most is left.
         """
+        if search.fullest is not None:
+            nodes = self._among(search, search.fullest, count)
+            if len(nodes) == count:
+                return nodes
         search.at = self._fitting(search.flavor, search.requests, search.at)
         if not search.at.size:
             return []
         scarce, need = self._scarce(search.flavor, search.requests)
-        amounts, names = self._row(search.flavor, scarce)[search.at], self._room.nodes.in_order(search.flavor)
+        row = self._row(search.flavor, scarce)
+        amounts = row[search.at]
         if search.spreads:
             return self._spread(search, amounts, need, count)
-        nodes: list[str] = []
+        search.fullest = None
+        if search.is_kept and len(amounts) > _MANY:
+            search.fullest = Fullest(search.at, amounts, len(row), len(self._moved.get(search.flavor, ())))
+        return self._fill(search, search.at, amounts, count)
+
+    def _among(self, search: Search, fullest: Fullest, count: int) -> list[str]:
+        """Return nodes as `pack` does, fewer where more may be elsewhere than among the fullest."""
+        row = self._row(search.flavor, self._scarce(search.flavor, search.requests)[0])
+        moved = self._moved.get(search.flavor, [])[fullest.seen :]
+        if len(moved) > len(search.at) // 2:
+            return []  # to look at all is no more work
+        known = fullest.take_in(moved)
+        at = self._fitting(search.flavor, search.requests, known)
+        if len(at) < len(known):
+            fullest.keep(at)
+        most, last = fullest.bound
+        amounts = row[at]
+        within = (amounts < most) | ((amounts == most) & (at <= last))
+        return self._fill(search, at[within], amounts[within], count)
+
+    def _fill(self, search: Search, at: Places, amounts: Row, count: int) -> list[str]:
+        """Return a node for each of `count` pods, of those at these places, fullest first. Changes the amounts."""
+        names, nodes = self._room.nodes.in_order(search.flavor), list[str]()
         for place in _ascending(amounts):
-            node = names[search.at[place]]
+            node = names[at[place]]
             nodes += [node] * min(count - len(nodes), self.count(node, search.requests))
             if len(nodes) == count:
                 break
         return nodes
 
-    def _spread(self, search: Search, amounts: _Row, need: int, count: int) -> list[str]:
+    def _spread(self, search: Search, amounts: Row, need: int, count: int) -> list[str]:
         """Return a node for each of `count` pods, each that of which most is left then; fewer where room ends."""
         names, nodes = self._room.nodes.in_order(search.flavor), list[str]()
         taken: dict[str, int] = {}
@@ -209,11 +221,14 @@ class RoomLeft:
             known = self._scarcest[flavor, requests] = requests[enough.index(min(enough))]
         return known
 
-    def _row(self, flavor: str, resource: str) -> _Row:
+    def _row(self, flavor: str, resource: str) -> Row:
         if self._moving:
             # once for all that a run of pods took
             for node in self._moving:
                 _write(self._rows, self._room.nodes, node, self._free[node])
+                place = self._room.nodes.place_of.get(node)
+                if place is not None:
+                    self._moved.setdefault(place[0], []).append(place[1])
             self._moving.clear()
         rows = self._rows.setdefault(flavor, {})
         row = rows.get(resource)
@@ -230,7 +245,7 @@ def _left(allocatable: Amounts, used: Amounts) -> Amounts:
     return {resource: amount - used.get(resource, 0) for resource, amount in allocatable.items()}
 
 
-def _write(rows: Mapping[str, Mapping[str, _Row]], nodes: NodeIndex, node: str, free: Amounts) -> None:
+def _write(rows: Mapping[str, Mapping[str, Row]], nodes: NodeIndex, node: str, free: Amounts) -> None:
     """Note what a node has free now; one that is not usable stands nowhere, though pods leave it."""
     place = nodes.place_of.get(node)
     if place is not None:
@@ -244,7 +259,7 @@ def _written(amount: int | None) -> int:
     return amount if _LEAST < amount < _MOST else _MOST if amount > 0 else _LEAST
 
 
-def _ascending(amounts: _Row) -> Iterator[int]:
+def _ascending(amounts: Row) -> Iterator[int]:
     """Yield where the least is, then the next, the first of equal ones first. Changes the amounts."""
     for _ in range(min(_FEW, len(amounts))):
         least = int(amounts.argmin())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from controller.core.amounts import Requests, as_requests
 from controller.core.labels import Operator, Requirement, Term
 from controller.core.node_index import NodeIndex
+from controller.core.node_search import Search
 from controller.core.nodes import Node
-from controller.core.room import Amounts, Room, RoomLeft, Search
+from controller.core.room import Amounts, Room, RoomLeft
 from controller.core.shapes import Constraints
 from controller.core.taints import Toleration, are_tolerated
 from tests.support.builders import a_flavor, a_node, a_taint, constraints
@@ -87,6 +89,27 @@ def test_room_that_was_kept_up_is_room_made_anew(
         assert list(kept.row("spot", resource)) == list(fresh.row("spot", resource))
     first, second = (Search("spot", asked, index.places_of("spot", NAMES)) for _ in range(2))
     assert RoomLeft(kept).find(first) == RoomLeft(fresh).find(second)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.randoms(use_true_random=False), st.integers(260, 500))
+def test_the_nodes_kept_at_hand_are_those_that_a_look_at_all_finds(chance: Random, count: int) -> None:
+    """So many nodes that not all are at hand, and pods that take from them, from those at hand and from others."""
+    names = [f"n{number:03}" for number in range(count)]
+    index = NodeIndex(the_nodes({name: (False, {"cpu": 9, "memory": 30}) for name in names}), {"spot": SPOT})
+    used = {name: {"cpu": chance.randrange(7), "memory": chance.randrange(20)} for name in names}
+    left = RoomLeft(Room(index, used))
+    makes = [as_requests({"cpu": chance.randint(1, 3), "memory": chance.randint(1, 9)}) for _ in range(3)]
+    wheres = [index.places_of("spot", set(chance.sample(names, count - chance.randrange(30)))) for _ in makes]
+    kept = [Search("spot", one, at, is_kept=True) for one, at in zip(makes, wheres, strict=True)]
+    for _ in range(40):
+        at, wanted = chance.randrange(3), chance.choice((1, 2, 20, 40))
+        expected = left.pack(Search("spot", makes[at], wheres[at]), wanted)
+        assert left.pack(kept[at], wanted) == expected
+        elsewhere = chance.sample(names, 4)
+        for node in (*expected, *(node for node in elsewhere if left.count(node, makes[at]))):
+            if left.count(node, makes[at]):
+                left.take(node, makes[at])
 
 
 @st.composite

@@ -392,9 +392,7 @@ def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(wha
     assert [evicted(cache), evicted(cache)].count(["low"]) == 1
 
 
-def test_where_shares_decide_who_found_nobody_beside_a_reservation_that_is_gone_looks_at_all_when_any_share_moves() -> (
-    None
-):
+def test_where_shares_decide_who_found_nobody_beside_a_reservation_looks_at_its_nodes_when_any_share_moves() -> None:
     cache = one_finds_nobody_beside_a_reservation("org")
     cache.drop_pod("first")
     assert evicted(cache) == evicted(cache) == []
