@@ -79,10 +79,7 @@ class Blocked(Settled):
                 self._bound_by.setdefault(uid, {})[kind] = None
 
     def rebook(self, uid: str, nodes: Collection[str], *, stirs: bool) -> bool:
-        """Take in that a workload's reservation of these nodes gave way; say whether that stirs any who found nobody.
-
-        Those who looked beside it.
-        """
+        """Take in that a workload's reservation of these nodes gave way; say whether that stirs any."""
         kinds = self._bound_by.get(uid, {})
         for kind in kinds:
             self.rebooked.setdefault(kind, set()).update(nodes)

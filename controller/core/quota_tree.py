@@ -110,21 +110,24 @@ class QuotaTree:
         self, queue: ClusterQueue, children: Iterable[Mapping[Column, tuple[int, int]]]
     ) -> dict[Column, tuple[int, int]]:
         """Return subtree quota and local quota by column, from the queue's own and its children's."""
-        nominal = (((one.flavor, name), amount) for one in queue.flavors for name, amount in one.nominal.items())
-        subtree = dict[Column, int](nominal)
+        subtree: dict[Column, int] = {
+            (quota.flavor, name): amount for quota in queue.flavors for name, amount in quota.nominal.items()
+        }
         for child in children:
             for column, (whole, local) in child.items():
                 subtree[column] = subtree.get(column, 0) + whole - local
-        limits = (((one.flavor, name), limit) for one in queue.flavors for name, limit in one.lending.items())
-        lending = dict[Column, int](limits)
+        lending: dict[Column, int] = {
+            (quota.flavor, name): limit for quota in queue.flavors for name, limit in quota.lending.items()
+        }
         return {
             column: (whole, max(0, whole - lending[column]) if column in lending else 0)
             for column, whole in subtree.items()
         }
 
     def _complete(self, queue: ClusterQueue, own: Mapping[Column, tuple[int, int]]) -> dict[Column, Cell]:
-        limits = (((one.flavor, name), limit) for one in queue.flavors for name, limit in one.borrowing.items())
-        borrowing = dict[Column, int](limits)
+        borrowing: dict[Column, int] = {
+            (quota.flavor, name): limit for quota in queue.flavors for name, limit in quota.borrowing.items()
+        }
         above = self._cells.get(self._paths[queue.name][1]) if len(self._paths[queue.name]) > 1 else None
         cells: dict[Column, Cell] = {}
         for column, (subtree, local) in own.items():
