@@ -172,10 +172,8 @@ class _Decision:
         if self._fair is not None:
             # where shares decide, who is behind by the order may be first, so all take part from the beginning
             return kinds + standbys.all()
-        most = MOST_RESERVATIONS
-        while most and (more := standbys.next_queue()):
-            most -= 1
-            kinds += more
+        for _ in range(MOST_RESERVATIONS):
+            kinds += standbys.next_queue()
         return kinds
 
     def _begin(self) -> None:
