@@ -68,6 +68,11 @@ class Backfill:
         """Whether there is a reservation by now."""
         return bool(self._booked)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nobody else may have a reservation in this decision."""
+        return len(self._booked) >= MOST_RESERVATIONS or self.ends_looked_at >= MOST_ENDS
+
     def view(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
         """Return what a class that comes now may take: all that is left, or what is left beside reservations."""
         if not self._booked:
@@ -118,9 +123,9 @@ class Backfill:
 
     def may_book(self, queue: ClusterQueue) -> bool:
         """Say whether a queue may have a reservation, and has none yet."""
-        if queue.strategy is not QueueingStrategy.BACKFILL or len(self._booked) >= MOST_RESERVATIONS:
+        if queue.strategy is not QueueingStrategy.BACKFILL or self.is_full:
             return False
-        return self.ends_looked_at < MOST_ENDS and all(one.booking.queue != queue.name for one in self._booked)
+        return all(one.booking.queue != queue.name for one in self._booked)
 
     def _book(self, queue: ClusterQueue, workload: Workload) -> Booking | None:
         most = MOST_ENDS - self.ends_looked_at

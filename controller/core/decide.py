@@ -27,7 +27,7 @@ from controller.core.ledger import Ledger
 from controller.core.looked_at import looked_at
 from controller.core.mixing import rests_on_mix
 from controller.core.nominations import Nominee, Takes, Turn
-from controller.core.nominees import placed_head, preempting_head, taken_by, taken_in_stretch
+from controller.core.nominees import as_nominated, placed_head, preempting_head, taken_by, taken_in_stretch
 from controller.core.placement import Placement, Placements, brought_up_to_date
 from controller.core.placing import Placing, held
 from controller.core.preempting import Preempting
@@ -71,7 +71,8 @@ class _Decision:
         self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
         self._held_nodes = HeldNodes(snapshot.preemptors, snapshot.held)
-        self._fair = self._share_turns() if snapshot.tree.fair_roots else None
+        is_fair = bool(snapshot.tree.fair_roots)
+        self._fair = FairTurns(snapshot, self._ledger, self._nominate, self._earliest) if is_fair else None
 
     def run(self) -> Plan:
         kinds = self._looked_at.kinds
@@ -154,11 +155,8 @@ class _Decision:
                 head = self._heads.of(self._run_of(kind), 0)
                 self._lines.setdefault(queue.name, (queue, []))[1].append(head)
 
-    def _share_turns(self) -> FairTurns:
-        def earliest(name: str) -> Turn | None:
-            return self._heads.earliest(name, self._lines[name][1])
-
-        return FairTurns(self._snapshot, self._ledger, self._nominate, earliest)
+    def _earliest(self, name: str) -> Turn | None:
+        return self._heads.earliest(name, self._lines[name][1])
 
     def _run_of(self, kind: WorkloadClass) -> Sequence[Workload]:
         return self._reordered.get(kind) or self._snapshot.runs[kind]
@@ -170,20 +168,28 @@ class _Decision:
         self._standbys = standbys = Standbys(self._snapshot, self._snapshot.settled, found)
         kinds = [kind for name in self._lines for kind in standbys.of(name)]
         if self._fair is not None:
-            # where shares decide, who is behind by the order may be first, so all take part from the beginning
-            return kinds + standbys.all()
+            # where shares decide, who is behind by the order may be first: a tree's are up when it is looked at
+            return kinds + [kind for name in standbys.queues if not self._fair.has(name) for kind in standbys.of(name)]
         for _ in range(MOST_RESERVATIONS):
             kinds += standbys.next_queue()
         return kinds
 
+    def _bring_up(self, lines: Sequence[str]) -> list[str]:
+        """Bring up those that only stand by while anybody may have a reservation; return which lines have a head."""
+        if self._standbys is not None and self._backfill is not None and not self._backfill.is_full:
+            self._line_up([kind for name in lines for kind in self._standbys.of(name)])
+        up = [name for name in lines if name in self._lines and self._lines[name][1]]
+        for name in up:
+            heapify(self._lines[name][1])
+        return up
+
     def _begin(self) -> None:
-        lines = {name: heads for name, (_, heads) in self._lines.items() if heads}
-        for heads in lines.values():
-            heapify(heads)
-        fair = {name for name in lines if self._fair is not None and self._fair.has(name)}
-        self._turns = [self._heads.turn(name, heads[0]) for name, heads in lines.items() if name not in fair]
-        if self._fair is not None:
-            self._turns += self._fair.enter(fair)
+        fair = self._fair
+        plain = [name for name in self._lines if fair is None or not fair.has(name)]
+        self._turns = [self._heads.turn(name, self._lines[name][1][0]) for name in self._bring_up(plain)]
+        if fair is not None:
+            lines = (*self._lines, *(() if self._standbys is None else self._standbys.queues))
+            self._turns += fair.enter(filter(fair.has, dict.fromkeys(lines)), self._bring_up)
         heapify(self._turns)
 
     def _go_on(self, name: str, taken: Takes | None) -> None:
@@ -244,16 +250,10 @@ class _Decision:
         return None
 
     def _as_nominated(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | None:
-        """Return where the nominee of a line goes: it was found to have quota, and only its node is open."""
         nominee = None if self._fair is None else self._fair.nominee(queue.name)
-        is_beside = self._placing.left(queue, kind) is not self._ledger
-        if nominee is None or not nominee.is_lasting or not nominee.placed or nominee.kind != kind or is_beside:
+        if nominee is None or self._placing.left(queue, kind) is not self._ledger:
             return None
-        if nominee.placed[0].among or kind.topology is not None or kind.pod_sets[0].slices is not None:
-            return None
-        flavor = nominee.placed[0].flavor
-        node = None if flavor.is_summed else self._ledger.find_node(flavor, kind.pod_sets[0].shape, only_freed=False)
-        return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
+        return as_nominated(self._ledger, nominee, kind)
 
     def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
         """Return what is known of a class to which nothing is new but room that was freed, or who may go."""
@@ -383,7 +383,7 @@ class _Decision:
         if behind is not None:
             heappush(heads, self._heads.of(runs[behind], 0))
         # as many queues as there may be reservations have to be up, or one that is behind would come before the first
-        for kinds in iter(standbys.next_queue, []):
+        for kinds in iter(standbys.next_queue, []) if self._fair is None else ():
             self._line_up(kinds)
             name = self._snapshot.local_queues[kinds[0].queue].cluster_queue
             if name in self._lines:

@@ -78,9 +78,15 @@ class FairTurns:
         """Say whether a line is in a tree that shares fairly."""
         return self._tree.path(line)[-1] in self._tree.fair_roots
 
-    def enter(self, lines: Iterable[str]) -> list[Turn]:
-        """Let lines take part; return the turns of their trees."""
-        return self._look_at(lines)
+    def enter(self, lines: Iterable[str], bring_up: Callable[[Sequence[str]], Iterable[str]]) -> list[Turn]:
+        """Let lines take part, tree by tree; return the turns of their trees.
+
+        `bring_up` is asked when a tree is to be looked at which of its lines have a head by now.
+        """
+        by_root: dict[str, list[str]] = {}
+        for line in lines:
+            by_root.setdefault(self._tree.path(line)[-1], []).append(line)
+        return [turn for root in sorted(by_root) for turn in self._look_at(bring_up(by_root[root]))]
 
     def line_of(self, turn: Turn) -> str | None:
         """Return the line whose turn it is; None where another line of its tree has the turn by now."""
@@ -150,7 +156,7 @@ class FairTurns:
             opened.append(stands)
         for line in opened:
             self._reopen(line)
-        roots = dict.fromkeys(self._tree.path(line)[-1] for line in opened)
+        roots = sorted({self._tree.path(line)[-1] for line in opened})
         for root in roots:
             self._settle(root)
         return [self._turns[root] for root in roots if root in self._turns]

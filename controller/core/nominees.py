@@ -74,6 +74,17 @@ def placed_head(
     return Nominee(turn, kind, taken_by(kind, placed), placed, is_touchy=is_limited or may_move)
 
 
+def as_nominated(ledger: Ledger, nominee: Nominee, kind: WorkloadClass) -> Placements | None:
+    """Return where a head of this class goes as was found for the nominee: it has quota, and only its node is open."""
+    if not nominee.is_lasting or not nominee.placed or nominee.kind != kind:
+        return None
+    if nominee.placed[0].among or kind.topology is not None or kind.pod_sets[0].slices is not None:
+        return None
+    flavor = nominee.placed[0].flavor
+    node = None if flavor.is_summed else ledger.find_node(flavor, kind.pod_sets[0].shape, only_freed=False)
+    return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
+
+
 def preempting_head(turn: Turn, kind: WorkloadClass, *, flavor: str) -> Nominee:
     """Return a head for which others would go, in this flavor."""
     return Nominee(turn, kind, Takes({(flavor, resource): need for resource, need in kind.requests}))

@@ -51,9 +51,10 @@ class Standbys:
     def _line(self, door: QueueKey) -> _Line:
         return filterfalse(self._looked_at.__contains__, self._settled.line(door, self._snapshot.runs))
 
-    def all(self) -> list[WorkloadClass]:
-        """Bring up all queues that were not."""
-        return [kind for queue in list(self._doors) for kind in self.of(queue)]
+    @property
+    def queues(self) -> list[str]:
+        """The queues that were not brought up."""
+        return list(self._doors)
 
     def next_queue(self) -> list[WorkloadClass]:
         """Bring up the queue that is next in the order; none where all are."""

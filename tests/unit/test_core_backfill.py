@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -12,6 +13,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core import backfill
 from controller.core.backfill import Backfill
 from controller.core.decide import decide
+from controller.core.fair_sharing_policy import USUAL
 from controller.core.groups import GroupKey, Membership
 from controller.core.ledger import Ledger
 from controller.core.owners import Job, Owner
@@ -20,7 +22,9 @@ from controller.core.preemption_policy import Preemption, Within
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.run_history import LEAST
+from controller.core.settled import Settled
 from controller.core.topology import Slices, Topology
+from controller.core.workloads import QueueKey, Workload, WorkloadClass
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -36,6 +40,7 @@ from tests.support.builders import (
 )
 
 HOUR = 3600
+Runs = Mapping[WorkloadClass, Sequence[Workload]]
 JOB = Owner("batch/v1", "Job", "train", "train")
 
 
@@ -236,3 +241,34 @@ def test_who_fitted_no_node_has_a_reservation_as_soon_as_a_larger_one_comes() ->
     plan = decided(cache)
     assert kept(cache) == {"large": HOUR + 1}
     assert admitted(plan) == {"long": ("spot", "node-1")}
+
+
+def test_trees_that_share_fairly_bring_up_settled_queues_while_anybody_may_have_a_reservation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    teams = [(tree, f"{tree}-{n}") for tree in ("org-a", "org-b") for n in range(backfill.MOST_RESERVATIONS + 2)]
+    trees = [a_cluster_queue(tree, a_quota(cpu="4"), fair_sharing=USUAL) for tree in ("org-a", "org-b")]
+    cache = a_world(
+        *(runs(f"r-{tree}", "4", 1, cluster_queue=f"{tree}-0", queue=f"{tree}-0") for tree in ("org-a", "org-b")),
+        *(waits(f"p-{name}", "3", 2, queue=name, created=10.0 + n) for n, (_, name) in enumerate(teams)),
+        queues=(*trees, *(backfilling(name, "0", parent=tree) for tree, name in teams)),
+        locals_=[a_local_queue(name, name) for _, name in teams],
+    )
+    decided(cache)
+    assert {uid[:7] for uid in kept(cache)} == {"p-org-a"}
+
+    asked, line = list[str](), Settled.line
+
+    def counting(self: Settled, queue: QueueKey, runs: Runs) -> Iterator[WorkloadClass]:
+        asked.append(queue[1])
+        return line(self, queue, runs)
+
+    monkeypatch.setattr(Settled, "line", counting)
+    decided(cache)
+    assert {name[:5] for name in asked} == {"org-a"}  # the two that had none; nobody of the other tree
+
+    for name in (name for tree, name in teams if tree == "org-a"):
+        cache.drop_pod(f"p-{name}")
+    decided(cache)
+    assert {uid[:7] for uid in kept(cache)} == {"p-org-b"}
+    assert len(kept(cache)) == backfill.MOST_RESERVATIONS

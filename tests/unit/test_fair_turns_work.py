@@ -43,7 +43,7 @@ class Lines:
 
     def enter(self) -> str | None:
         """Let all take part; return whose turn it is."""
-        turn, *_ = self.turns.enter(f"team-{number}" for number in range(PARTS * TEAMS))
+        turn, *_ = self.turns.enter([f"team-{number}" for number in range(PARTS * TEAMS)], list)
         return self.turns.line_of(turn)
 
 
