@@ -84,7 +84,7 @@ def release_patch(
         *_node_selector(pod, held),
         *_affinity(pod, held, _preferred(flavors, domains, node if is_pinned else None)),
         *_tolerations(pod, held),
-        *_stamps(pod, [one.name for one in flavors], admission, None if is_pinned else node),
+        *_stamps(pod, [one.name for one in flavors], admission, _noted(pod, node, is_pinned=is_pinned)),
         {"op": "test", "path": "/spec/schedulingGates/0/name", "value": GATE},
         {"op": "remove", "path": "/spec/schedulingGates/0"},
     ]
@@ -165,6 +165,16 @@ def _tolerations(pod: Pod, held: Narrowing) -> Operations:
     if documents and not pod.outline.tolerations:
         return [{"op": "add", "path": "/spec/tolerations", "value": documents}]
     return [{"op": "add", "path": "/spec/tolerations/-", "value": one} for one in documents]
+
+
+def _noted(pod: Pod, node: str | None, *, is_pinned: bool) -> str | None:
+    """Return what is noted of the planned node: nothing where the pin says it.
+
+    A pod may prefer a node by itself in just the words of our pin; where none was planned, "" says that it is not ours.
+    """
+    if node is None:
+        return None if pod.pinned is None else ""
+    return None if is_pinned else node
 
 
 def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission, planned: str | None) -> Operations:

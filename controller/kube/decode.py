@@ -106,7 +106,7 @@ class PodDecoder:
             is_finished=status.phase in _ENDED,
             is_terminating=meta.deletion_timestamp is not None,
             **stamps(labels, notes),
-            pinned=pinned or notes.get(PLANNED_NODE),
+            pinned=(notes[PLANNED_NODE] or None) if PLANNED_NODE in notes else pinned,
             said=_said(status),
             hold=hold or unclear,
             outline=outline,
