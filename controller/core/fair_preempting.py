@@ -35,15 +35,11 @@ class FairVictims:
         self._usage = usage
         self._shares = shares
         self._demand = demand
-        self._amounts: Mapping[Column, int] = {
-            (demand.flavor, resource): amount for resource, amount in demand.requests
-        }
         self._now = now
         self._least_of = least_of
         self._path = tree.path(demand.queue)
         self._known: dict[str, Share] = {}
         """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
-        self._moved = set(self._path)
         self._is_within: bool | None = None
         self._given: set[str] = set()
         """Queues at or below which somebody is away."""
@@ -59,7 +55,7 @@ class FairVictims:
         Those that are `going` anyway come first.
         """
         for queue in {self._demand.queue, *(one.queue for one in going)}:
-            self._shares.keep(queue)
+            self._shares.keep(queue, self._demand.flavor)
         for one in going:
             yield one
             self.note_gone(one)
@@ -182,10 +178,10 @@ class FairVictims:
     def _ranked(self, above: str, targets: _Targets) -> tuple[list[Ranked], list[Ranked]]:
         """Return the queues that take pods right below one, and the inner ones there, the largest shares last."""
         ranked = list(self._shares.ranked(above))
-        if above in self._moved:
-            ranked = [one for one in ranked if one[-1] not in self._moved]
+        if self._is_another(above):
+            ranked = [one for one in ranked if not self._is_another(one[-1])]
             for number, name in enumerate(self._tree.children(above)):
-                if name in self._moved:
+                if self._is_another(name):
                     self._rank(ranked, number, name, targets)
         inner = [one for one in ranked if self._tree.children(one[-1])]
         return [one for one in ranked if not self._tree.children(one[-1])] if inner else ranked, inner
@@ -230,11 +226,15 @@ class FairVictims:
         common = next(one for one in self._path if one in theirs)
         return self._path[self._path.index(common) - 1], theirs[theirs.index(common) - 1]
 
+    def _is_another(self, name: str) -> bool:
+        """Whether a queue's share is another than while nobody is away, or counts the demand in."""
+        return name in self._path or name in self._given
+
     def _share(self, name: str) -> Share:
-        if name not in self._moved:
-            return self._shares.kept(name)
         known = self._known.get(name)
         if known is None:
+            if not self._is_another(name):
+                return self._shares.kept(name)
             known = self._known[name] = self._work_out(name)
         return known
 
@@ -254,27 +254,32 @@ class FairVictims:
         """Take in that a candidate is gone from the usage."""
         self._is_within = None
         for name in self._tree.path(one.queue):
-            self._moved.add(name)
             self._given.add(name)
             self._known.pop(name, None)
 
     def has_larger_shares(self, moved: AbstractSet[str] | None = None) -> bool:
         """Say whether any share is larger than the preemptor's; where it stays within its own, whether there is any.
 
-        Else nobody goes but of its own queue: most that search have a share like all others. `moved`: only where that
-        may be new now that these queues moved, for each part of the tree gives up what it does whatever the others do.
+        Else nobody goes but of its own queue: most that search have a share like all others. Only parts count in which
+        anybody has borrowed of the flavor. `moved`: only where that may be new now that these queues moved, for each
+        part of the tree gives up what it does whatever the others do.
         """
+        if moved is not None and not moved:
+            return False
+        parts = self._shares.parts(self._path[-1], self._demand.flavor)
         may_be_less = False  # by those who go below, who may be the same as before
         for mine, above in pairwise(self._path):
-            is_any_new = moved is None or mine in moved
+            is_any_new, is_any_larger = moved is None or mine in moved, False
             for share, _, name in reversed(self._shares.ranked(above)):
-                if name == mine:
+                if name == mine or name not in parts:
                     continue
-                if not (may_be_less or self._is_less(mine, share)):
+                is_larger = self._is_less(mine, share)
+                if not (may_be_less or is_larger):
                     break
                 if is_any_new or (moved is not None and name in moved):
                     return True
-            may_be_less = may_be_less or self._is_any_larger(mine, above)
+                is_any_larger = is_any_larger or is_larger
+            may_be_less = may_be_less or is_any_larger
         return False
 
     def _is_any_larger(self, mine: str, above: str) -> bool:
@@ -303,7 +308,9 @@ class FairVictims:
 
     def _is_within_nominal(self) -> bool:
         if self._is_within is None:
-            self._is_within = not self._usage.exceeds(self._demand.queue, self._amounts)
+            flavor, requests = self._demand.flavor, self._demand.requests
+            amounts: dict[Column, int] = {(flavor, resource): amount for resource, amount in requests}
+            self._is_within = not self._usage.exceeds(self._demand.queue, amounts)
         return self._is_within
 
 

@@ -6,6 +6,7 @@ Mirrors Kueue's `DominantResourceShare`. Shares are exact fractions, so that no 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Final, NamedTuple
 
@@ -59,6 +60,7 @@ class FairShares:
         self._asking: dict[str, dict[Demand, Share]] = {}
         self._ranked: dict[str, list[Ranked]] = {}
         self._borrowers: dict[tuple[str, str], dict[str, None]] = {}
+        self._parts: dict[tuple[str, str], AbstractSet[str]] = {}
 
     def kept(self, queue: str) -> Share:
         """Return the share of a queue."""
@@ -97,6 +99,7 @@ class FairShares:
             borrowed = self._usage.borrowed(name)
             for (at, flavor), borrowers in self._borrowers.items():
                 if at == root:
+                    self._parts.pop((at, flavor), None)
                     borrowers.pop(name, None)
                     if flavor in borrowed:
                         borrowers[name] = None
@@ -110,6 +113,16 @@ class FairShares:
             columns = [column for column in self._tree.columns(root) if column[0] == flavor]
             found = (name for name in self._tree.below(root) if self._usage.borrows(name, columns))
             known = self._borrowers[root, flavor] = dict.fromkeys(found)
+        return known
+
+    def parts(self, root: str, flavor: str) -> AbstractSet[str]:
+        """Return those queues of the tree, and all above them: elsewhere nobody has anything borrowed of a flavor."""
+        if self._base is not None and root not in self._moved:
+            return self._base.parts(root, flavor)
+        known = self._parts.get((root, flavor))
+        if known is None:
+            found = (above for name in self.borrowers(root, flavor) for above in self._tree.path(name))
+            known = self._parts[root, flavor] = set(found)
         return known
 
     def ranked(self, above: str) -> Sequence[Ranked]:
@@ -145,8 +158,9 @@ class FairShares:
         part, whole = 1000 * most * weight.denominator, of * (weight.numerator or weight.denominator)
         return Share(not weight, part / whole, Fraction(part, whole))
 
-    def keep(self, queue: str) -> None:
+    def keep(self, queue: str, flavor: str) -> None:
         """Let what is kept of the queues above one, and beside those, be that of now, before anybody is tried away."""
+        self.parts(self._tree.path(queue)[-1], flavor)
         for name in self._tree.path(queue):
             self.ranked(name)
 

@@ -116,13 +116,12 @@ class Preempting:
             return False  # it was said of the first
         is_room_new = kind in self._looked_at.near or kind not in self._looked_at.stirred
         by_quota = {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY}
-        may_help = partial(
-            self.search.may_help, kind=kind, left=left, nodes=self._snapshot.freed if is_room_new else ()
-        )
-        claims = self._claims(queue, workload, wait)
-        if any(may_help(one, flavor=name, is_by_room=by_quota.isdisjoint({name, ""})) for one, name in claims):
-            self._doubtful.add(kind)
-            return False
+        nodes = self._snapshot.freed if is_room_new else frozenset[str]()
+        for claim, flavor in self._claims(queue, workload, wait):
+            is_by_room = flavor not in by_quota and "" not in by_quota
+            if self.search.may_help(claim, kind, flavor, left, is_by_room=is_by_room, nodes=nodes):
+                self._doubtful.add(kind)
+                return False
         return True
 
     def _is_too_early(self, workload: Workload) -> bool:

@@ -11,12 +11,14 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from heapq import merge
+from typing import Final
 
 from controller.core.attempts import Attempt, Attempts, Need
 from controller.core.away import Away
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate, standing
 from controller.core.decisions import Wait
+from controller.core.fair_sharing import Demand
 from controller.core.giving_way import giving_way
 from controller.core.ledger import Ledger
 from controller.core.looked_at import LookedAt
@@ -31,6 +33,9 @@ from controller.core.single_pods import SinglePods
 from controller.core.snapshot import Snapshot
 from controller.core.victim_lines import VictimLines
 from controller.core.workloads import WorkloadClass
+
+_ANY: Final = Attempt(may_borrow=True)
+_GOING: Final = Attempt(may_borrow=True, takes_going=True)
 
 
 class VictimSearch:
@@ -89,15 +94,18 @@ class VictimSearch:
         """
         if not self._tree.strategies(claim.queue.name):
             return True
-        need, attempt = self._need(claim, kind, flavor, left), Attempt(may_borrow=True)
+        settled = self._snapshot.settled
+        given_way = settled.rebooked.get(kind) if settled is not None and is_by_room else None
+        nodes = given_way.union(nodes) if given_way else nodes
+        need = self._need(claim, kind, flavor, left)
+        if not self.is_any_going and self._prospects.are_ruled_out(left, need, nodes, is_by_room=is_by_room):
+            return False
         with self._away.ahead(left) as ahead:
             if self._away.victims and self._fits(ahead, claim.queue, kind, may_borrow=True) is not None:
                 return True
             if is_by_room:
-                settled = self._snapshot.settled
-                given_way = settled.rebooked.get(kind) if settled is not None else None
-                return self._prospects.are_new(ahead, need, attempt, given_way.union(nodes) if given_way else nodes)
-            return bool(nodes) or not self._prospects.are_none(ahead, need, attempt)
+                return self._prospects.are_new(ahead, need, _ANY, nodes)
+            return bool(nodes) or not self._prospects.are_none(ahead, need, _ANY)
 
     @property
     def is_any_going(self) -> bool:
@@ -106,7 +114,7 @@ class VictimSearch:
 
     def find_going(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> list[Candidate] | None:
         """Say who of those that go anyway has to be gone so that a workload fits this flavor; None: all are too few."""
-        return self._search(self._need(claim, kind, flavor, left), Attempt(may_borrow=True, takes_going=True))
+        return self._search(self._need(claim, kind, flavor, left), _GOING)
 
     def _need(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> Need:
         name, columns = claim.queue.name, tuple((flavor, resource) for resource, _ in kind.requests)
@@ -236,7 +244,8 @@ class VictimSearch:
         if attempt.takes_going:
             return going
         line_of = partial(self._lines.by_share, need, attempt, ahead.usage, self._attempts.short(need))
-        return self._lines.fair_victims(ahead, need).take(going, line_of, strategies)
+        demand = Demand(need.queue.name, need.flavor, need.kind.requests)
+        return self._lines.fair_victims(ahead, demand).take(going, line_of, strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""

@@ -23,6 +23,7 @@ def said(tree: QuotaTree, shares: FairShares) -> list[object]:
         [list(shares.ranked(name)) for name in ("org", "part")],
         [shares.asking(name, demand) for demand in demands for name in tree.path(demand.queue)],
         [set(shares.borrowers("org", flavor)) for flavor in ("spot", "steady")],
+        [set(shares.parts("org", flavor)) for flavor in ("spot", "steady")],
     ]
 
 
