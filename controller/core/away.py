@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from controller.core.amounts import Requests
 from controller.core.booked import AnyLedger
@@ -84,9 +84,9 @@ class Away:
         """Return where who goes is missing: now, and not at the times that others have reservations for."""
         return ahead if isinstance(ahead, Ledger) else self._ledger
 
-    def _there(self, one: Candidate) -> Iterator[Pod]:
-        """Yield the pods of a candidate but those that are victims by themselves, as of a gang some may be."""
-        return (pod for pod in one.pods if self.victims.get(pod.uid, one) is one)
+    def _there(self, one: Candidate) -> Sequence[Pod]:
+        """Return the pods of a candidate but those that are victims by themselves, as of a gang some may be."""
+        return [pod for pod in one.pods if self.victims.get(pod.uid, one) is one] if self.victims else one.pods
 
     def _held(self, pod: Pod) -> tuple[Flavor, list[Flavor]]:
         """The flavor that pays for a pod, and those that hold quota for it too."""

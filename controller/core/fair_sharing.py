@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from fractions import Fraction
 from typing import Final, NamedTuple
 
 from controller.core.amounts import Requests
-from controller.core.fair_sharing_policy import Share
+from controller.core.fair_sharing_policy import ONE_THOUSANDTH, Share, share_of
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.surplus import Surplus
 from controller.core.tree_usage import TreeUsage
@@ -19,7 +18,7 @@ from controller.core.tree_usage import TreeUsage
 _INFINITE: Final = 2**63 - 1
 """How Kueue writes an infinite share."""
 
-NOTHING: Final = Share(False, 0.0, Fraction(0))
+NOTHING: Final = share_of(0, 1)
 """The share of who borrows nothing."""
 
 Ranked = tuple[Share, int, str]
@@ -32,7 +31,7 @@ _NO_MORE: Final[Mapping[Column, int]] = {}
 
 def shown(share: Share) -> int:
     """Return a share as a status says it: rounded up."""
-    return _INFINITE if share.is_infinite else -(-share.exact.numerator // share.exact.denominator)
+    return _INFINITE if share.is_infinite else -(-share.exact // ONE_THOUSANDTH)
 
 
 class Demand(NamedTuple):
@@ -156,7 +155,7 @@ class FairShares:
             return NOTHING  # of what nobody could lend
         weight = self._tree.weight(queue)
         part, whole = 1000 * most * weight.denominator, of * (weight.numerator or weight.denominator)
-        return Share(not weight, part / whole, Fraction(part, whole))
+        return share_of(part, whole, is_infinite=not weight)
 
     def keep(self, queue: str, flavor: str) -> None:
         """Let what is kept of the queues above one, and beside those, be that of now, before anybody is tried away."""
@@ -166,15 +165,15 @@ class FairShares:
 
     def surplus(self, queue: str, giver: str, share: Share) -> Surplus:
         """Return what one at or below a queue may give up so that the queue's share is no smaller than this one."""
-        is_infinite, _, ratio = share
+        is_infinite, _, exact = share
         weight, least = self._tree.weight(queue), dict[str, int]()
         for resource, whole in self._lendable_at(self._tree.path(queue)[1]).items():
             if not whole or (is_infinite and weight):
                 continue
             if not weight and not is_infinite:
-                least[resource] = 1 if ratio else 0
+                least[resource] = 1 if exact else 0
                 continue
-            part, of = ratio.numerator * whole * (weight.numerator or 1), 1000 * ratio.denominator * weight.denominator
+            part, of = exact * whole * (weight.numerator or 1), 1000 * weight.denominator * ONE_THOUSANDTH
             least[resource] = -(-part // of)
         return Surplus(self._usage, queue, giver, least)
 

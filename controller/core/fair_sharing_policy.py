@@ -5,19 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from controller.core.past_usage import PastUsageRule
+
+_BITS: Final = 256
+ONE_THOUSANDTH: Final = 1 << _BITS
+"""What a share is counted in: so small that no two are alike that differ, of amounts and weights below 2**63."""
 
 
 class Share(NamedTuple):
     """A share in thousandths, of infinite ones what it would be by a weight of 1. Nearly, so that most comparisons are
-    quick, and exactly.
+    quick, and exactly: how many of them `ONE_THOUSANDTH` has, rounded down. Fractions would take ten times as long.
     """
 
     is_infinite: bool
     nearly: float
-    exact: Fraction
+    exact: int
+
+
+def share_of(part: int, whole: int, *, is_infinite: bool = False) -> Share:
+    """Return the share that is so many thousandths, as a quotient; none of the two is below zero, `whole` is above."""
+    return Share(is_infinite, part / whole, (part << _BITS) // whole)
 
 
 class Strategy(StrEnum):

@@ -64,8 +64,9 @@ class OneNode:
 
     def _let_go(self, one: Candidate) -> list[Candidate] | None:
         """Return who had to go for it where a node has room now that this one is gone too, or what `find` does."""
-        if any(flavor != self._flavor.name for flavor, _ in one.columns):
-            return []
+        for flavor, _ in one.columns:
+            if flavor != self._flavor.name:
+                return []
         for node, requests in self._away.on_nodes(one):
             if node in self._allowed:
                 self._there.setdefault(node, []).append(one)

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from controller.core.fair_sharing import NOTHING, FairShares
-from controller.core.fair_sharing_policy import FairSharing, Share
+from controller.core.fair_sharing_policy import ONE_THOUSANDTH, FairSharing, Share, share_of
 from controller.core.queues import ClusterQueue, FlavorQuota
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.tree_usage import TreeUsage
@@ -50,8 +50,8 @@ def given_up(chance: Random, tree: QuotaTree, usage: TreeUsage, giver: str) -> d
 def a_floor(chance: Random, shares: FairShares, queue: str) -> Share:
     """The share of any queue, or one near that of this one; by weight 0 it is infinite."""
     near = shares.of(queue)
-    other = near.exact * Fraction(chance.randint(0, 12), 10)
-    drawn = chance.choice((near, shares.of(chance.choice(_TEAMS)), Share(False, float(other), other)))
+    other = Fraction(near.exact, ONE_THOUSANDTH).limit_denominator(10**6) * Fraction(chance.randint(0, 12), 10)
+    drawn = chance.choice((near, shares.of(chance.choice(_TEAMS)), share_of(other.numerator, other.denominator)))
     return drawn._replace(is_infinite=True) if chance.random() < 0.1 and drawn != NOTHING else drawn
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from controller.core.decide import decide
 from controller.core.fair_sharing import NOTHING, FairShares, shown
-from controller.core.fair_sharing_policy import FairSharing, Share
+from controller.core.fair_sharing_policy import FairSharing, Share, share_of
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, FlavorQuota
 from controller.core.quota_tree import QuotaTree, UsageKey
@@ -38,7 +38,8 @@ def an_org(*quotas: FlavorQuota) -> ClusterQueue:
 
 
 def a_share(of_thousand: int | Fraction) -> Share:
-    return Share(False, float(of_thousand), Fraction(of_thousand))
+    exact = Fraction(of_thousand)
+    return share_of(exact.numerator, exact.denominator)
 
 
 def shares(*queues: ClusterQueue, used: dict[tuple[str, str, str], int]) -> FairShares:
@@ -55,6 +56,15 @@ def test_a_share_is_what_is_borrowed_of_all_that_the_cohort_could_lend() -> None
     assert found.of("a") == a_share(300)
     assert found.of("b") == NOTHING
     assert found.of("org") == NOTHING
+
+
+@pytest.mark.parametrize("most", [2**63 - 1, 2**53, 1000])
+def test_shares_are_told_apart_however_near_they_are(most: int) -> None:
+    parts = [(most - 2, most - 1), (most - 1, most), (2 * most - 3, 2 * most - 1), (most, most)]
+    found = [share_of(part, whole) for part, whole in parts]
+    quotients = [Fraction(part, whole) for part, whole in parts]
+    assert sorted(range(4), key=found.__getitem__) == sorted(range(4), key=quotients.__getitem__)
+    assert share_of(2 * most, 2 * most - 2) == share_of(most, most - 1) != share_of(most + 1, most)
 
 
 def test_use_within_nominal_is_no_share() -> None:
