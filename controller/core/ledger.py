@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controller.core.amounts import PODS, Requests
 from controller.core.decisions import Blocker
@@ -39,6 +40,8 @@ class Ledger:
         self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
         """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
         self._without_freed_room: set[tuple[str, Shape]] = set()
+        self._others: dict[tuple[str, frozenset[str]], NDArray[np.bool_]] = {}
+        """By flavor and some nodes which of its usable ones are others."""
         self._most_free: dict[tuple[str, Constraints, str], int] = {}
         """By flavor, what a pod says of nodes, and resource; until anything is taken from a node or given back."""
         self.is_trying = False
@@ -214,7 +217,7 @@ class Ledger:
         shape: Shape,
         *,
         only_freed: bool = False,
-        without: AbstractSet[str] = frozenset(),
+        without: frozenset[str] = frozenset(),
         is_kept: bool = False,
     ) -> Search:
         """Prepare to find nodes of a flavor for this shape while room only shrinks; those `without` are left out.
@@ -227,8 +230,16 @@ class Ledger:
         else:
             at = nodes.places(flavor, shape.constraints)
         if without:
-            at = np.setdiff1d(at, nodes.places_of(flavor.name, without), assume_unique=True)
+            at = at[self._elsewhere(flavor.name, without)[at]]
         return Search(flavor.name, shape.requests, at, spreads=flavor.spreads, is_kept=is_kept)
+
+    def _elsewhere(self, flavor: str, without: frozenset[str]) -> NDArray[np.bool_]:
+        """Return of each usable node of a flavor whether it is none of these; few sets are asked for, many times."""
+        known = self._others.get((flavor, without))
+        if known is None:
+            known = self._others[flavor, without] = np.ones(len(self._snapshot.nodes.in_order(flavor)), dtype=np.bool_)
+            known[self._snapshot.nodes.places_of(flavor, without)] = False
+        return known
 
     def pack(self, search: Search, count: int) -> list[str]:
         """Return nodes with room for so many that a search is for, a node for each; fewer when room ends."""
