@@ -61,8 +61,8 @@ class Outlook:
 
     def _step(self, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> bool:
         """Let one after the other end until a workload of one pod fits; say whether it does."""
-        while self._go_on(1):
-            if self._may_help(self._seen[self.passed - 1], queue, kind, wait):
+        while (one := self._pass_next()) is not None:
+            if self._may_help(one, queue, kind, wait):
                 found = self._place(queue, kind)
                 if not isinstance(found, Wait):
                     return True
@@ -116,6 +116,18 @@ class Outlook:
     def _place(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
         with self.then.trying():
             return place(self._snapshot, self.then, queue, kind, only_freed=False)
+
+    def _pass_next(self) -> Holding | None:
+        """Let the next one end; return it."""
+        if self.passed == len(self._seen):
+            one = next(self._coming, None)
+            if one is None:
+                return None
+            self._seen.append(one)
+        one = self._seen[self.passed]
+        self._change(one, ended=True)
+        self.passed += 1
+        return one
 
     def _go_on(self, count: int) -> bool:
         """Let so many more end; say whether any did."""

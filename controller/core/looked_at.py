@@ -79,6 +79,8 @@ class Emptied:
         self._ledger = ledger
         self._held: dict[str, list[tuple[str, str, Mapping[str, int]]]] = {}
         """By node: of each pod there its queue, the root of the tree that it gives way to, and what it takes."""
+        self._keeping: dict[str, AbstractSet[str]] = {}
+        """By node the queues that have pods there that give way to nobody else."""
         self._borrowed_by: dict[str, AbstractSet[str]] = {}
         self._is_enough: dict[tuple[str, str, str, Requests], bool] = {}
         """By node, root of the tree, queue if only that one may preempt some there, and what is asked for."""
@@ -92,9 +94,10 @@ class Emptied:
 
     def _has(self, node: str, queue: str, requests: Requests) -> bool:
         if node not in self._held:
-            self._held[node] = list(self._look(node))
+            held = self._held[node] = list(self._look(node))
+            self._keeping[node] = {own for own, gives_to, _ in held if not gives_to}
         root = self._snapshot.tree.path(queue)[-1]
-        alone = queue if any(own == queue and gives_to != root for own, gives_to, _ in self._held[node]) else ""
+        alone = queue if queue in self._keeping[node] else ""
         key = (node, root, alone, requests)
         known = self._is_enough.get(key)
         if known is None:
