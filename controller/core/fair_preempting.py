@@ -225,8 +225,8 @@ class FairVictims:
     def _almost_common(self, name: str) -> tuple[str, str]:
         """Return the queues right below the lowest that is above both: on the preemptor's way, and on the other's."""
         theirs = self._tree.path(name)
-        if theirs[1] == self._path[1]:
-            return self._path[0], name  # most are side by side
+        if len(theirs) == len(self._path) > 1 and theirs[1] == self._path[1]:
+            return self._path[0], name  # most are side by side; who is the root has pods from before it was one
         common = next(one for one in self._path if one in theirs)
         return self._path[self._path.index(common) - 1], theirs[theirs.index(common) - 1]
 

@@ -1,6 +1,6 @@
 """The dominant resource share, by which queues of a tree share fairly: what a queue has borrowed, by its weight.
 
-Mirrors Kueue's `DominantResourceShare`. Shares are exact fractions, so that no order rests on rounding.
+Mirrors Kueue's `DominantResourceShare`. Shares are exact, so that no order rests on rounding.
 """
 
 from __future__ import annotations

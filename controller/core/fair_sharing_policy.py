@@ -11,7 +11,8 @@ from controller.core.past_usage import PastUsageRule
 
 _BITS: Final = 256
 ONE_THOUSANDTH: Final = 1 << _BITS
-"""What a share is counted in: so small that no two are alike that differ, of amounts and weights below 2**63."""
+"""So many of what shares are counted in: no two are alike that differ, while amounts and both numbers of a weight are
+below 2**63."""
 
 
 class Share(NamedTuple):

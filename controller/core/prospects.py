@@ -56,12 +56,12 @@ class Prospects:
         """
         if next(self._candidates.own(need.claim, need.flavor), None) is not None:
             return False
-        is_plain = is_by_room and self._single.is_of_one_flavor(need.queue, need.kind, need.flavor)
-        if nodes and not is_plain:
+        is_local = is_by_room and self._single.is_of_one_flavor(need.queue, need.kind, need.flavor)
+        if nodes and not is_local:
             return False
         name = need.queue.name
         victims = self._lines.fair_victims(left, Demand(name, need.flavor, need.kind.requests))
-        if victims.has_larger_shares(self._moved(self._tree.path(name)[-1]) if is_plain else None):
+        if victims.has_larger_shares(self._moved(self._tree.path(name)[-1]) if is_local else None):
             return False
         return not nodes or not self._may_any_hold(left, nodes, need, (), victims)
 
@@ -149,7 +149,7 @@ class Prospects:
         own: Sequence[Candidate],
         victims: FairVictims,
     ) -> bool:
-        """Whether this one has."""
+        """Whether this node has room for it then."""
         ledger, requests = self._away.behind(ahead), need.kind.pod_sets[0].shape.requests
         short = {resource: amount - ledger.left("node", node, resource) for resource, amount in requests}
         for one in self._on(node, need):

@@ -168,13 +168,14 @@ def _tolerations(pod: Pod, held: Narrowing) -> Operations:
 
 
 def _noted(pod: Pod, node: str | None, *, is_pinned: bool) -> str | None:
-    """Return what is noted of the planned node: nothing where the pin says it.
+    """Return what is noted of the planned node: nothing where the pin says it, or where there is none.
 
-    A pod may prefer a node by itself in just the words of our pin; where none was planned, "" says that it is not ours.
+    A queued pod may prefer a node by itself in just the words of our pin, or carry such a note that somebody wrote:
+    what is noted then says which node is meant, "" none.
     """
-    if node is None:
-        return None if pod.pinned is None else ""
-    return None if is_pinned else node
+    if is_pinned and pod.pinned in (None, node):
+        return None
+    return node if node is not None else "" if pod.pinned is not None else None
 
 
 def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission, planned: str | None) -> Operations:

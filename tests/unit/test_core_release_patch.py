@@ -90,12 +90,16 @@ def test_without_the_pin_the_planned_node_is_noted_and_nothing_prefers_it() -> N
 
 
 @pytest.mark.parametrize(("node", "is_pinned"), [(None, True), (None, False), ("node-2", True), ("node-2", False)])
-def test_a_node_that_the_pod_itself_prefers_is_not_taken_for_the_planned_one(node: str | None, is_pinned: bool) -> None:
-    document = a_pod_document(spec={"affinity": {"nodeAffinity": {PREFERRED: [PIN]}}})
-    operations = release_patch(decoded(document), [NOTHING], ADMISSION, node=node, is_pinned=is_pinned)
-    after = patched(document, operations)
-    assert may_change(document, after) == ()
-    assert decoded(after).pinned == node
+def test_a_node_that_a_pod_preferred_or_carried_before_is_not_taken_for_the_planned_one(
+    node: str | None, is_pinned: bool
+) -> None:
+    preferring = a_pod_document(spec={"affinity": {"nodeAffinity": {PREFERRED: [PIN]}}})
+    carrying = a_pod_document(metadata={"annotations": {PLANNED_NODE: "node-9"}})
+    for document in (preferring, carrying):
+        operations = release_patch(decoded(document), [NOTHING], ADMISSION, node=node, is_pinned=is_pinned)
+        after = patched(document, operations)
+        assert may_change(document, after) == ()
+        assert decoded(after).pinned == node
 
 
 def test_a_preferred_domain_is_a_preference_and_a_required_one_a_requirement() -> None:

@@ -31,6 +31,7 @@ from tests.support.builders import (
     a_quota,
     a_released_pod,
     a_shape,
+    a_tree_quota,
     admitted,
     decided,
 )
@@ -398,3 +399,14 @@ def test_where_shares_decide_who_found_nobody_beside_a_reservation_looks_at_its_
     assert evicted(cache) == evicted(cache) == []
     cache.put_pod(runs("more", "third", 1, "o"))
     assert evicted(cache) == ["low"]
+
+
+def test_a_pod_of_a_queue_that_became_the_root_gives_way_to_nobody_and_disturbs_no_decision() -> None:
+    org = a_cluster_queue("org", a_tree_quota("spot", 2000), fair_sharing=FairSharing())
+    team = a_cluster_queue("team", a_tree_quota("spot", 6000, lend=0), parent="org", preemption=RECLAIMS)
+    others = [a_foreign_pod(f"other-{n}", a_shape(cpu="1"), node="n1") for n in (1, 2)]
+    cache = a_world([org, team], runs("old", "org", 4, "n1"), *others, waits("p", "team", 3), n1="6")
+    assert decided(cache).waits
+    cache.drop_pod("other-1")
+    plan = decided(cache)
+    assert (plan.admits, plan.evicts) == ((), ())
