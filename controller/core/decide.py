@@ -325,7 +325,7 @@ class _Decision:
             return []
         left, shape = self._placing.left(queue, kind), kind.pod_sets[0].shape
         most = min(self._limit - len(self._admitted.made), left.lasts_for(queue, flavor, shape.requests))
-        ahead = range(index, min(len(run), index + most))
+        ahead = self._heads.in_order(run, index, most)
         count = bisect_left(ahead, True, key=lambda at: not self._is_next(queue.name, run, at))
         if self._fair is not None:
             turns = partial(self._turn_at, queue.name, run, index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from controller.core.nominations import Turn
@@ -41,6 +42,16 @@ class Heads:
         workload = run[index]
         begun = self._begun.get(workload.uid, len(self._begun))
         return begun, self._past.rank(workload), workload.order, index, workload.kind
+
+    def in_order(self, run: Sequence[Workload], index: int, most: int) -> range:
+        """Return where the next of a run are, at most so many, as long as each has a later place among all.
+
+        What gangs lack comes before all else of its queue, but has no better place among all by that.
+        """
+        last = min(len(run), index + most)
+        if index < last and is_ahead(run[index].order):
+            last = bisect_left(range(last), True, lo=index, key=lambda at: not is_ahead(run[at].order))
+        return range(index, last)
 
     def use(self, kind: WorkloadClass) -> bool:
         """A workload of a class was admitted; say whether others of its queue stand elsewhere by that."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from controller.core.fair_sharing_policy import USUAL
+from controller.core.groups import GroupKey, Membership
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, Flavor, FlavorMode, QueueingStrategy
 from controller.core.reasons import Reason
@@ -15,6 +18,7 @@ from tests.support.builders import (
     a_local_queue,
     a_node,
     a_pod,
+    a_released_pod,
     a_shape,
     a_static_flavor,
     a_tree_quota,
@@ -75,3 +79,24 @@ def test_what_a_pod_holds_of_a_later_flavor_ends_what_was_found_for_others_there
     flavors = [a_static_flavor(name, labels={"pool": name}, cpu="2") for name in ("one", "two")]
     plan = decided(a_cache(*pods, flavors=flavors, nodes=[], queues=queues, locals_=doors))
     assert [admit.uid for admit in plan.admits] == ["a"]
+
+
+@pytest.mark.parametrize("is_fair", [True, False])
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_what_a_gang_lacks_is_before_its_own_queue_but_passes_nobody_elsewhere(first: int, *, is_fair: bool) -> None:
+    """In queue a, members of priority 1 come first, one of priority 0, then others of priority 1; in b one of those."""
+    band = Membership(GroupKey("default", "band"), first + 2)
+    org = ClusterQueue(name="org", fair_sharing=USUAL if is_fair else None)
+    queues = [org, *(a_cluster_queue(name, a_tree_quota("spot", 16_000), parent="org") for name in ("a", "b"))]
+    stamps = {"cluster_queue": "a", "flavor": "spot", "node": "node-1"}
+    pods = [
+        a_released_pod("runs", a_shape(cpu="1"), queue="a", group=band, **stamps),
+        *(a_pod(f"band-{n}", a_shape(cpu="1"), queue="a", group=band, priority=1, created=1.0) for n in range(first)),
+        a_pod("band-last", a_shape(cpu="1"), queue="a", group=band, created=2.0),
+        *(a_pod(f"later-{n}", a_shape(cpu="1"), queue="a", priority=1, created=3.0) for n in range(5)),
+        a_pod("other", a_shape(cpu="1"), queue="b", priority=1, created=4.0),
+    ]
+    doors = [a_local_queue(name, name) for name in ("a", "b")]
+    cache = a_cache(*pods, nodes=[a_node(cpu=str(first + 3))], queues=queues, locals_=doors)
+    members = [f"band-{n}" for n in range(first)]
+    assert [one.uid for one in decided(cache).admits] == [*members, "other", "band-last"]
