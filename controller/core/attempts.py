@@ -12,6 +12,7 @@ from controller.core.offer import Offer
 from controller.core.offers import Offers
 from controller.core.preemption import Candidates, Claim
 from controller.core.preemption_policy import Reclaim
+from controller.core.queues import ClusterQueue
 from controller.core.quota_tree import Column, QuotaTree
 from controller.core.workloads import WorkloadClass
 
@@ -39,31 +40,24 @@ class Attempt:
     spares_refused: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class Need:
     """What is searched for: room in a flavor for a workload of this class, at whose cost, in what is left.
 
-    `offer` is what other queues give up of it where shares do not decide that, `queue` is the preemptor's. There is one
-    for each look at a class and a flavor, and what dataclasses write themselves is not compiled: so it is none.
+    `offer` is what other queues give up of it where shares do not decide that.
     """
 
-    __slots__ = ("claim", "columns", "flavor", "kind", "left", "offer", "queue")
+    claim: Claim
+    kind: WorkloadClass
+    flavor: str
+    left: AnyLedger
+    columns: tuple[Column, ...]
+    offer: Offer | None
 
-    def __init__(
-        self,
-        claim: Claim,
-        kind: WorkloadClass,
-        flavor: str,
-        left: AnyLedger,
-        columns: tuple[Column, ...],
-        offer: Offer | None,
-    ) -> None:
-        self.claim = claim
-        self.queue = claim.queue
-        self.kind = kind
-        self.flavor = flavor
-        self.left = left
-        self.columns = columns
-        self.offer = offer
+    @property
+    def queue(self) -> ClusterQueue:
+        """The preemptor's."""
+        return self.claim.queue
 
 
 class Attempts:

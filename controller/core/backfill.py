@@ -64,11 +64,6 @@ class Backfill:
         self.ends_looked_at = 0
 
     @property
-    def is_any(self) -> bool:
-        """Whether there is a reservation by now."""
-        return bool(self._booked)
-
-    @property
     def is_full(self) -> bool:
         """Whether nobody else may have a reservation in this decision."""
         return len(self._booked) >= MOST_RESERVATIONS or self.ends_looked_at >= MOST_ENDS

@@ -61,7 +61,8 @@ class Outlook:
 
     def _step(self, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> bool:
         """Let one after the other end until a workload of one pod fits; say whether it does."""
-        while (one := self._pass_next()) is not None:
+        while (one := self._next()) is not None:
+            self._pass(one)
             if self._may_help(one, queue, kind, wait):
                 found = self._place(queue, kind)
                 if not isinstance(found, Wait):
@@ -117,17 +118,16 @@ class Outlook:
         with self.then.trying():
             return place(self._snapshot, self.then, queue, kind, only_freed=False)
 
-    def _pass_next(self) -> Holding | None:
-        """Let the next one end; return it."""
+    def _next(self) -> Holding | None:
+        """Return the next to end, if any is."""
         if self.passed == len(self._seen):
-            one = next(self._coming, None)
-            if one is None:
-                return None
-            self._seen.append(one)
-        one = self._seen[self.passed]
+            self._seen += islice(self._coming, 1)
+        return self._seen[self.passed] if self.passed < len(self._seen) else None
+
+    def _pass(self, one: Holding) -> None:
+        """Let the next one end, which is this."""
         self._change(one, ended=True)
         self.passed += 1
-        return one
 
     def _go_on(self, count: int) -> bool:
         """Let so many more end; say whether any did."""
@@ -138,11 +138,8 @@ class Outlook:
 
     def _go_through(self, at: float) -> None:
         """Let all end that do so at the same time."""
-        while at < inf:
-            self._seen += islice(self._coming, max(0, self.passed + 1 - len(self._seen)))
-            if self.passed == len(self._seen) or self._seen[self.passed].at > at:
-                return
-            self._go_to(self.passed + 1)
+        while at < inf and (one := self._next()) is not None and one.at <= at:
+            self._pass(one)
 
     def _go_to(self, count: int) -> None:
         """Be where so many have ended, of those that were seen."""

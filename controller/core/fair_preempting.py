@@ -41,8 +41,6 @@ class FairVictims:
         self._known: dict[str, Share] = {}
         """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
         self._is_within: bool | None = None
-        self._rises: dict[str, Mapping[Column, int]] = {}
-        """By queue on the preemptor's path how much more it would use, as long as nobody goes below it on that path."""
         self._given: set[str] = set()
         """Queues at or below which somebody is away."""
 
@@ -225,8 +223,6 @@ class FairVictims:
     def _almost_common(self, name: str) -> tuple[str, str]:
         """Return the queues right below the lowest that is above both: on the preemptor's way, and on the other's."""
         theirs = self._tree.path(name)
-        if len(theirs) == len(self._path) > 1 and theirs[1] == self._path[1]:
-            return self._path[0], name  # most are side by side; who is the root has pods from before it was one
         common = next(one for one in self._path if one in theirs)
         return self._path[self._path.index(common) - 1], theirs[theirs.index(common) - 1]
 
@@ -247,10 +243,7 @@ class FairVictims:
             return self._shares.of(name)
         if name not in self._given:
             return self._shares.asking(name, self._demand)
-        rise = self._rises.get(name)
-        if rise is None:
-            rise = self._rises[name] = self._shares.rise(name, self._demand)
-        return self._shares.of(name, rise)
+        return self._shares.of(name, self._shares.rise(name, self._demand))
 
     def _is_gone(self, one: Candidate, targets: _Targets) -> None:
         """Take in that a candidate is gone from the usage, while others are asked for."""
@@ -259,13 +252,9 @@ class FairVictims:
 
     def note_gone(self, one: Candidate) -> None:
         """Take in that a candidate is gone from the usage."""
-        path = self._tree.path(one.queue)
         if one.queue == self._path[0]:
             self._is_within = None
-        for below, above in pairwise(path):
-            if below in self._path:
-                self._rises.pop(above, None)
-        for name in path:
+        for name in self._tree.path(one.queue):
             self._given.add(name)
             self._known.pop(name, None)
 

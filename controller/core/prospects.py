@@ -13,7 +13,6 @@ from controller.core.away import Away
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
 from controller.core.fair_preempting import FairVictims
-from controller.core.fair_sharing import Demand
 from controller.core.ledger import Ledger
 from controller.core.looked_at import Emptied
 from controller.core.preemption import Candidates
@@ -49,22 +48,6 @@ class Prospects:
         """By node, flavor and root."""
         self._of_pods: dict[tuple[str, str], Mapping[str, Candidate]] = {}
 
-    def are_ruled_out(self, left: AnyLedger, need: Need, nodes: Collection[str], *, is_by_room: bool) -> bool:
-        """Say whether nobody helps a settled class, where nobody goes by now and shares alone tell that: for most.
-
-        `is_by_room`: it waits for nothing there but room, which there is more of on `nodes` at most.
-        """
-        if next(self._candidates.own(need.claim, need.flavor), None) is not None:
-            return False
-        is_local = is_by_room and self._single.is_of_one_flavor(need.queue, need.kind, need.flavor)
-        if nodes and not is_local:
-            return False
-        name = need.queue.name
-        victims = self._lines.fair_victims(left, Demand(name, need.flavor, need.kind.requests))
-        if victims.has_larger_shares(self._moved(self._tree.path(name)[-1]) if is_local else None):
-            return False
-        return not nodes or not self._may_any_hold(left, nodes, need, (), victims)
-
     def are_none(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> bool:
         """Say whether nobody goes who would help."""
         is_any_going = bool(self._lines.going(need, attempt))
@@ -81,7 +64,7 @@ class Prospects:
         Each part of a tree gives up what it does whatever the others do. So who found nobody then finds somebody only
         in a part that moved since, or anywhere if its own did.
         """
-        if not self._single.is_of_one_flavor(need.queue, need.kind, need.flavor) or self._lines.going(need, attempt):
+        if not self._single.is_of_one_flavor(need) or self._lines.going(need, attempt):
             return not self.are_none(ahead, need, attempt)
         own, moved = list(self._lines.own(need, attempt)), self._moved(self._tree.path(need.queue.name)[-1])
         if self._may_others_go(ahead, need, own, moved, nodes):
@@ -121,25 +104,19 @@ class Prospects:
             return False
         shares.keep(name, need.flavor)
         with self._away.without(ahead, own, keeps_room=True):
-            victims = self._lines.fair_victims(ahead, Demand(name, need.flavor, need.kind.requests))
+            victims = self._lines.fair_victims(ahead, need)
             for one in own:
                 victims.note_gone(one)
             if victims.has_larger_shares(moved):
                 return True
-            return self._may_any_hold(ahead, nodes, need, own, victims)
-
-    def _may_any_hold(
-        self, ahead: AnyLedger, nodes: Collection[str], need: Need, own: Sequence[Candidate], victims: FairVictims
-    ) -> bool:
-        """Whether any of these nodes has room for it once all are gone there whom shares let go at most."""
-        flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
-        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
-        near = (node for node in nodes if node in allowed)
-        return any(
-            self._emptied.may_hold((node,), need.kind, shape.requests)
-            and self._may_hold(ahead, node, need, own, victims)
-            for node in near
-        )
+            flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
+            allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
+            return any(
+                node in allowed
+                and self._emptied.may_hold((node,), need.kind, shape.requests)
+                and self._may_hold(ahead, node, need, own, victims)
+                for node in nodes
+            )
 
     def _may_hold(
         self,
@@ -149,7 +126,7 @@ class Prospects:
         own: Sequence[Candidate],
         victims: FairVictims,
     ) -> bool:
-        """Whether this node has room for it then."""
+        """Whether a node has room for it once all are gone there whom shares let go at most."""
         ledger, requests = self._away.behind(ahead), need.kind.pod_sets[0].shape.requests
         short = {resource: amount - ledger.left("node", node, resource) for resource, amount in requests}
         for one in self._on(node, need):

@@ -173,9 +173,9 @@ def _noted(pod: Pod, node: str | None, *, is_pinned: bool) -> str | None:
     A queued pod may prefer a node by itself in just the words of our pin, or carry such a note that somebody wrote:
     what is noted then says which node is meant, "" none.
     """
-    if is_pinned and pod.pinned in (None, node):
-        return None
-    return node if node is not None else "" if pod.pinned is not None else None
+    if node is None:
+        return None if pod.pinned is None else ""
+    return None if is_pinned and pod.pinned in (None, node) else node
 
 
 def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission, planned: str | None) -> Operations:

@@ -91,7 +91,8 @@ class VictimLines:
             self._shares_of[key] = shares, len(charged), len(victims)
         return shares
 
-    def fair_victims(self, ahead: AnyLedger, demand: Demand) -> FairVictims:
+    def fair_victims(self, ahead: AnyLedger, need: Need) -> FairVictims:
         """Return whom shares let go for a workload, of those in what is left."""
-        shares, least_of = self.shares(ahead, demand.queue), partial(self._candidates.least, flavor=demand.flavor)
+        demand, shares = Demand(need.queue.name, need.flavor, need.kind.requests), self.shares(ahead, need.queue.name)
+        least_of = partial(self._candidates.least, flavor=need.flavor)
         return FairVictims(self._tree, ahead.usage, shares, demand, self._snapshot.now, least_of)

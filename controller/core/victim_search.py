@@ -18,7 +18,6 @@ from controller.core.away import Away
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate, standing
 from controller.core.decisions import Wait
-from controller.core.fair_sharing import Demand
 from controller.core.giving_way import giving_way
 from controller.core.ledger import Ledger
 from controller.core.looked_at import LookedAt
@@ -94,17 +93,14 @@ class VictimSearch:
         """
         if not self._tree.strategies(claim.queue.name):
             return True
-        settled = self._snapshot.settled
-        given_way = settled.rebooked.get(kind) if settled is not None and is_by_room else None
-        nodes = given_way.union(nodes) if given_way else nodes
         need = self._need(claim, kind, flavor, left)
-        if not self.is_any_going and self._prospects.are_ruled_out(left, need, nodes, is_by_room=is_by_room):
-            return False
         with self._away.ahead(left) as ahead:
             if self._away.victims and self._fits(ahead, claim.queue, kind, may_borrow=True) is not None:
                 return True
             if is_by_room:
-                return self._prospects.are_new(ahead, need, _ANY, nodes)
+                settled = self._snapshot.settled
+                given_way = settled.rebooked.get(kind) if settled is not None else None
+                return self._prospects.are_new(ahead, need, _ANY, given_way.union(nodes) if given_way else nodes)
             return bool(nodes) or not self._prospects.are_none(ahead, need, _ANY)
 
     @property
@@ -244,8 +240,7 @@ class VictimSearch:
         if attempt.takes_going:
             return going
         line_of = partial(self._lines.by_share, need, attempt, ahead.usage, self._attempts.short(need))
-        demand = Demand(need.queue.name, need.flavor, need.kind.requests)
-        return self._lines.fair_victims(ahead, demand).take(going, line_of, strategies)
+        return self._lines.fair_victims(ahead, need).take(going, line_of, strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
         """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
