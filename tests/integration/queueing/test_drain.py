@@ -34,8 +34,8 @@ async def test_a_drained_queue_returns_what_owners_make_anew_and_takes_it_back_w
     await a_replica_set(team, "web", 2)
     ignoring = await a_job(team, "ignoring", podFailurePolicy=IGNORES)
     counting = await a_job(team, "counting")
-    await team.pod("bare")
-    for app, count in (("web", 2), ("ignoring", 1), ("counting", 1)):
+    await team.pod("bare", labels={"app": "bare"})
+    for app, count in (("web", 2), ("ignoring", 1), ("counting", 1), ("bare", 1)):
         await until_running(team, app, count)
     before = {app: await uids(team, app) for app in ("web", "ignoring", "counting")}
 
