@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from math import inf, log
 from multiprocessing import get_context
 
@@ -34,9 +35,9 @@ _RULED = 3
 """With rules that cost more all may take so many times as long."""
 _MEMORY, _MEMORY_PODS = 300 * 2**20, 100_000
 _COLUMNS = (
-    *(("shapes", 6), ("scale", 5), ("world", 6), ("classes", 7), ("admits", 7), ("full s", 8), ("growth", 7)),
-    *(("first s", 7), ("batches s", 9), ("ended p50", 10), ("p99 ms", 8), ("again ms", 8), ("anew ms", 8)),
-    *(("MiB", 6), ("pace ms", 7)),
+    *(("shapes", 6), ("scale", 5), ("world", 6), ("seed", 4), ("classes", 7), ("admits", 7), ("full s", 8)),
+    *(("growth", 7), ("first s", 7), ("batches s", 9), ("ended p50", 10), ("p99 ms", 8), ("mean ms", 7)),
+    *(("again ms", 8), ("anew ms", 8), ("MiB", 6), ("pace ms", 7)),
 )
 
 
@@ -47,7 +48,7 @@ _COLUMNS = (
 @click.option("--rules", type=click.Choice(list(RULES)), multiple=True, help="What all queues do besides; all at once.")
 @click.option("--endings", type=click.IntRange(1), default=300, help="Pods that end one at a time.")
 @click.option("--batches/--no-batches", default=True, help="Admit in batches of the executor's size, or at once.")
-@click.option("--seed", type=int, default=1, help="What the worlds are drawn from.")
+@click.option("--seed", type=int, multiple=True, default=(1,), help="What the worlds are drawn from; one says little.")
 def main(
     shapes: Sequence[int],
     scale: Sequence[float],
@@ -56,7 +57,7 @@ def main(
     endings: int,
     *,
     batches: bool,
-    seed: int,
+    seed: Sequence[int],
 ) -> None:
     """Measure the decision on this machine, in CPU time."""
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
@@ -67,18 +68,17 @@ def main(
         f"300 MiB with 100,000 pods{ruled}; pace: a million rounds of a loop, twice as long on a core that is shared\n"
     )
     click.echo(" ".join(f"{title:>{width}}" for title, width in _COLUMNS))
-    for count in shapes:
-        for name in world:
-            base: tuple[float, Figures] | None = None
-            for times in sorted(scale):
-                recipe = replace(WORLDS[name], shapes=count, scale=times, seed=seed)
-                figures = _measured(recipe, name, rules, endings=endings, is_batched=batches)
-                click.echo(_row(recipe, name, figures, base, times=_RULED if rules else 1))
-                base = base or (times, figures)
+    for count, name, number in product(shapes, world, seed):
+        base: tuple[float, Figures] | None = None
+        for times in sorted(scale):
+            recipe = replace(WORLDS[name], shapes=count, scale=times, seed=number)
+            figures = _measured(recipe, name, rules, endings=endings, is_batched=batches)
+            click.echo(_row(recipe, name, figures, base, times=_RULED if rules else 1))
+            base = base or (times, figures)
 
 
 def _measured(recipe: Recipe, name: str, rules: Sequence[str], *, endings: int, is_batched: bool) -> Figures:
-    say = partial(_say, f"{recipe.shapes:,} shapes, {recipe.scale:g}x, {name}: ")
+    say = partial(_say, f"{recipe.shapes:,} shapes, {recipe.scale:g}x, {name}, seed {recipe.seed}: ")
     # a new process for each: what one world leaves in memory is nothing to the next
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(measure, recipe, rules, endings=endings, is_batched=is_batched, say=say).result()
@@ -95,6 +95,7 @@ def _row(recipe: Recipe, name: str, figures: Figures, base: tuple[float, Figures
         f"{recipe.shapes:,}",
         f"{recipe.scale:g}",
         name,
+        f"{recipe.seed}",
         f"{figures.classes:,}",
         f"{figures.admitted:,}",
         _marked(f"{figures.full:.2f}", is_over=is_bound and figures.full > full),
@@ -103,6 +104,7 @@ def _row(recipe: Recipe, name: str, figures: Figures, base: tuple[float, Figures
         f"{figures.batches:.1f}",
         _marked(f"{figures.ended_p50 * 1000:.1f}", is_over=is_bound and figures.ended_p50 > times * _ENDED_P50),
         _marked(f"{figures.ended_p99 * 1000:.1f}", is_over=is_bound and figures.ended_p99 > times * _ENDED_P99),
+        f"{figures.ended_mean * 1000:.1f}",
         f"{figures.again * 1000:.1f}",
         f"{figures.anew * 1000:.1f}",
         _marked(f"{figures.memory / 2**20:.0f}", is_over=figures.pods <= _MEMORY_PODS and figures.memory > _MEMORY),

@@ -11,7 +11,7 @@ import random
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import fmean, median
 from time import process_time
 
 import psutil
@@ -51,6 +51,7 @@ class Figures:
     anew: float
     ended_p50: float
     ended_p99: float
+    ended_mean: float
 
 
 def measure(
@@ -91,6 +92,7 @@ def measure(
         anew=anew,
         ended_p50=median(ended),
         ended_p99=ended[len(ended) * 99 // 100],
+        ended_mean=fmean(ended),
     )
 
 
