@@ -79,8 +79,20 @@ def without(placed: Iterable[Placed], gone: Set[str]) -> tuple[Placed, ...]:
 
 
 def ending_named(claim: Claim) -> list[Running]:
-    """Those who end anyway, of those whom the policy of the preemptor's queue names."""
-    return [one for one in claim.world.running if one.is_ending and one.queue and _is_named(claim, one)]
+    """Those who end anyway, of those whom the policy of the preemptor's queue names, or whom it replaces."""
+    ending = (one for one in claim.world.running if one.is_ending and one.queue)
+    return [one for one in ending if _is_named(claim, one) or _is_replaced(claim, one)]
+
+
+def _is_replaced(claim: Claim, one: Running) -> bool:
+    """Whether a member that ends is of the preemptor's own gang: what it leaves is for who comes in its place."""
+    is_asked = one.queue == claim.queue.name and claim.queue.preemption.within != "Never"
+    return is_asked and _is_of_its_gang(claim, one)
+
+
+def _is_of_its_gang(claim: Claim, one: Running) -> bool:
+    own = claim.one.pods[0]
+    return bool(own.group) and (own.namespace, own.group) == (one.namespace, one.group)
 
 
 def fault(claim: Claim, victims: Set[str]) -> str:
@@ -147,8 +159,7 @@ def _queue(world: World, name: str) -> Queue:
 
 def _may_go(claim: Claim, unit: Unit) -> bool:
     """Whether owners and queues of all let them go, and the policy of the preemptor's queue names one of them."""
-    own = claim.one.pods[0]
-    if own.group and (own.namespace, own.group) == (unit[0].namespace, unit[0].group):
+    if _is_of_its_gang(claim, unit[0]):
         return False
     minutes = max(one.minutes for one in unit)
     return all(one.is_ending or _is_returned(claim.world, one, minutes) for one in unit) and any(
