@@ -11,9 +11,11 @@ from controller.core.quota_tree import Column
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Admitted pods that go together: one pod, or all of a gang. `to_evict` are those of them that do not go yet.
+    """Admitted pods that go together: one pod, or all of a gang that stay. `to_evict` are those that do not go yet.
 
-    `priority` is the highest among them, `since` and `admitted` the latest. `columns`: the flavors and resources of
+    Those of a gang that go while others stay are each a candidate of their own.
+
+    `priority` is the highest in the gang, `since` and `admitted` the latest. `columns`: the flavors and resources of
     which they have anything; `held`: how much of those of the flavors that pay for them. `was_refused`: an eviction of
     one was. Until `quiet`, epoch seconds, no other queue may preempt them, until `quiet_for_borrowers` none that would
     borrow (`core.rounds`).

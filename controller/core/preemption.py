@@ -79,8 +79,11 @@ class Candidates:
         for one in self.of(name, flavor):
             if not one.is_going and one.priority >= claim.priority + takes_equal:
                 return  # so are all that come after
-            if one.key.removesuffix(_ANEW) != claim.key and self._yields(claim, one, policy):
+            if not self._is_of_its_gang(claim, one) and self._yields(claim, one, policy):
                 yield one
+
+    def _is_of_its_gang(self, claim: Claim, one: Candidate) -> bool:
+        return claim.key == (self._key(one.pods[0]) if one.is_going else one.key.removesuffix(_ANEW))
 
     def _yields(self, claim: Claim, one: Candidate, policy: Within) -> bool:
         if one.priority != claim.priority:
@@ -178,6 +181,9 @@ class Candidates:
         spared = self._spared(queue)
         for key, pods in self._apart(units):
             staying = tuple(pod for pod in pods if not self._is_going(pod))
+            if staying:
+                # what some of a gang leave is free whether the others go or not, and whether these may
+                yield from (self._going_alone(pod) for pod in pods if self._is_surely_going(pod, queue))
             has_run = self._snapshot.now - min(pod.started or pod.admitted_at for pod in pods) >= spared
             # who goes anyway needs to be spared no more: others would go in their place for nothing
             may_go = not staying or ((has_run or not spared) and all(self._may_go(pod, queue) for pod in staying))
@@ -187,6 +193,9 @@ class Candidates:
                 and not any(pod.uid in self._leaving.stuck for pod in pods)
             ):
                 yield self._candidate(key, queue, pods, staying)
+
+    def _is_surely_going(self, pod: Pod, queue: str) -> bool:
+        return self._is_going(pod) and self._is_known(pod, queue) and pod.uid not in self._leaving.stuck
 
     def _is_known(self, pod: Pod, queue: str) -> bool:
         return pod.is_admitted and pod.cluster_queue == queue and pod.flavor in self._snapshot.flavors
@@ -201,16 +210,17 @@ class Candidates:
             yield key, [pod for pod in pods if pod not in anew] if anew else pods
 
     def _candidate(self, key: str, queue: str, pods: Sequence[Pod], staying: tuple[Pod, ...]) -> Candidate:
+        leaving = staying or tuple(pods)
         return Candidate(
             key,
             queue,
-            tuple(pods),
+            leaving,
             staying,
             max(map(self._priority, pods)),
             max(_since(pod, self._snapshot.jobs) for pod in pods),
             max(pod.admitted_at for pod in pods),
-            _columns(tuple(((pod.flavor or "", *pod.also), pod.shape.requests) for pod in pods)),
-            _held(tuple((pod.flavor or "", pod.shape.requests) for pod in pods)),
+            _columns(tuple(((pod.flavor or "", *pod.also), pod.shape.requests) for pod in leaving)),
+            _held(tuple((pod.flavor or "", pod.shape.requests) for pod in leaving)),
             was_refused=any(pod.uid in self._leaving.ever_refused for pod in pods),
             quiet=max((quiet_until(pod, borrows=False) for pod in staying), default=0.0),
             quiet_for_borrowers=max((quiet_until(pod, borrows=True) for pod in staying), default=0.0),
