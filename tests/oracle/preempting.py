@@ -197,9 +197,11 @@ def _gives_back(claim: Claim, flavor: str, taken: Sequence[Unit]) -> bool:
     """Whether pods of other queues only give back what these borrowed, to one who may take that."""
     gone = {one.name for unit in taken for one in unit}
     foreign = [unit for unit in taken if unit[0].queue != claim.queue.name]
+    by_queue = [[unit for unit in foreign if unit[0].queue == queue] for queue in {unit[0].queue for unit in foreign}]
+    # of each queue somebody goes last, and of all of them; others may go before or after those of a queue
     return all(_may_take(claim, flavor, gone, one) for unit in foreign for one in unit) and all(
-        any(_is_borrowed(claim, gone - _names(unit), unit) for unit in foreign if unit[0].queue == queue)
-        for queue in {unit[0].queue for unit in foreign}
+        any(_is_borrowed(claim, {name for one in those for name in _names(one)} - _names(unit), unit) for unit in those)
+        for those in (*by_queue, *([foreign] if foreign else []))
     )
 
 
