@@ -89,7 +89,7 @@ async def test_a_pod_runs_for_its_time_and_a_change_of_it_does_not_prolong_that(
         return bool(changed["status"]["phase"] == "Succeeded")
 
     await eventually(ends_while_it_changes, message="the pod never ends while it is changed")
-    assert (await read(admin, f"{pods}/endless"))["status"]["phase"] == "Running"
+    await wait_for_phase(admin, f"{pods}/endless", "Running")
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,16 @@ class Team:
         assert found is not None
         return found
 
+    async def until_runs(self, name: str) -> None:
+        """Wait until a pod runs; what its kubelet says of that would undo that it ended."""
+
+        async def runs() -> bool:
+            status = (await self.get(name))["status"]
+            assert status["phase"] == "Running", status
+            return True
+
+        await eventually(runs, message=f"{name} does not run")
+
     async def until_waiting(self, name: str, reason: str, seconds: float = 40) -> str:
         """Wait until the pod's condition gives this reason; return its message. The pod is still gated."""
 

@@ -57,6 +57,7 @@ async def test_a_queue_borrows_waits_for_what_was_lent_and_gets_it_back(siblings
 async def test_a_parent_that_is_held_holds_all_below_it(siblings: Team) -> None:
     team = siblings
     await team.change("clusterqueues", team.full("org"), {"stopPolicy": "Hold"})
+    await team.looked_at()
     await team.pod("one")
     await team.pod("two", queue="other")
     said = f"ClusterQueue {team.full('org')} has stopPolicy Hold"
