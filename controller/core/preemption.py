@@ -79,11 +79,8 @@ class Candidates:
         for one in self.of(name, flavor):
             if not one.is_going and one.priority >= claim.priority + takes_equal:
                 return  # so are all that come after
-            if not self._is_of_its_gang(claim, one) and self._yields(claim, one, policy):
+            if self._key(one.pods[0]) != claim.key and self._yields(claim, one, policy):
                 yield one
-
-    def _is_of_its_gang(self, claim: Claim, one: Candidate) -> bool:
-        return claim.key == (self._key(one.pods[0]) if one.is_going else one.key.removesuffix(_ANEW))
 
     def _yields(self, claim: Claim, one: Candidate, policy: Within) -> bool:
         if one.priority != claim.priority:
@@ -183,7 +180,7 @@ class Candidates:
             staying = tuple(pod for pod in pods if not self._is_going(pod))
             if staying:
                 # what some of a gang leave is free whether the others go or not, and whether these may
-                yield from (self._going_alone(pod) for pod in pods if self._is_surely_going(pod, queue))
+                yield from self._going_members(queue).get(key, ())
             has_run = self._snapshot.now - min(pod.started or pod.admitted_at for pod in pods) >= spared
             # who goes anyway needs to be spared no more: others would go in their place for nothing
             may_go = not staying or ((has_run or not spared) and all(self._may_go(pod, queue) for pod in staying))
@@ -193,9 +190,6 @@ class Candidates:
                 and not any(pod.uid in self._leaving.stuck for pod in pods)
             ):
                 yield self._candidate(key, queue, pods, staying)
-
-    def _is_surely_going(self, pod: Pod, queue: str) -> bool:
-        return self._is_going(pod) and self._is_known(pod, queue) and pod.uid not in self._leaving.stuck
 
     def _is_known(self, pod: Pod, queue: str) -> bool:
         return pod.is_admitted and pod.cluster_queue == queue and pod.flavor in self._snapshot.flavors

@@ -197,12 +197,19 @@ def _gives_back(claim: Claim, flavor: str, taken: Sequence[Unit]) -> bool:
     """Whether pods of other queues only give back what these borrowed, to one who may take that."""
     gone = {one.name for unit in taken for one in unit}
     foreign = [unit for unit in taken if unit[0].queue != claim.queue.name]
+    if not foreign:
+        return True
+    # others may go before or after those of a queue
     by_queue = [[unit for unit in foreign if unit[0].queue == queue] for queue in {unit[0].queue for unit in foreign}]
-    # of each queue somebody goes last, and of all of them; others may go before or after those of a queue
     return all(_may_take(claim, flavor, gone, one) for unit in foreign for one in unit) and all(
-        any(_is_borrowed(claim, {name for one in those for name in _names(one)} - _names(unit), unit) for unit in those)
-        for those in (*by_queue, *([foreign] if foreign else []))
+        _may_one_go_last(claim, those) for those in (foreign, *by_queue)
     )
+
+
+def _may_one_go_last(claim: Claim, units: Sequence[Unit]) -> bool:
+    """Whether one of these has something borrowed yet once the others are gone."""
+    gone = frozenset[str]().union(*map(_names, units))
+    return any(_is_borrowed(claim, gone - _names(unit), unit) for unit in units)
 
 
 def _is_borrowed(claim: Claim, gone: Set[str], unit: Unit) -> bool:

@@ -149,7 +149,8 @@ class Team:
         await self.client.delete(f"{self.pods_path}/{name}", {"gracePeriodSeconds": 0})
 
     async def end(self, name: str, phase: str = "Succeeded") -> None:
-        """Let a pod end, as its kubelet would report it."""
+        """Let a pod end, as its kubelet would report it: once it runs, else that would be reported after it."""
+        await self.until_runs(name)
         body = {"status": {"phase": phase}}
         await self.client.patch(f"{self.pods_path}/{name}/status", body, content_type=STRATEGIC_PATCH)
 
@@ -189,7 +190,7 @@ class Team:
         return found
 
     async def until_runs(self, name: str) -> None:
-        """Wait until a pod runs; what its kubelet says of that would undo that it ended."""
+        """Wait until a pod runs."""
 
         async def runs() -> bool:
             status = (await self.get(name))["status"]

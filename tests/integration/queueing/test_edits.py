@@ -176,7 +176,6 @@ async def test_a_patch_that_admission_refuses_is_reported_and_its_quota_returned
         await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
         pods = await team.until_bound("second")
         assert is_gated(pods["refused"])
-        await team.until_runs("second")
         await team.end("second")
         message = await team.until_waiting("refused", "PatchRejected")
         assert "no release today" in message

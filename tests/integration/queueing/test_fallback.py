@@ -30,7 +30,6 @@ async def test_a_pod_without_room_on_spot_goes_to_on_demand_when_its_time_comes(
     # who chooses on-demand himself need not wait
     await team.pod("third", "1m", spec={"nodeSelector": {TEAM_LABEL: team.id, "shape": "steady"}})
     await team.until_bound("third", seconds=10)
-    await team.until_runs("third")
     await team.end("third")
 
     pods = await team.until_bound("second", seconds=60)

@@ -75,8 +75,9 @@ async def test_a_queue_preempts_in_its_first_flavor_though_the_second_has_room(t
     assert flavor_of(pods["urgent"]) == team.full("spot")
 
     async def came_again() -> bool:
-        found = [(pod["metadata"]["uid"], flavor_of(pod)) for pod in await pods_of(team, "web")]
-        return [flavor for _, flavor in found] == [team.full("dear")] and found[0][0] != before["metadata"]["uid"]
+        pods = await pods_of(team, "web")
+        assert [flavor_of(pod) for pod in pods] == [team.full("dear")]
+        return bool(pods[0]["metadata"]["uid"] != before["metadata"]["uid"])
 
     await eventually(came_again, seconds=40)
 
