@@ -163,6 +163,14 @@ class ClusterQueueSpec(QueueFlavors):
             "retries. Default: false, only pods of Jobs whose podFailurePolicy ignores DisruptionTarget are."
         ),
     ] = False
+    reclaim_over_quota: Annotated[
+        StrictBool,
+        Field(
+            description="Whether what the queue, with all queues below it, uses beyond its quotas and limits is "
+            "evicted, lower priorities first, where its owner makes it anew at no cost. Default: false, it runs to its "
+            "end."
+        ),
+    ] = False
     reservation_timeout: Annotated[
         DurationText | None,
         Field(

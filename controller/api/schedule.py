@@ -34,6 +34,7 @@ _WINDOW_NAMES = (Field(max_length=16), SchemaKeys(x_kubernetes_list_type="atomic
 ONLY_WITH_PARENT = "goes only with spec.parent: without one there is nobody to borrow from or lend to"
 _CHANGES_NOTHING = "must change something: give nominalQuota, borrowingLimit or lendingLimit"
 _OVERRIDES_NOTHING = "must override something: give flavors, limits or stopPolicy"
+DRAINS_NOTHING = "onClose Drain goes only with flavors, limits or stopPolicy None: nothing else is too much afterwards"
 
 
 def _cron_pattern() -> str:
@@ -171,7 +172,12 @@ class ScheduleWindow(Model):
                 "(has(self.flavors) && size(self.flavors) > 0) || (has(self.limits) && size(self.limits) > 0) || "
                 "has(self.stopPolicy)",
                 _OVERRIDES_NOTHING,
-            )
+            ),
+            Rule(
+                "!has(self.onClose) || self.onClose != 'Drain' || (has(self.flavors) && size(self.flavors) > 0) || "
+                "(has(self.limits) && size(self.limits) > 0) || (has(self.stopPolicy) && self.stopPolicy == 'None')",
+                DRAINS_NOTHING,
+            ),
         )
     )
 
@@ -211,14 +217,20 @@ class ScheduleWindow(Model):
         ),
     ] = None
     on_close: Annotated[
-        Literal["Keep"],
-        Field(description="Keep (default): when the window closes, what was admitted in it goes on to its end."),
+        Literal["Keep", "Drain"],
+        Field(
+            description="Keep (default): when the window closes, what was admitted in it goes on to its end. Drain: as "
+            "long as it is closed, what the queue uses beyond its quotas and limits is evicted, as with "
+            "reclaimOverQuota, and a Hold that the window lifts is a HoldAndDrain."
+        ),
     ] = "Keep"
 
     @model_validator(mode="after")
     def _overrides_something(self) -> Self:
         if not self.flavors and not self.limits and self.stop_policy is None:
             raise fault(_OVERRIDES_NOTHING)
+        if self.on_close == "Drain" and not self.flavors and not self.limits and self.stop_policy != "None":
+            raise fault(DRAINS_NOTHING)
         return self
 
 

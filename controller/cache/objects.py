@@ -109,6 +109,7 @@ def to_cluster_queue(written: WrittenClusterQueue) -> ClusterQueue:
         ageing=_ageing(spec.ageing),
         allow_bare_pods=spec.allow_bare_pods,
         allow_job_retries=spec.allow_job_retries,
+        takes_back_by="reclaimOverQuota" if spec.reclaim_over_quota else "",
         reservation_timeout=_seconds(spec.reservation_timeout),
         on_reservation_timeout=OnReservationTimeout(spec.on_reservation_timeout),
         budgets=tuple(map(to_budget, spec.budgets)),
@@ -203,6 +204,7 @@ def _to_override(written: ScheduleWindow) -> Override:
         quotas=tuple(_quotas(flavor.name, flavor.resources, _is_given) for flavor in written.flavors),
         limits=_limits(written.limits, _is_given),
         stop=None if written.stop_policy is None else StopPolicy(written.stop_policy),
+        drains=written.on_close == "Drain",
     )
 
 

@@ -149,6 +149,8 @@ class EvictionCause(StrEnum):
     """It was on no node for the reservationTimeout of its queue, which has onReservationTimeout Evict."""
     FLAVOR_DRY = "FlavorDry"
     """No node came for it, nor for others, within the provisionTimeout of its flavor."""
+    OVER_QUOTA = "OverQuota"
+    """Its queue, or one above it, uses more than it may, and takes that back."""
 
 
 @dataclass(frozen=True, slots=True)

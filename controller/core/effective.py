@@ -5,7 +5,7 @@ The decision sees the result alone. When it may change next: `windows.Outlook.un
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -51,12 +51,16 @@ _NO_LIMITS: Final = WrittenLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """What a window changes while it is open. `stop` None: nothing about admission."""
+    """What a window changes while it is open. `stop` None: nothing about admission.
+
+    `drains`: as long as it is closed, what is too much then goes.
+    """
 
     window: Window
     quotas: tuple[WrittenQuota, ...] = ()
     limits: WrittenLimits = _NO_LIMITS
     stop: StopPolicy | None = None
+    drains: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +143,10 @@ def in_effect(
     open_ones = [override for override in variation.overrides if override.window.name in names]
     stops = [(override.stop, override.window.name) for override in open_ones if override.stop is not None]
     stop, note = (stops[-1][0], f"its open window {stops[-1][1]}") if stops else (queue.stop, queue.stop_note)
+    draining = [one for one in variation.overrides if one.drains and one.window.name not in names]
+    closed = next((one.window.name for one in draining if one.stop is StopPolicy.NONE), "")
+    if closed and stop is StopPolicy.HOLD:
+        stop, note = StopPolicy.HOLD_AND_DRAIN, f"its window {closed} is closed, with onClose Drain"
     layers = [variation.shares, *(override.quotas for override in open_ones)]
     changing = {quota.flavor: frozenset(_changing(variation, quota.flavor)) for quota in queue.flavors}
     limits = [variation.shared_limits, *(override.limits for override in open_ones)]
@@ -151,10 +159,17 @@ def in_effect(
         changing_user_limits=frozenset(name for written in variation.limits for name in written.per_user),
         stop=stop,
         stop_note=note,
+        takes_back_by=queue.takes_back_by or _closed_text(draining),
         flavors=tuple(
             replace(_overlaid(quota, layers, capacities), changing=changing[quota.flavor]) for quota in queue.flavors
         ),
     )
+
+
+def _closed_text(draining: Sequence[Override]) -> str:
+    """Say which closed windows, of those with onClose Drain, take back what is too much; empty: none does."""
+    names = [one.window.name for one in draining if one.quotas or one.limits != _NO_LIMITS]
+    return f"onClose Drain of its window {', '.join(names)}" if names else ""
 
 
 def flavors_below(queues: Mapping[str, ClusterQueue]) -> dict[str, set[str]]:

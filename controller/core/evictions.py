@@ -7,6 +7,7 @@ from itertools import chain
 
 from controller.core.decisions import Evict
 from controller.core.draining import drains
+from controller.core.over_quota import over_quota_evictions
 from controller.core.reservations import overdue_evictions
 from controller.core.returns import Returns
 from controller.core.snapshot import Snapshot
@@ -23,7 +24,8 @@ def evictions(snapshot: Snapshot, preempted: Iterable[Sequence[Evict]]) -> tuple
     returns = Returns(snapshot)
     rules = (drains, overdue_evictions, dry_evictions)
     ruled = ((evict,) for rule in rules for evict in rule(snapshot, returns))
-    for together in chain(ruled, preempted):
+    # last, for whoever goes for another reason is too much no more
+    for together in chain(ruled, preempted, over_quota_evictions(snapshot, returns, found.keys())):
         if len(found) >= snapshot.leaving.evictions_left:
             break
         for evict in together:

@@ -140,7 +140,8 @@ class ClusterQueue:
     `allowed_classes` are the WorkloadPriorityClasses that pods there and below may name; None: any.
     `stop_note` says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
-    Job counts them as failed while it has retries left. `reservation_timeout`: seconds that a pod may be on no node
+    Job counts them as failed while it has retries left. `takes_back_by` says by which of its fields what it uses beyond
+    its quotas and limits is evicted; empty: it stays. `reservation_timeout`: seconds that a pod may be on no node
     after its admission; None: for ever. `pins`: released pods prefer the node that was planned for them. `fair_sharing`
     of a root: the tree shares fairly.
     """
@@ -162,6 +163,7 @@ class ClusterQueue:
     ageing: Ageing | None = None
     allow_bare_pods: bool = False
     allow_job_retries: bool = False
+    takes_back_by: str = ""
     reservation_timeout: int | None = None
     on_reservation_timeout: OnReservationTimeout = OnReservationTimeout.KEEP
     budgets: tuple[Budget, ...] = ()

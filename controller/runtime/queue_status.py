@@ -11,6 +11,7 @@ from controller.cache.written import Entry
 from controller.core.amounts import format_amount
 from controller.core.doors import any_fault, tree_fault
 from controller.core.hands import aside
+from controller.core.over_quota import excesses
 from controller.core.pods import Phase
 from controller.core.queues import ClusterQueue, StopPolicy
 from controller.core.quota_tree import Column
@@ -105,19 +106,11 @@ def _over_quota(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Fin
     """Usage is what the pods as they are take: a quota that was lowered, or a pod that grew, can pass it."""
     if queue is None:
         return
-    over = [
-        f"flavor {flavor}: {format_amount(resource, used)} of {format_amount(resource, cell.potential)} {resource}"
-        for flavor, resource in cache.tree.columns(queue.name)
-        if (cell := cache.tree.cell(queue.name, (flavor, resource))) is not None
-        and (used := cache.usage.in_tree.used(queue.name, flavor, resource)) > cell.potential
-    ]
-    over += [
-        f"limit: {format_amount(resource, used)} of {format_amount(resource, most)} {resource}"
-        for resource, most in queue.limits.items()
-        if (used := cache.usage.in_tree.used(queue.name, "", resource)) > most
-    ]
+    over = excesses(cache.tree, cache.usage.in_tree, queue.name)
     if over:
-        text = f"more is used than the queue may use: {', '.join(over)}; nothing is taken back, nothing more admitted"
+        said = ", ".join(one.text for one in over)
+        taken = f"taken back ({queue.takes_back_by})" if queue.takes_back_by else "nothing is taken back"
+        text = f"more is used than the queue may use: {said}; {taken}, nothing more admitted"
         yield ("OverQuota", True, "UsageAboveQuota", text)
 
 

@@ -16,6 +16,7 @@ CRON = (
 DURATION = 'must be a duration in hours, minutes and seconds, such as "8h", "90m" or "1h30m"'
 RANGE = "must be more than 0s and at most 744h (31 days)"
 CHANGES_NOTHING = "must change something: give nominalQuota, borrowingLimit or lendingLimit"
+DRAINS_NOTHING = "onClose Drain goes only with flavors, limits or stopPolicy None: nothing else is too much afterwards"
 LIMITS_NOTHING = "must limit something: give max or perUser"
 BEHIND = "goes only with a flavor behind this one: the last has none to fall back to"
 TIMEOUT = "goes only with spec.reservationTimeout: without one no reservation is overdue"
@@ -125,10 +126,21 @@ SCHEDULES: tuple[Faulty, ...] = (
         'spec.schedule[1]: Duplicate value: {"name":"night"}',
     ),
     Faulty(
-        "a window that drains when it closes, which nothing does yet",
-        _queue(onClose="Drain"),
-        "spec.schedule[0].onClose: \"Drain\": must be 'Keep'",
-        'spec.schedule[0].onClose: Unsupported value: "Drain": supported values: "Keep"',
+        "a window that drains when nobody is too much",
+        cluster_queue(
+            schedule=[
+                {"name": "night", "start": "0 20 * * *", "duration": "8h", "stopPolicy": "Hold", "onClose": "Drain"}
+            ]
+        ),
+        'spec.schedule[0]: {"name": "night", "start": "0 20 * * *", "duration": "8h", "stopPolicy": "Hold",…: '
+        f"{DRAINS_NOTHING}",
+        f"spec.schedule[0]: Invalid value: {DRAINS_NOTHING}",
+    ),
+    Faulty(
+        "a window that does something else when it closes",
+        _queue(onClose="End"),
+        "spec.schedule[0].onClose: \"End\": must be 'Keep' or 'Drain'",
+        'spec.schedule[0].onClose: Unsupported value: "End": supported values: "Drain", "Keep"',
     ),
     Faulty(
         "a window with a quota of a flavor named twice",

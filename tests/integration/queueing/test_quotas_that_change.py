@@ -8,12 +8,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import orjson
 import pytest
 
+from controller.core.keys import EVICTION
 from controller.kube import clock
-from controller.kube.client import STRATEGIC_PATCH
+from controller.kube.client import JSON_PATCH, STRATEGIC_PATCH
 from tests.support.eventually import eventually
 from tests.support.team import TEAM_LABEL, Team, is_gated
+from tests.support.team_owners import a_replica_set, pods_of, until_running
 
 pytestmark = pytest.mark.integration
 
@@ -118,21 +121,25 @@ async def test_a_node_that_is_not_ready_counts_for_five_minutes_more(team: Team)
     await until_quota(team, "4")
 
 
+def next_window() -> tuple[int, dict[str, Any]]:
+    """Return when a window of 20 seconds opens, epoch seconds, and the window, which overrides nothing yet."""
+    # the next minute, or the one after when there would be no time to see the window closed
+    opens = (int(clock.now() + 15) // 60 + 1) * 60
+    there = dt.datetime.fromtimestamp(opens, _KOLKATA)
+    start = f"{there.minute} {there.hour} {there.day} {there.month} *"
+    return opens, {"name": "burst", "start": start, "duration": "20s", "timeZone": "Asia/Kolkata"}
+
+
+def cpu_of_spot(team: Team, amount: int) -> list[dict[str, Any]]:
+    return [{"name": team.full("spot"), "resources": [{"name": "cpu", "nominalQuota": amount}]}]
+
+
 @pytest.mark.timeout(240)
 async def test_a_window_opens_and_closes_at_its_time_and_what_runs_goes_on(team: Team) -> None:
     await team.nodes("spot", cpu="8")
     await team.flavor("spot")
-    # the next minute, or the one after when there would be no time to see the window closed
-    opens = (int(clock.now() + 15) // 60 + 1) * 60
-    there = dt.datetime.fromtimestamp(opens, _KOLKATA)
-    window = {
-        "name": "burst",
-        "start": f"{there.minute} {there.hour} {there.day} {there.month} *",
-        "duration": "20s",
-        "timeZone": "Asia/Kolkata",
-        "flavors": [{"name": team.full("spot"), "resources": [{"name": "cpu", "nominalQuota": 4}]}],
-    }
-    await team.cluster_queue({"spot": {"cpu": 1}}, schedule=[window])
+    opens, window = next_window()
+    await team.cluster_queue({"spot": {"cpu": 1}}, schedule=[{**window, "flavors": cpu_of_spot(team, 4)}])
     await team.local_queue()
     await team.pod("large", "3")
     closed = await until_quota(team, "1")
@@ -149,3 +156,78 @@ async def test_a_window_opens_and_closes_at_its_time_and_what_runs_goes_on(team:
     await team.pod("late", "1")
     await team.until_waiting("late", "QuotaExceeded")
     assert (await team.get("large"))["metadata"].get("deletionTimestamp") is None
+
+
+@pytest.mark.timeout(240)
+async def test_a_window_that_drains_takes_back_what_it_gave(team: Team) -> None:
+    await team.nodes("spot", cpu="8")
+    await team.flavor("spot")
+    opens, window = next_window()
+    drains = {**window, "flavors": cpu_of_spot(team, 4), "onClose": "Drain"}
+    await team.cluster_queue({"spot": {"cpu": 1}}, schedule=[drains])
+    await team.local_queue()
+    await a_replica_set(team, "web", 3)
+    await until_waiting_of(team, 2)
+
+    await until_quota(team, "4", seconds=opens - clock.now() + 10)
+    await until_running(team, "web", 3)
+    before = {pod["metadata"]["uid"] for pod in await pods_of(team, "web")}
+
+    await until_quota(team, "1", seconds=30)
+    stays = await until_one_stays(team, before)
+    assert condition_named(stays, EVICTION) is None
+    told = await evictions_told(team)
+    text = (
+        f"OverQuota: ClusterQueue {team.full('cq')} uses more than it may (onClose Drain of its window burst): flavor "
+    )
+    assert told == {f"{text}{team.full('spot')}: 3 of 1 cpu; its ReplicaSet makes another"}
+
+
+async def test_a_quota_that_is_lowered_takes_back_what_is_too_much(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 4}}, reclaimOverQuota=True)
+    await a_replica_set(team, "web", 3)
+    await until_running(team, "web", 3)
+    before = {pod["metadata"]["uid"] for pod in await pods_of(team, "web")}
+    path = f"/apis/penstock.dev/v1alpha1/clusterqueues/{team.full('cq')}"
+    lowered = [{"op": "replace", "path": "/spec/flavors/0/resources/0/nominalQuota", "value": 1}]
+    await team.client.patch(path, lowered, content_type=JSON_PATCH)
+    await until_one_stays(team, before)
+    (told,) = await evictions_told(team)
+    assert told.startswith(
+        f"OverQuota: ClusterQueue {team.full('cq')} uses more than it may (reclaimOverQuota): flavor "
+    )
+
+
+async def until_waiting_of(team: Team, count: int) -> None:
+    """Wait until three pods are made and just so many of them are at the gate."""
+
+    async def waits() -> bool:
+        pods = await pods_of(team, "web")
+        assert (len(pods), sum(map(is_gated, pods))) == (3, count)
+        return True
+
+    await eventually(waits, message=f"not just {count} of the pods wait")
+
+
+async def until_one_stays(team: Team, before: set[str]) -> dict[str, Any]:
+    """Wait until just one of these pods is left, and those made anew wait for quota; return the one."""
+
+    async def stays() -> dict[str, Any]:
+        pods = await pods_of(team, "web")
+        left = [pod for pod in pods if pod["metadata"]["uid"] in before]
+        assert (len(pods), len(left)) == (3, 1)
+        for pod in pods:
+            if pod not in left:
+                await team.until_waiting(pod["metadata"]["name"], "QuotaExceeded")
+        return dict(left[0])
+
+    return await eventually(stays, message="not just one of the pods stayed")
+
+
+async def evictions_told(team: Team) -> set[str]:
+    events = orjson.loads(await team.client.get(f"/api/v1/namespaces/{team.namespace}/events"))["items"]
+    return {one["message"] for one in events if one["reason"] == "Evicted"}
+
+
+def condition_named(pod: dict[str, Any], name: str) -> dict[str, Any] | None:
+    return next((dict(one) for one in pod["status"].get("conditions", ()) if one["type"] == name), None)
