@@ -39,6 +39,11 @@ class Candidate:
         """Whether all of them are being evicted or deleted already."""
         return not self.to_evict
 
+    @property
+    def together(self) -> str:
+        """What its evictions have in common, so that they are all sent or none; empty: there is one at most."""
+        return self.key if len(self.to_evict) > 1 else ""
+
 
 Standing = tuple[bool, bool, bool, int, float, str]
 """Where a candidate stands among all; total, by its key."""

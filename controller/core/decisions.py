@@ -155,11 +155,15 @@ class EvictionCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Return this pod to its owner, which `core.returns` allows; `text` says on whose account, and at what cost."""
+    """Return this pod to its owner, which `core.returns` allows; `text` says on whose account, and at what cost.
+
+    `together`: the same on those of one gang that go all or not at all; empty: it goes by itself.
+    """
 
     pod: Pod
     cause: EvictionCause
     text: str
+    together: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ class Preempting:
             self._returns.take(pod)
         if to_evict:
             cause = EvictionCause.PREEMPTED
-            self.evicts.append(tuple(Evict(pod, cause, _told(claim, one)) for pod, one in to_evict))
+            self.evicts.append(tuple(Evict(pod, cause, _told(claim, one), one.together) for pod, one in to_evict))
         where = f"flavor {flavor}: " if flavor else ""
         # what those that go for others leave may be enough for it too
         text = waits_for(len(pods), has_begun=bool(self.preemptors[workload.uid]))

@@ -150,10 +150,10 @@ class VictimSearch:
     def _search_gently(self, need: Need, attempt: Attempt) -> list[Candidate] | None:
         """Search; where several have to go, without those whose eviction was refused before.
 
-        Else some would go for nothing each time that the others are refused.
+        Else some would go for nothing each time that the others are refused. Of one gang alone none goes then.
         """
         found = self._search(need, attempt)
-        if found is not None and sum(len(one.to_evict) for one in found) > 1 and any(one.was_refused for one in found):
+        if found is not None and sum(not one.is_going for one in found) > 1 and any(one.was_refused for one in found):
             found = self._search(need, replace(attempt, spares_refused=True))
         if found is None:
             return None

@@ -1,13 +1,13 @@
 """Carry out evictions: say on the pod who and why, then ask the Eviction API. The only place where we take a pod away.
 
-Each is tried once. What is refused is let go for a while; the next decision then says whether it is still wanted.
+Each is tried once. What is refused is let go for a while; the next decision then says whether it is still wanted. Those
+of a gang are asked about before the first is sent, and after one that is refused none of it is sent.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decisions import Evict
@@ -16,6 +16,7 @@ from controller.core.pods import Pod
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound, one_line
+from controller.runtime.eviction_requests import Refusal, evict, pod_path, why_not_together
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics, EvictionResult
 
@@ -30,7 +31,11 @@ _REFUSED = "EvictionRefused"
 
 
 class EvictionLane:
-    """A few workers over one queue. `submit` at any time; what is under way is in the cache's `evictions`."""
+    """A few workers over one queue, and one for gangs. `submit` at any time.
+
+    What is under way is in the cache's `evictions`. Gangs go one after the other, so that each is judged by
+    what budgets still allow after those before it.
+    """
 
     def __init__(
         self,
@@ -48,56 +53,100 @@ class EvictionLane:
         self._on_evicted = on_evicted
         self._wake = wake
         self._queue: asyncio.Queue[Evict] = asyncio.Queue()
+        self._gangs: asyncio.Queue[Sequence[Evict]] = asyncio.Queue()
 
-    def submit(self, evict: Evict) -> None:
-        """Carry this out, unless it is under way already."""
-        if evict.pod.uid not in self._cache.evictions.under_way:
-            self._cache.evictions.begin(evict)
-            self._queue.put_nowait(evict)
+    def submit(self, evicts: Iterable[Evict]) -> None:
+        """Carry out what one decision says, but for what is under way already."""
+        gangs: dict[str, list[Evict]] = {}
+        for one in evicts:
+            if one.pod.uid in self._cache.evictions.under_way:
+                continue
+            self._cache.evictions.begin(one)
+            if one.together:
+                gangs.setdefault(one.together, []).append(one)
+            else:
+                self._queue.put_nowait(one)
+        for gang in gangs.values():
+            self._gangs.put_nowait(gang)
 
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             for number in range(_WORKERS):
                 group.create_task(self._work(), name=f"evict-{number}")
+            group.create_task(self._work_on_gangs(), name="evict-gangs")
 
     async def _work(self) -> None:
         while True:
-            await self.evict(await self._queue.get())
+            await self._evict_in_turn([await self._queue.get()])
 
-    async def evict(self, evict: Evict) -> None:
-        """Try once, and tell the cache, the pod and its Events what came of it."""
-        pod = evict.pod
-        if pod.uid not in self._cache.evictions.under_way:
-            return  # the pod went by itself
+    async def _work_on_gangs(self) -> None:
+        while True:
+            await self._evict_together(await self._gangs.get())
+
+    async def _evict_together(self, gang: Sequence[Evict]) -> None:
+        """Evict all of a gang, or none where one may not go."""
+        going = self._still_wanted(gang)
+        # of one alone the eviction itself says whether it may go
+        refusal = await why_not_together(self._client, [one.pod for one in going]) if len(going) > 1 else None
+        if refusal is None:
+            await self._evict_in_turn(going)
+        else:
+            await self._refused(going, refusal)
+
+    async def _evict_in_turn(self, evicts: Sequence[Evict]) -> None:
+        """Evict these, each once the one before it is; where one is refused after all, those behind it stay with it."""
+        for number, one in enumerate(evicts):
+            refusal = await self._evict(one)
+            if refusal is not None:
+                await self._refused(evicts[number:], refusal)
+                return
+
+    async def _evict(self, one: Evict) -> Refusal | None:
+        """Try once, and tell the cache, the pod and its Events what came of it; return why it is refused."""
+        pod = one.pod
+        if not self._still_wanted([one]):
+            return None
         try:
             # before, not after: the kubelet, the owner and people must find the reason on a pod that goes
-            await self._tell(pod, "True", evict.cause.value, evict.text)
-            await self._client.post(f"{_path(pod)}/eviction", _eviction(pod))
+            await self._tell(pod, "True", one.cause.value, one.text)
+            await evict(self._client, pod)
         except (NotFound, Conflict):
             # gone, or another pod of that name
             self._cache.evictions.forget(pod.uid)
-            self._count(evict, EvictionResult.GONE)
+            self._count(one, EvictionResult.GONE)
         except KubeError as error:
-            await self._refused(evict, error)
+            return Refusal(one_line(error), pod)
         else:
-            self._count(evict, EvictionResult.EVICTED)
-            self._on_evicted(evict)
-            _log.info("pod_evicted", pod=pod.key, cause=evict.cause.value, why=evict.text)
+            self._count(one, EvictionResult.EVICTED)
+            self._on_evicted(one)
+            _log.info("pod_evicted", pod=pod.key, cause=one.cause.value, why=one.text)
+        return None
 
-    async def _refused(self, evict: Evict, error: KubeError) -> None:
-        """Most often by a PodDisruptionBudget (429): let it go for a while that doubles, up to five minutes."""
-        text = one_line(error)
-        times = self._cache.evictions.refuse(evict.pod.uid, text)
-        pause = min(_FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS), _LONGEST_PAUSE)
-        asyncio.get_running_loop().call_later(pause, self._retry, evict.pod.uid)
+    def _still_wanted(self, evicts: Sequence[Evict]) -> list[Evict]:
+        """Return those whose pods did not go by themselves."""
+        return [one for one in evicts if one.pod.uid in self._cache.evictions.under_way]
+
+    async def _refused(self, evicts: Sequence[Evict], refusal: Refusal) -> None:
+        """Most often by a PodDisruptionBudget (429): let them go for a while that doubles, up to five minutes."""
+        staying = self._still_wanted(evicts)
+        # all of them before anything is awaited: the next decision must not find half a gang on its way
+        for one in staying:
+            text = refusal.told(one.pod)
+            times = self._cache.evictions.refuse(one.pod.uid, text)
+            pause = min(_FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS), _LONGEST_PAUSE)
+            asyncio.get_running_loop().call_later(pause, self._retry, one.pod.uid)
+            self._count(one, EvictionResult.REFUSED)
+            _log.warning("eviction_refused", pod=one.pod.key, error=text, retry_seconds=pause)
         self._wake()
-        self._count(evict, EvictionResult.REFUSED)
-        _log.warning("eviction_refused", pod=evict.pod.key, error=text, retry_seconds=pause)
+        for one in staying:
+            await self._tell_refused(one, refusal.told(one.pod))
+
+    async def _tell_refused(self, one: Evict, text: str) -> None:
         try:
-            await self._tell(evict.pod, "False", _REFUSED, f"{evict.text}; refused for now: {text}")
+            await self._tell(one.pod, "False", _REFUSED, f"{one.text}; refused for now: {text}")
         except KubeError as untold:
-            _log.warning("eviction_untold", pod=evict.pod.key, error=one_line(untold))
+            _log.warning("eviction_untold", pod=one.pod.key, error=one_line(untold))
 
     def _retry(self, uid: str) -> None:
         self._cache.retry_eviction(uid)
@@ -116,22 +165,9 @@ class EvictionLane:
         # strategic: a merge patch would wipe the scheduler's conditions; the uid guards against a namesake
         body = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
         params = {"fieldManager": "penstock"}
-        await self._client.patch(f"{_path(pod)}/status", body, content_type=STRATEGIC_PATCH, params=params)
+        await self._client.patch(f"{pod_path(pod)}/status", body, content_type=STRATEGIC_PATCH, params=params)
 
     def _count(self, evict: Evict, result: EvictionResult) -> None:
         charge = self._cache.usage.charge_of(evict.pod.uid)
         queue = charge.cluster_queue if charge is not None else evict.pod.cluster_queue or ""
         self._metrics.evictions.labels(queue, evict.cause.value, result.value).inc()
-
-
-def _path(pod: Pod) -> str:
-    return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
-
-
-def _eviction(pod: Pod) -> dict[str, Any]:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": pod.name, "namespace": pod.namespace},
-        "deleteOptions": {"preconditions": {"uid": pod.uid}},
-    }

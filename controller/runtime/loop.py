@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from math import inf
 from typing import Protocol
 
@@ -31,8 +32,8 @@ class Executor(Protocol):
 class Evictor(Protocol):
     """Who carries evictions out."""
 
-    def submit(self, evict: Evict) -> None:
-        """Carry this out, unless it is under way already."""
+    def submit(self, evicts: Iterable[Evict]) -> None:
+        """Carry out what one decision says, but for what is under way already."""
 
 
 class DecisionLoop:
@@ -89,8 +90,7 @@ class DecisionLoop:
         self._again_at = min(self._again_at, self._cache.clocks.next_change())
         for admit in plan.admits:
             self._executor.submit(admit)
-        for evict in plan.evicts:
-            self._evictor.submit(evict)
+        self._evictor.submit(plan.evicts)
         if not plan.is_complete:
             self.wake()
         if plan.admits:

@@ -53,6 +53,7 @@ async def may(client: Client, user: str, action: str, *, group: str = "", namesp
         (CONTROLLER, "patch pods", ""),
         (CONTROLLER, "patch pods/status", ""),
         (CONTROLLER, "create pods/eviction", ""),
+        (CONTROLLER, "list poddisruptionbudgets", "policy"),
         (CONTROLLER, "watch nodes", ""),
         (CONTROLLER, "create events", ""),
         (CONTROLLER, "list clusterqueues", OURS),

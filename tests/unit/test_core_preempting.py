@@ -119,6 +119,19 @@ def test_a_preempted_gang_comes_back_whole_and_behind_its_preemptor() -> None:
     assert list(admitted(decided(cache))) == ["urgent"]
 
 
+def test_the_evictions_of_a_gang_are_marked_as_belonging_together_and_those_of_others_are_not() -> None:
+    gangs = {name: Membership(GroupKey("default", name), 2) for name in "gh"}
+    members = [a_victim(f"{name}{n}", group=group) for name, group in gangs.items() for n in range(2)]
+    # of a gang of which one goes anyway one is left
+    halves = [a_victim(f"i{n}", group=Membership(GroupKey("default", "i"), 2), is_terminating=not n) for n in range(2)]
+    cache = a_cache(*members, *halves, a_victim("alone"), queues=[a_queue("8")], nodes=[a_node(cpu="8")])
+    cache.put_pod(urgent(cpu="8"))
+    marks = {evict.pod.uid: evict.together for evict in decided(cache).evicts}
+    assert sorted(marks) == ["alone", "g0", "g1", "h0", "h1", "i1"]
+    assert (marks["alone"], marks["i1"]) == ("", "")
+    assert marks["g0"] == marks["g1"] != marks["h0"] == marks["h1"] != ""
+
+
 def test_what_a_gang_lacks_does_not_drive_out_the_gang() -> None:
     group = Membership(GroupKey("default", "g"), 2)
     begun, lacking = a_victim("v", group=group, admitted_at=2.0), urgent("lacking", group=group)
@@ -146,6 +159,18 @@ def test_a_single_victim_that_was_refused_is_asked_again() -> None:
     cache.evictions.retry("v")
     cache.reopen_all()
     assert evicted(cache) == ["v"]
+
+
+def test_a_gang_that_was_refused_is_asked_again_where_nobody_else_would_go_for_nothing() -> None:
+    group = Membership(GroupKey("default", "g"), 2)
+    members = [a_victim(f"v{n}", group=group) for n in range(2)]
+    cache = a_cache(*members, a_victim("other", "2"), urgent(cpu="2"), queues=[a_queue("4")], nodes=[a_node(cpu="4")])
+    for one in (*members, cache.pods["other"]):
+        cache.evictions.refuse(one.uid, "a budget")
+    assert evicted(cache) == []
+    for one in members:
+        cache.retry_eviction(one.uid)
+    assert evicted(cache) == ["v0", "v1"]
 
 
 def test_nobody_goes_again_for_whose_release_was_refused() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 import pytest
 
@@ -39,8 +40,8 @@ class Broom:
     def __init__(self) -> None:
         self.taken: list[str] = []
 
-    def submit(self, evict: Evict) -> None:
-        self.taken.append(evict.pod.uid)
+    def submit(self, evicts: Iterable[Evict]) -> None:
+        self.taken.extend(evict.pod.uid for evict in evicts)
 
 
 def a_loop(cache: ClusterCache, hands: Hands) -> DecisionLoop:

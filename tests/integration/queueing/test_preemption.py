@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
-from controller.core.keys import EVICTION, PREEMPTIONS, PRIORITY_CLASS
+from controller.core.keys import EVICTION, GANG, PREEMPTIONS, PRIORITY_CLASS
+from controller.kube.client import MERGE_PATCH
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, flavor_of, is_gated
-from tests.support.team_owners import IGNORES, a_job, a_replica_set, pods_of, until_running
+from tests.support.team_owners import IGNORES, a_job, a_replica_set, pods_of, template, until_running
 
 pytestmark = pytest.mark.integration
 
@@ -116,3 +118,58 @@ async def test_a_queue_takes_back_what_another_borrowed_and_a_disruption_budget_
     await team.client.delete(f"{budgets}/web")
     await team.until_bound("first", seconds=60)
     assert (await running_and_waiting(team, "web"))[0] == 1
+
+
+@pytest.mark.timeout(240)
+async def test_a_gang_stays_whole_while_a_disruption_budget_lets_only_some_of_it_go(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 3}}, preemption={"withinClusterQueue": "LowerPriority"})
+    member = template("train", "Never")
+    member["metadata"]["annotations"][GANG] = "true"
+    await a_job(team, "train", podFailurePolicy=IGNORES, parallelism=3, completions=3, template=member)
+    await until_running(team, "train", 3)
+    before = {pod["metadata"]["uid"] for pod in await pods_of(team, "train")}
+    budgets = f"/apis/policy/v1/namespaces/{team.namespace}/poddisruptionbudgets"
+    selector = {"matchLabels": {"app": "train"}}
+    await team.client.post(budgets, {"metadata": {"name": "guard"}, "spec": {"minAvailable": 3, "selector": selector}})
+
+    async def until_allowed(count: int) -> None:
+        async def allowed() -> bool:
+            found = orjson.loads(await team.client.get(f"{budgets}/guard"))
+            status = found.get("status") or {}
+            assert status.get("observedGeneration") == found["metadata"]["generation"], status
+            assert (status.get("currentHealthy"), status.get("disruptionsAllowed")) == (3, count), status
+            return True
+
+        await eventually(allowed, message="the budget is not counted")
+
+    async def until_all_say(text: str) -> None:
+        async def said() -> bool:
+            told = await marked(team, "train")
+            assert len(told) == 3, told
+            assert all(one["status"] == "False" and text in one["message"] for one in told), told
+            return True
+
+        await eventually(said, seconds=60, message=f"the gang does not say {text!r}")
+        pods = await pods_of(team, "train")
+        assert {pod["metadata"]["uid"] for pod in pods} == before
+        assert not any(pod["metadata"].get("deletionTimestamp") for pod in pods)
+        assert is_gated(await team.get("urgent"))
+
+    await until_allowed(0)
+    await team.pod("urgent", labels=await high(team))
+    await until_all_say("Cannot evict pod as it would violate the pod's disruption budget")
+    await team.client.patch(f"{budgets}/guard", {"spec": {"minAvailable": 1}}, content_type=MERGE_PATCH)
+    await until_allowed(2)
+    await until_all_say(
+        "PodDisruptionBudget guard lets 2 more go now, and of this gang, which goes as a whole, 3 have to"
+    )
+    await team.client.patch(f"{budgets}/guard", {"spec": {"minAvailable": 0}}, content_type=MERGE_PATCH)
+    await team.until_bound("urgent", seconds=90)
+
+    async def waits_whole() -> bool:
+        pods = await pods_of(team, "train")
+        assert not before & {pod["metadata"]["uid"] for pod in pods}
+        assert [is_gated(pod) for pod in pods] == [True] * 3
+        return True
+
+    await eventually(waits_whole, seconds=40, message="the gang was not evicted as a whole and made anew")
