@@ -147,11 +147,19 @@ def a_written_pod(uid: str, *, app: str = "train") -> bytes:
     return orjson.dumps({"metadata": {"name": uid, "uid": uid, "labels": {"app": app}}, "status": status})
 
 
+class UnhurriedClient(FakeClient):
+    """Lets others go on before it answers, as an apiserver does."""
+
+    async def post(self, path: str, body: object, **options: Any) -> bytes:
+        await asyncio.sleep(0)
+        return await super().post(path, body, **options)
+
+
 class GangRig(Rig):
     """A gang of three that runs, `a` to `c`, and is to go; `asked` is what the apiserver was asked, in short."""
 
     def __init__(self, *, get: Sequence[Outcome], post: Sequence[Outcome], patches: int = 3) -> None:
-        client = FakeClient().will("GET", *get).will("POST", *post).will("PATCH", *[b"{}"] * patches)
+        client = UnhurriedClient().will("GET", *get).will("POST", *post).will("PATCH", *[b"{}"] * patches)
         super().__init__(client, *(a_released_pod(name, node="node-1") for name in "abc"))
 
     async def go(self) -> None:
