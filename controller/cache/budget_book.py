@@ -87,8 +87,9 @@ def run_of(pod: Pod | None, charge: Charge | None) -> Run | None:
     is_over = pod.is_finished or pod.ended > 0
     if charge is not None and charge.cluster_queue:
         payer = charge.cluster_queue, charge.flavor
-    elif is_over and pod.queue is not None and not pod.gates:
-        # what ended is charged to nobody's quota any more: its stamps say who paid
+    elif (is_over or pod.is_terminating) and pod.queue is not None and not pod.gates:
+        # what ended is charged to nobody's quota any more, nor what is lost (`core.lost_pods`), which may run on: its
+        # stamps say who paid
         payer = (pod.cluster_queue or "", pod.flavor or "") if pod.cluster_queue and pod.flavor else ("", "")
     else:
         return None

@@ -22,17 +22,23 @@ def rests_on_nodes(pod: Pod) -> bool:
 
 
 def charge_for(
-    pod: Pod, admit: Admit | None, payer: Callable[[Pod], tuple[str, str]], *, is_overdue: bool = False
+    pod: Pod,
+    admit: Admit | None,
+    payer: Callable[[Pod], tuple[str, str]],
+    *,
+    is_overdue: bool = False,
+    is_lost: bool = False,
 ) -> Charge | None:
     """Return the pod's charge, None for nothing. `admit`: sent and not yet seen back; `payer`: who pays unstamped.
 
-    `is_overdue`: it was reserved for so long that the room planned for it goes to others.
+    `is_overdue`: it was reserved for so long that the room planned for it goes to others. `is_lost` (`core.lost_pods`):
+    nobody pays for it any more; it takes room on its node alone, which nobody gets before it is Ready again.
     """
     queue = (pod.namespace, pod.queue or "")
     if admit is not None and pod.phase is Phase.QUEUED:
         payer_of = admit.cluster_queue, admit.flavor
         return Charge(pod.shape.requests, admit.node, *payer_of, queue, Phase.RESERVED, pod.user, admit.also)
-    if pod.is_admitted:
+    if pod.is_admitted and not is_lost:
         is_stamped = not is_unstamped(pod)
         payer_of = (pod.cluster_queue or "", pod.flavor or "") if is_stamped else payer(pod)
         if payer_of[0]:

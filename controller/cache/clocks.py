@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from controller.cache.fallbacks import Fallbacks
+from controller.cache.lost_pods import LostPods
 from controller.cache.preemptible import Preemptible
 from controller.cache.reservations import Reservations
 from controller.cache.stock_outs import StockOuts
 from controller.cache.timers import Timers
+from controller.core.nodes import Node
 from controller.core.pods import Pod
 from controller.core.queues import ClusterQueue, Flavor
 
@@ -17,7 +19,7 @@ from controller.core.queues import ClusterQueue, Flavor
 class Clocks:
     """`fallbacks` of queued pods; `reservations` of admitted ones, and whether they are `preemptible`; `stock_outs`.
 
-    `stuck`: when it has taken too long that a pod goes.
+    `stuck`: when it has taken too long that a pod goes; `lost`: which of those nobody will see go.
     """
 
     def __init__(
@@ -26,20 +28,24 @@ class Clocks:
         places: Timers,
         queues: Mapping[str, ClusterQueue],
         flavors: Mapping[str, Flavor],
+        nodes: Mapping[str, Node],
     ) -> None:
-        """`places`: when queued pods come to another place. Queues and flavors are the cache's own, and only read."""
+        """`places`: when queued pods come to another place. All that follow are the cache's own, and only read."""
         self.fallbacks = fallbacks
         self._places = places
         self.stuck = Timers()
         self.reservations = Reservations(queues)
         self.stock_outs = StockOuts(flavors)
         self.preemptible = Preemptible(queues)
+        self.lost = LostPods(nodes)
 
     def see(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
         self.reservations.see(uid, pod)
         self.stock_outs.see(uid, pod)
-        self.preemptible.see(uid, pod)
+        is_lost = self.lost.see(uid, pod)
+        # what is charged with nothing is nobody to preempt, and keeps no others of its gang from it
+        self.preemptible.see(uid, None if is_lost else pod)
 
     def pass_to(self, now: float, pods: Mapping[str, Pod], *, on_flavor: Callable[[], None]) -> list[str]:
         """Let it be this time (epoch seconds); return the pods that it changes, and call where it changes a flavor."""
@@ -56,9 +62,14 @@ class Clocks:
         return min(self.stock_outs.next_change(), *(one.next_change() for one in timers))
 
     def _timers(self) -> tuple[Timers, ...]:
-        return self.fallbacks.timers, self._places, self.reservations.timers, self.preemptible.timers
+        waiting = self.fallbacks.timers, self._places
+        return *waiting, self.reservations.timers, self.preemptible.timers, self.lost.timers
 
     def moved(self, pods: Mapping[str, Pod], charged: Mapping[str, Iterable[str]]) -> Iterable[str]:
-        """Return the pods whose queue or flavor has other times than when this was asked last; `charged` by queue."""
+        """Return the pods whose queue or flavor has other times than when this was asked last; `charged` by queue.
+
+        And those whose node tells, or no longer tells, what becomes of them.
+        """
         spared = self.preemptible.moved(charged)
-        return chain(self.fallbacks.moved(), self.reservations.moved(charged), self.stock_outs.moved(pods), spared)
+        of_flavors = self.stock_outs.moved(pods)
+        return chain(self.fallbacks.moved(), self.reservations.moved(charged), of_flavors, spared, self.lost.moved())

@@ -55,10 +55,10 @@ class ClusterCache:
         self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
         self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues)
-        self.clocks = Clocks(self._waiting.fallbacks, self._waiting.places.timers, self.queues.current, self.flavors)
+        self.places = self._waiting.places
+        self.clocks = Clocks(self._waiting.fallbacks, self.places.timers, self.queues.current, self.flavors, self.nodes)
         self.backlog = self._waiting.backlog
         self.reasons = self._waiting.reasons
-        self.places = self._waiting.places
         self.gangs = self._waiting.gangs
         self.usage = Usage()
         self.policies = PolicyBook()
@@ -303,8 +303,8 @@ class ClusterCache:
     def _charge(self, pod: Pod) -> Charge | None:
         if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
-        overdue = self.clocks.reservations.overdue
-        return charge_for(pod, self._assumed.get(pod.uid), self._payer, is_overdue=pod.uid in overdue)
+        is_overdue, is_lost = pod.uid in self.clocks.reservations.overdue, pod.uid in self.clocks.lost.uids
+        return charge_for(pod, self._assumed.get(pod.uid), self._payer, is_overdue=is_overdue, is_lost=is_lost)
 
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
@@ -62,13 +63,19 @@ class Returns:
             self._taken = taken
 
     def _going(self, queue: str) -> Counter[str]:
-        """Count by owner the queue's pods that are being evicted or deleted."""
+        """Count by owner the queue's pods that are being evicted or deleted; those too that are charged no more."""
         if queue not in self._ending:
-            pods = (self._snapshot.pods[uid] for uid in self._snapshot.admitted.get(queue, ()))
-            evicting = self._snapshot.leaving.evicting
+            leaving, admitted = self._snapshot.leaving, self._snapshot.admitted.get(queue, {})
+            lost = (uid for uid in leaving.terminating if uid not in admitted and self._is_of(uid, queue))
+            pods = (self._snapshot.pods[uid] for uid in chain(admitted, lost))
+            evicting = leaving.evicting
             owners = (p.owner.uid for p in pods if p.owner is not None and (p.is_terminating or p.uid in evicting))
             self._ending[queue] = Counter(owners)
         return self._ending[queue]
+
+    def _is_of(self, uid: str, queue: str) -> bool:
+        pod = self._snapshot.pods.get(uid)
+        return pod is not None and pod.is_admitted and pod.cluster_queue == queue
 
 
 def may_return(pod: Pod, queue: ClusterQueue | None, jobs: Mapping[str, Job], *, ending: int = 0) -> Verdict:

@@ -105,6 +105,7 @@ class PodDecoder:
             node=spec.node_name or None,
             is_finished=status.phase in _ENDED,
             is_terminating=meta.deletion_timestamp is not None,
+            gone_by=epoch(meta.deletion_timestamp),  # the grace period is in it: metav1.ObjectMeta, deletionTimestamp
             **stamps(labels, notes),
             pinned=(notes[PLANNED_NODE] or None) if PLANNED_NODE in notes else pinned,
             said=_said(status),

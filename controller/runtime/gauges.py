@@ -9,7 +9,8 @@ from controller.telemetry.metrics import ControllerMetrics
 
 
 def refresh(cache: ClusterCache, metrics: ControllerMetrics) -> None:
-    """Set the gauges of waiting pods, usage and quota from the cache."""
+    """Set the gauges of waiting and of lost pods, usage and quota from the cache."""
+    metrics.lost.set(len(cache.clocks.lost.uids))
     metrics.pending.clear()
     metrics.used.clear()
     metrics.quota.clear()

@@ -101,6 +101,11 @@ class ControllerMetrics:
             ["cluster_queue", "reason"],
             registry=registry,
         )
+        self.lost = Gauge(
+            "penstock_lost_pods",
+            "Deleted pods that hold no quota any more, though they are still there: their node is not Ready, or gone.",
+            registry=registry,
+        )
         by_resource = ["cluster_queue", "flavor", "resource"]
         unit = "by cluster queue, flavor and resource (cpu in cores, memory in bytes)."
         self.used = Gauge("penstock_quota_used", f"Amount charged, {unit}", by_resource, registry=registry)

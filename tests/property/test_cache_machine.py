@@ -14,29 +14,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from controller.cache.cluster import ClusterCache
 from controller.core.decide import decide
 from controller.core.decisions import Admit
-from controller.core.effective import FIXED, Override, Variation, WrittenQuota
+from controller.core.effective import FIXED, Variation
 from controller.core.keys import GATE
-from controller.core.mix import Mix
-from controller.core.nodes import Node
+from controller.core.lost_pods import LOST_SECONDS
 from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, FlavorMode, QueueingStrategy, StopPolicy
+from controller.core.queues import StopPolicy
 from controller.core.reasons import Reason
 from controller.core.room import Room
-from controller.core.shares import Amount, Share
+from controller.core.shares import Share
 from controller.core.windows import outlook
-from tests.support.builders import (
-    HOLD,
-    UNLIMITED,
-    a_cache,
-    a_cluster_queue,
-    a_foreign_pod,
-    a_node,
-    a_quota,
-    a_shape,
-    decided,
-)
-from tests.support.strategies import DOORS, FLAVORS, cluster_queues, nodes, parent_queues, shapes, waiting_pods
-from tests.support.zones import a_window, utc
+from tests.support.builders import UNLIMITED, a_cache, a_foreign_pod, decided
+from tests.support.strategies import DOORS, FLAVORS, parent_queues, waiting_pods
+from tests.support.tight_worlds import SHAPES, VARIATIONS, tight_nodes, tight_queues
+from tests.support.zones import utc
 
 NODE_NAMES = st.sampled_from(("node-0", "node-1", "node-2"))
 QUEUE_NAMES = st.sampled_from(("team-a", "team-b"))
@@ -45,59 +35,6 @@ USERS = ("", "ann", "bob", "ann")
 RUNTIMES = (0, 3600, 0, 60, 7200)
 CARRIED = ((), ("wide",), ("wide", "default/own"), ("default/own",))
 BY_NAME = {flavor.name: flavor for flavor in FLAVORS}
-
-
-SHAPES = st.one_of(shapes(), *[st.just(a_shape(cpu=cpu)) for cpu in ("1", "2", "3", "4")])
-"""Mostly pods that could run anywhere: what matters here is room that is short, not rules that exclude."""
-
-
-@st.composite
-def tight_nodes(draw: st.DrawFn, name: str) -> Node:
-    """Nodes on which a few pods fit; now and then any node at all."""
-    if draw(st.integers(0, 4)) == 0:
-        return draw(nodes(name))
-    labels = {"pool": draw(st.sampled_from(("spot", "steady"))), "zone": "a"}
-    return a_node(name, labels=labels, cpu=draw(st.sampled_from(("2", "4"))), memory="16Gi")
-
-
-@st.composite
-def tight_queues(draw: st.DrawFn, name: str) -> ClusterQueue:
-    """Best-effort queues of one or two node flavors, with quota that is now the shortage and now is not."""
-    if draw(st.integers(0, 4)) == 0:
-        return draw(cluster_queues(name))
-    names = draw(st.sampled_from((("spot",), ("spot", "steady"), ("steady", "spot"))))
-    given = {"memory": "64Gi"}
-    quotas = [a_quota(one, cpu=draw(st.sampled_from(("2", "4", "64"))), **given) for one in names]
-    mode = draw(st.sampled_from((*FlavorMode, FlavorMode.ORDERED))) if len(names) > 1 else FlavorMode.ORDERED
-    is_any = mode is FlavorMode.ANY
-    first = replace(quotas[0], fallback_after=0 if is_any else draw(st.sampled_from((0, 300, 3000))))
-    timeout = draw(st.sampled_from((None, 300)))
-    of_each = draw(st.sampled_from(({}, {}, {"cpu": 2000}, {"cpu": 3000, "pods": 2})))
-    parent = draw(st.sampled_from(("", "org")))
-    mix = None if is_any else draw(st.sampled_from((None, None, Mix(1, 100), Mix(0, 50), Mix(1, 70))))
-    limits = draw(st.sampled_from(({}, {}, {"cpu": 5000})))
-    fields: dict[str, Any] = {"user_limits": of_each, "reservation_timeout": timeout, "mix": mix}
-    fields |= {"flavor_mode": mode, "limits": limits}
-    queue = a_cluster_queue(name, first, *quotas[1:], parent=parent, **fields)
-    return replace(queue, strategy=draw(st.sampled_from((queue.strategy, QueueingStrategy.BACKFILL))))
-
-
-HALF, ALL = Share(5000), Share(10_000)
-AMOUNTS: tuple[Amount, ...] = (0, 3000, 64_000, HALF, ALL)
-SPOT_CPU = st.sampled_from(AMOUNTS).map(lambda cpu: (WrittenQuota("spot", {"cpu": cpu}),))
-WINDOWS = (a_window("night", "0 20 * * *", "8h"), a_window("lunch", "0 12 * * *", "1h"))
-OVERRIDES = st.tuples(
-    *(st.builds(Override, window=st.just(w), quotas=SPOT_CPU, stop=st.sampled_from((None, HOLD))) for w in WINDOWS)
-)
-VARIATIONS = st.one_of(
-    st.just(FIXED),
-    st.builds(
-        Variation,
-        shares=st.sampled_from(((), (WrittenQuota("spot", {"cpu": HALF}),))),
-        overrides=st.one_of(st.just(()), OVERRIDES),
-    ),
-)
-"""Half of the queues stay as they are, the others have shares of `spot`, windows, or both."""
 
 
 class ClusterMachine(RuleBasedStateMachine):
@@ -176,6 +113,13 @@ class ClusterMachine(RuleBasedStateMachine):
         pod = self.pods[self.pick(index, *self.pods)]
         if not pod.gates:
             self.put(pod, is_finished=True, has_succeeded=True, ended=self.now)
+
+    @precondition(lambda self: self.pods)
+    @rule(index=INDEXES, grace=st.sampled_from((0, 30, 3600)))
+    def a_pod_is_being_deleted(self, index: int, grace: int) -> None:
+        pod = self.pods[self.pick(index, *self.pods)]
+        if not pod.gates and not pod.is_terminating:
+            self.put(pod, is_terminating=True, gone_by=float(self.now + grace))
 
     @precondition(lambda self: self.gated)
     @rule(index=INDEXES, shape=SHAPES)
@@ -359,10 +303,11 @@ class ClusterMachine(RuleBasedStateMachine):
             return "", (), None
         if pod.cluster_queue and (pod.flavor or pod.flavors):
             at = pod.node or (None if self.is_overdue(pod) else pod.pinned)
-            return pod.cluster_queue, self.held_by(pod), at
+            held = self.held_by(pod)  # asked of a lost one too: where it landed it stays
+            return ("", (), at) if self.is_lost(pod) else (pod.cluster_queue, held, at)
         door = self.cache.local_queues.get((pod.namespace, pod.queue or ""))
         queue = self.cache.cluster_queues.get(door.cluster_queue) if door is not None else None
-        if queue is None:
+        if queue is None or self.is_lost(pod):
             return "", (), pod.node
         known, landed = [quota.flavor for quota in queue.flavors], self.pool_of(pod)
         return queue.name, (landed if landed in known else known[0],), pod.node
@@ -380,6 +325,11 @@ class ClusterMachine(RuleBasedStateMachine):
     def pool_of(self, pod: Pod) -> str:
         node = self.cache.nodes.get(pod.node or "")
         return node.labels["pool"] if node is not None and node.labels["pool"] in self.cache.flavors else ""
+
+    def is_lost(self, pod: Pod) -> bool:
+        node = self.cache.nodes.get(pod.node or "")
+        is_late = pod.is_terminating and pod.gone_by + LOST_SECONDS <= self.now
+        return is_late and pod.node is not None and (node is None or not node.is_ready)
 
     def is_overdue(self, pod: Pod) -> bool:
         queue = self.cache.cluster_queues.get(pod.cluster_queue or "")

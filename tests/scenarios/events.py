@@ -16,6 +16,8 @@ _DURATION = re.compile(r"\+(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _SECONDS = (86400, 3600, 60, 1)
 _RANGE = re.compile(r"(.+)-(\d+)\.\.(\d+)")
 _UIDS = 1_000_000
+_GRACE_SECONDS = 30
+"""Of a pod that does not say, as the apiserver fills it in."""
 _KINDS: dict[str, tuple[str, Callable[[str, Form], Json]]] = {
     "flavors": ("ResourceFlavor", forms.flavor_document),
     "priorityClasses": ("WorkloadPriorityClass", forms.priority_class_document),
@@ -214,9 +216,14 @@ class Stage:
             self.cluster.change_pod(name, status={"phase": "Succeeded", "containerStatuses": [ended]})
 
     def _terminate(self, names: list[str]) -> None:
-        """Somebody deletes them; they are gone only when a later step deletes them."""
+        """Somebody deletes them; they are gone only when a later step deletes them.
+
+        The time on the pod is that of the request and the grace period, as the apiserver writes it.
+        """
         for name in self.names(names):
-            self.cluster.change_pod(name, metadata={"deletionTimestamp": rfc3339(self.cluster.now)})
+            spec = self.cluster.pods[name]["spec"]
+            grace = spec.get("terminationGracePeriodSeconds", _GRACE_SECONDS) if spec.get("nodeName") else 0
+            self.cluster.change_pod(name, metadata={"deletionTimestamp": rfc3339(self.cluster.now + grace)})
 
     def _delete(self, names: list[str]) -> None:
         for name in self.names(names):

@@ -27,6 +27,7 @@ from tests.support.builders import (
     a_flavor,
     a_foreign_pod,
     a_local_queue,
+    a_node,
     a_pod,
     a_released_pod,
     a_shape,
@@ -103,6 +104,27 @@ def test_a_terminating_pod_whose_containers_ended_counts_no_more() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON, is_terminating=True, ended=NOON + 10, is_finished=False), now=NOON + 60)
     assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, 10))
+
+
+def test_what_is_lost_counts_on_until_it_is_gone_for_nobody_saw_it_end() -> None:
+    lost = a_run(started=NOON, node="dead", is_terminating=True, gone_by=NOON + 30.0)
+    cache = a_counting_cache(DAILY)
+    put(cache, lost, now=NOON)
+    cache.pass_to(NOON + HOUR)
+    assert cache.usage.charged == {}
+    assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, HOUR))
+    for back in (True, False):
+        cache.put_node(replace(a_node("dead"), is_ready=back))
+        cache.snapshot()
+        assert (cache.usage.charged != {}) is back
+    assert used(cache, DAILY, NOON + 2 * HOUR) == core_seconds((0, 2 * HOUR))
+    anew = a_counting_cache(DAILY)
+    put(anew, lost, now=NOON + 2 * HOUR)
+    assert used(anew, DAILY, NOON + 2 * HOUR) == core_seconds((0, 2 * HOUR))
+    cache.drop_pod(lost.uid)
+    assert [used(cache, DAILY, NOON + 2 * HOUR), used(cache, DAILY, NOON + 3 * HOUR)] == [
+        core_seconds((0, 2 * HOUR))
+    ] * 2
 
 
 def test_a_pod_that_is_resized_counts_as_it_was_until_then() -> None:

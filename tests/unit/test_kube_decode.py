@@ -30,7 +30,13 @@ def test_a_queued_pod_is_read() -> None:
     assert (pod.generation, pod.resource_version, pod.priority, pod.created) == (1, "7", 7, 1772352000.0)
     assert pod.shape.requests == (("cpu", 1500), ("memory", 2**30), ("pods", 1))
     assert (pod.node, pod.is_finished, pod.is_terminating, pod.hold, pod.said) == (None, False, False, None, None)
-    assert (pod.cluster_queue, pod.flavor, pod.pinned, pod.has_annotations) == (None, None, None, False)
+    assert (pod.gone_by, pod.cluster_queue, pod.flavor, pod.pinned, pod.has_annotations) == (
+        0.0,
+        None,
+        None,
+        None,
+        False,
+    )
 
 
 def test_a_running_pod_is_read_with_its_stamps_and_its_condition() -> None:
@@ -49,6 +55,7 @@ def test_a_running_pod_is_read_with_its_stamps_and_its_condition() -> None:
     )
     assert (pod.cluster_queue, pod.flavor, pod.queue, pod.node) == ("team-a", "spot", None, "n1")
     assert (pod.is_finished, pod.is_terminating, pod.has_annotations) == (True, True, True)
+    assert pod.gone_by == 1772355600.0  # the apiserver has added the grace period to the time of the request already
     assert pod.said == a_saying("False", "Priority", message="behind", at=1772352000.0)
 
 
