@@ -10,12 +10,14 @@ from urllib.parse import quote
 from controller.cache.pod_policies import Policies
 from controller.core.keys import BREAK_GLASS, DEFAULT_RUNTIME_CLASS
 from controller.core.pod_policies import Policy, Target
+from controller.core.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_runtime_class
 from controller.kube.wire import Owned
 from webhook import runtime_classes
 from webhook.account_policies import AccountPolicies
+from webhook.known_queues import KnownClusterQueues, KnownLocalQueues
 from webhook.live import ask
 from webhook.noted import scheduling_entry
 from webhook.review import Request
@@ -67,7 +69,8 @@ class ClusterWorld:
     ) -> None:
         """`report` is told of policies that are in effect for nobody."""
         self.namespaces = Lookups()
-        self.local_queues = Lookups()
+        self.local_queues = KnownLocalQueues()
+        self.cluster_queues = KnownClusterQueues()
         self.priority_classes: Lookups | None = Lookups()
         """WorkloadPriorityClasses; None where nobody may read them."""
         self.runtime_classes = runtime_classes
@@ -87,6 +90,11 @@ class ClusterWorld:
     def has_local_queue(self, namespace: str, name: str) -> bool:
         """Whether this LocalQueue exists."""
         return self.local_queues.get(namespace, name) is not None
+
+    def scheduler_preemption(self, namespace: str, name: str) -> Ruling | None:
+        """What the ClusterQueue of this LocalQueue says of kube-scheduler's preemption; None where it is not known."""
+        local = self.local_queues.get(namespace, name)
+        return None if local is None else self.cluster_queues.ruling(local.cluster_queue)
 
     def has_priority_class(self, name: str) -> bool:
         """Whether this WorkloadPriorityClass exists; where they are not known, it does."""

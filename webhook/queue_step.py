@@ -2,8 +2,8 @@
 
 The queue is the pod's label, else that of Kueue where the namespace has it accepted, else the namespace's default. A
 queue that does not exist still gates the pod, with a warning: a misspelt queue must not run without quota. A misspelt
-WorkloadPriorityClass, an unclear pod group and an unreadable runtime are warned of as well. Whom the step skips, and
-why that is no way around: docs.
+WorkloadPriorityClass, an unclear pod group and an unreadable runtime are warned of as well. Of a PriorityClass by which
+kube-scheduler preempts the ClusterQueue says what becomes. Whom the step skips, and why that is no way around: docs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from controller.core.owners import Owner
 from controller.core.pointers import escape
 from controller.core.protection import Actor, Guarded, gate_required
 from controller.core.runtimes import RuntimeFault, read_runtime
+from webhook import scheduler_preemption
 from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
 from webhook.kueue_labels import taken_over
 from webhook.patching import Operations, applied
@@ -41,6 +42,9 @@ def assign_queue(request: Request, world: World) -> Answer:
     spec = request.pod.get("spec") or {}
     if spec.get("nodeName"):
         return _bound_already(queue, named, str(spec["nodeName"]), actor(request, world))
+    preempting = scheduler_preemption.judge(request, world, queue)
+    if preempting.denial is not None:
+        return preempting
     operations = theirs
     if named is None:
         operations += _label(queue, request)
@@ -48,7 +52,8 @@ def assign_queue(request: Request, world: World) -> Answer:
     if not any(gate.get("name") == GATE for gate in gates or ()):
         operations += _gate(gates)
     operations += user_noted(request, world)
-    return Answer(operations=operations, warnings=_warnings(request, world, queue), audit=(("queue", queue),))
+    warnings = _warnings(request, world, queue) + preempting.warnings
+    return Answer(operations=operations, warnings=warnings, audit=(("queue", queue),))
 
 
 def _bound_already(queue: str, named: str | None, node: str, who: Actor) -> Answer:

@@ -17,6 +17,7 @@ from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.core.keys import GROUP, VERSION
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_priority_class, decode_runtime_class
+from controller.kube.decode_queues import decode_cluster_queue, decode_local_queue
 from controller.kube.decode_rbac import BINDINGS, ROLES, decode_binding, decode_role
 from controller.kube.watch import Informer, Sink, Trouble
 from controller.telemetry import logs
@@ -48,7 +49,8 @@ def missing(sources: list[Informer[Any]]) -> str | None:
 
 def _all(world: ClusterWorld, settings: Settings) -> Iterator[_Source]:
     yield NAMESPACES, decode_metadata, world.namespaces
-    yield f"{_OURS}/localqueues", decode_metadata, world.local_queues
+    yield f"{_OURS}/localqueues", decode_local_queue, world.local_queues
+    yield f"{_OURS}/clusterqueues", decode_cluster_queue, world.cluster_queues
     if world.priority_classes is not None:
         yield f"{_OURS}/workloadpriorityclasses", decode_metadata, world.priority_classes
     if world.runtime_classes is not None:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from controller.core.pod_policies import Policy
 from controller.core.runtime_classes import RuntimeClass
+from controller.core.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 
 
@@ -40,6 +41,9 @@ class World(Protocol):
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         """Whether this LocalQueue exists."""
+
+    def scheduler_preemption(self, namespace: str, name: str) -> Ruling | None:
+        """What the ClusterQueue of this LocalQueue says of kube-scheduler's preemption; None where it is not known."""
 
     def has_priority_class(self, name: str) -> bool:
         """Whether this WorkloadPriorityClass exists; where they are not known, it does."""

@@ -127,6 +127,15 @@ class ClusterQueueSpec(QueueFlavors):
         ),
         SchemaKeys(x_kubernetes_list_type="atomic"),
     ] = None
+    scheduler_preemption: Annotated[
+        Literal["Warn", "Forbid", "Allow"],
+        Field(
+            description="kube-scheduler's own preemption knows no quota. What becomes of pods of the queue that have a "
+            "PriorityClass without preemptionPolicy: Never. Warn (default): the webhook, where it runs, says what to "
+            "do instead. Forbid: the webhook refuses them, and none that is there is admitted, in this queue and in "
+            "all below it. Allow: nothing."
+        ),
+    ] = "Warn"
     ageing: Annotated[
         Ageing | None,
         Field(

@@ -18,6 +18,7 @@ from controller.core.owners import Job
 from controller.core.pods import Pod, foreign_gates, job_of, queue_priority
 from controller.core.queues import ClusterQueue, LocalQueue
 from controller.core.reasons import Reason
+from controller.core.scheduler_preemption import forbidden
 from controller.core.workloads import Hold, OrderKey, QueueKey, order_key
 
 _Source = tuple[str, str]
@@ -122,13 +123,15 @@ class Places:
         return 0 if ageing is None else ageing.grown(now - pod.created)
 
     def _fault(self, pod: Pod, queue: QueueKey) -> Hold | None:
-        if pod.priority_class is None:
-            return None
-        if pod.priority_class not in self.classes:
-            text = f"WorkloadPriorityClass {pod.priority_class} does not exist: create it, or correct the pod's label"
+        named = pod.priority_class
+        if named is not None and named not in self.classes:
+            text = f"WorkloadPriorityClass {named} does not exist: create it, or correct the pod's label"
             return Hold(Reason.PRIORITY_CLASS_NOT_FOUND, text)
         local = self._local_queues.get(queue)
-        return None if local is None else not_allowed(pod.priority_class, local.cluster_queue, self._queues)
+        if local is None:
+            return None
+        hold = None if named is None else not_allowed(named, local.cluster_queue, self._queues)
+        return hold or forbidden(pod.preempting_class, local.cluster_queue, self._queues)
 
     def _rest(self, uid: str, sources: tuple[_Source, ...]) -> None:
         former = self._sources.get(uid, ())

@@ -53,11 +53,12 @@ class Outline:
 class Pod:
     """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node that was planned for it.
 
-    `priority_class` names a WorkloadPriorityClass. `cluster_queue` and `flavor` are our stamps, or `flavors`
-    where several were open to it, in order, of which `flavor` is then the one that pays; so is `admitted_at`, in
-    seconds since 1970 (0: none), and `preemptions` (`core.rounds`); `unscheduled` is what kube-scheduler says of a pod
-    that it put onto no node; `said` is our condition as it stands on the pod; `policies` are those that it carries, as
-    its annotation names them, the same tuple on pods that carry the same. `owner` is the controlling one,
+    `priority_class` names a WorkloadPriorityClass, `preempting_class` the PriorityClass by which kube-scheduler may
+    preempt others for it (`core.scheduler_preemption`; empty: by none). `cluster_queue` and `flavor` are our stamps, or
+    `flavors` where several were open to it, in order, of which `flavor` is then the one that pays; so is `admitted_at`,
+    in seconds since 1970 (0: none), and `preemptions` (`core.rounds`); `unscheduled` is what kube-scheduler says of a
+    pod that it put onto no node; `said` is our condition as it stands on the pod; `policies` are those that it carries,
+    as its annotation names them, the same tuple on pods that carry the same. `owner` is the controlling one,
     `completion_index` that of a pod of an Indexed Job, `group` the gang it belongs to. `held` and `is_on_top` are what
     people did to it by hand (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970;
     0: it does not say. `expected_runtime`: seconds, as `core.runtimes.stated` reads them; 0: nobody says. `user` is
@@ -76,6 +77,7 @@ class Pod:
     gates: tuple[str, ...] = ()
     priority: int = 0
     priority_class: str | None = None
+    preempting_class: str = ""
     created: float = 0.0
     node: str | None = None
     is_finished: bool = False

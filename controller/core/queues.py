@@ -78,6 +78,16 @@ class OnReservationTimeout(StrEnum):
     """It is returned to its owner, where that costs nothing."""
 
 
+class SchedulerPreemption(StrEnum):
+    """What becomes of pods of the queue for which kube-scheduler may preempt others (`core.scheduler_preemption`)."""
+
+    WARN = "Warn"
+    """Who creates them is told what to do instead."""
+    FORBID = "Forbid"
+    """None is created, or admitted."""
+    ALLOW = "Allow"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flavor:
     """A named part of the cluster's nodes. `node_labels` and `requirements` are one conjunction.
@@ -138,6 +148,7 @@ class ClusterQueue:
     and all those below it, `user_limits` those of each user; `changing_limits` and `changing_user_limits` are the
     resources of which these may be others later without anybody changing the queue. `budgets` are of all of them, too.
     `allowed_classes` are the WorkloadPriorityClasses that pods there and below may name; None: any.
+    `scheduler_preemption`: what becomes of pods for which kube-scheduler may preempt; a queue above may forbid it too.
     `stop_note` says who wrote the stopPolicy by hand, and why.
     `allow_bare_pods` and `allow_job_retries`: its pods may be evicted though nobody makes them anew, or though their
     Job counts them as failed while it has retries left. `takes_back_by` says by which of its fields what it uses beyond
@@ -160,6 +171,7 @@ class ClusterQueue:
     stop: StopPolicy = StopPolicy.NONE
     stop_note: str = ""
     allowed_classes: frozenset[str] | None = None
+    scheduler_preemption: SchedulerPreemption = SchedulerPreemption.WARN
     ageing: Ageing | None = None
     allow_bare_pods: bool = False
     allow_job_retries: bool = False

@@ -63,6 +63,8 @@ class Reason(StrEnum):
     """There is quota and room, but a Backfill queue keeps them for a workload before it, which it would delay."""
     PRIORITY_CLASS_NOT_ALLOWED = "PriorityClassNotAllowed"
     """The cluster queue, or one above it, does not take pods of the WorkloadPriorityClass that the pod names."""
+    SCHEDULER_PREEMPTION_FORBIDDEN = "SchedulerPreemptionForbidden"
+    """kube-scheduler may preempt others for the pod, and the cluster queue, or one above it, takes no such pods."""
 
 
 QUOTA_REASONS = frozenset(

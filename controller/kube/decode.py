@@ -35,6 +35,7 @@ from controller.core.reasons import Reason, has_begun
 from controller.core.release_patch import PIN_WEIGHT
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.runtimes import stated
+from controller.core.scheduler_preemption import preempting_class
 from controller.core.shapes import Constraints, Shape
 from controller.core.taints import Taint, Toleration
 from controller.core.workloads import Hold
@@ -101,6 +102,7 @@ class PodDecoder:
             gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
             priority=spec.priority or 0,
             priority_class=labels.get(PRIORITY_CLASS),
+            preempting_class=preempting_class(spec.priority_class_name, spec.preemption_policy),
             created=epoch(meta.creation_timestamp),
             node=spec.node_name or None,
             is_finished=status.phase in _ENDED,

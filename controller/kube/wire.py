@@ -67,6 +67,8 @@ class PodSpec(Struct, rename="camel"):
     scheduling_gates: list[Gate] | None = None
     resource_claims: Raw = Raw()
     priority: int | None = None
+    priority_class_name: str | None = None
+    preemption_policy: str | None = None
     scheduling_group: SchedulingGroup | None = None
     active_deadline_seconds: int | None = None
 

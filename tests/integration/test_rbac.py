@@ -67,6 +67,7 @@ async def may(client: Client, user: str, action: str, *, group: str = "", namesp
         (CONTROLLER, "patch workloadpriorityclasses/status", OURS),
         (CONTROLLER, "patch schedulingpolicies/status", OURS),
         (WEBHOOK, "watch localqueues", OURS),
+        (WEBHOOK, "watch clusterqueues", OURS),
         (WEBHOOK, "watch workloadpriorityclasses", OURS),
         (WEBHOOK, "list namespaces", ""),
     ],
@@ -95,6 +96,7 @@ async def test_an_account_may_do_its_work(granted: Client, user: str, action: st
         (WEBHOOK, "list runtimeclasses", "node.k8s.io"),
         (WEBHOOK, "patch pods", ""),
         (WEBHOOK, "patch localqueues", OURS),
+        (WEBHOOK, "patch clusterqueues", OURS),
     ],
 )
 async def test_an_account_may_do_no_more(granted: Client, user: str, action: str, group: str) -> None:

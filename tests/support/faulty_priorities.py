@@ -1,4 +1,4 @@
-"""WorkloadPriorityClasses and ageing with one fault each, for the table in `faulty_objects`."""
+"""WorkloadPriorityClasses, what queues say of classes, and ageing with one fault each, for `faulty_objects`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ PRIORITIES: tuple[Faulty, ...] = (
         f'spec.allowedPriorityClasses[1]: "Very Urgent": {NAME_MESSAGE}',
         'spec.allowedPriorityClasses[1]: Invalid value: "Very Urgent": spec.allowedPriorityClasses[1] in body '
         "should match",
+    ),
+    Faulty(
+        "a word for kube-scheduler's preemption that there is not",
+        cluster_queue(schedulerPreemption="Never"),
+        "spec.schedulerPreemption: \"Never\": must be 'Warn', 'Forbid' or 'Allow'",
+        'spec.schedulerPreemption: Unsupported value: "Never": supported values: "Warn", "Forbid", "Allow"',
     ),
     Faulty(
         "a priority that is no 32-bit number",

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from controller.core.keys import BREAK_GLASS
 from controller.core.pod_policies import Policy
+from controller.core.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 from webhook.world import RuntimeClasses
 
@@ -24,6 +25,9 @@ class EmptyWorld:
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return False
+
+    def scheduler_preemption(self, namespace: str, name: str) -> Ruling | None:
+        return None
 
     def has_priority_class(self, name: str) -> bool:
         return False

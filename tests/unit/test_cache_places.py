@@ -10,6 +10,7 @@ import pytest
 from controller.cache.cluster import ClusterCache
 from controller.core.owners import Job, Owner
 from controller.core.pods import Pod
+from controller.core.queues import SchedulerPreemption
 from controller.core.reasons import Reason
 from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_quota, a_released_pod
 
@@ -104,6 +105,28 @@ def test_a_queue_above_that_allows_other_classes_moves_the_pods_of_those_below()
     assert reason() is not_allowed
     cache.set_cluster_queue("org", None)
     assert reason() is None
+
+
+def test_a_queue_above_that_forbids_preemption_by_kube_scheduler_moves_the_pods_of_those_below() -> None:
+    queue = a_cluster_queue("team-a", a_quota("spot", cpu=8), parent="org")
+    cache = a_cache(a_pod("urgent", preempting_class="urgent"), queues=[queue])
+
+    def hold() -> str:
+        cache.snapshot()
+        (kind,) = cache.backlog.runs
+        return "" if kind.hold is None else f"{kind.hold.reason}: {kind.hold.text}"
+
+    assert hold() == ""
+    org = a_cluster_queue("org", scheduler_preemption=SchedulerPreemption.FORBID)
+    cache.set_cluster_queue("org", org)
+    assert hold() == (
+        "SchedulerPreemptionForbidden: kube-scheduler may preempt for PriorityClass urgent, which ClusterQueue org "
+        "forbids: create the pod anew with a class of preemptionPolicy Never, or ask the queue's owner"
+    )
+    cache.set_cluster_queue("org", replace(org, scheduler_preemption=SchedulerPreemption.ALLOW))
+    assert hold() == ""
+    cache.set_cluster_queue("team-a", replace(queue, scheduler_preemption=SchedulerPreemption.FORBID))
+    assert "ClusterQueue team-a forbids" in hold()
 
 
 def test_pods_that_wait_no_longer_are_forgotten() -> None:

@@ -69,6 +69,7 @@ async def test_one_namespace_is_read_by_name_and_cluster_wide_kinds_whole() -> N
         "/apis/node.k8s.io/v1/runtimeclasses",
         "/apis/scheduling.k8s.io/v1/priorityclasses",
         "/apis/penstock.dev/v1alpha1/workloadpriorityclasses",
+        "/apis/penstock.dev/v1alpha1/clusterqueues",
     ]
     assert notes == ()
     assert [one.key for one in found.policies] == ["batch", "team-a/own"]
@@ -118,14 +119,14 @@ async def test_a_missing_right_is_one_line_with_verb_and_resource(
 
 
 async def test_what_matters_little_may_be_unreadable_with_a_note() -> None:
-    cluster = Cluster(
-        namespaces=orjson.dumps(a_namespace("a")), priorityclasses=NO, runtimeclasses=NO, workloadpriorityclasses=NO
-    )
+    hidden = ("priorityclasses", "runtimeclasses", "workloadpriorityclasses", "clusterqueues")
+    cluster = Cluster(namespaces=orjson.dumps(a_namespace("a")), **dict.fromkeys(hidden, NO))
     found, notes = await surroundings_in(cluster.as_client, Settings(), "a")
     assert notes == (
         "no right to list runtimeclasses.node.k8s.io: what the RuntimeClass of a pod demands is left out",
         "no right to list priorityclasses.scheduling.k8s.io: spec.priority is left out",
         "no right to list workloadpriorityclasses.penstock.dev: nobody is warned of one that does not exist",
+        "no right to list clusterqueues.penstock.dev: nobody is warned of kube-scheduler's preemption, or refused",
     )
     assert found.world.has_priority_class("any")
     assert found.priorities.fields({}) is None
@@ -170,6 +171,7 @@ def test_a_kind_knows_its_name_in_rights() -> None:
         "runtimeclasses.node.k8s.io",
         "priorityclasses.scheduling.k8s.io",
         "workloadpriorityclasses.penstock.dev",
+        "clusterqueues.penstock.dev",
     ]
 
 

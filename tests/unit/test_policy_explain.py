@@ -12,7 +12,15 @@ from controller.cli.policy.surroundings import NOT_ASKED
 from controller.cli.policy.trace import TITLES
 from controller.core.keys import FLAVOR, GATE, POLICIES, QUEUE_NAME, QUEUEING
 from controller.kube.manifests import load_documents
-from tests.support.api_objects import Json, cluster_pod_policy, local_queue, node_terms, pod_policy, requirement
+from tests.support.api_objects import (
+    Json,
+    cluster_pod_policy,
+    cluster_queue,
+    local_queue,
+    node_terms,
+    pod_policy,
+    requirement,
+)
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.policy_commands import ExplainTool, step
 from tests.support.policy_files import SPOT, a_namespace, a_pod
@@ -290,6 +298,19 @@ def test_an_unknown_namespace_and_class_of_priority_are_noted(tool: ExplainTool)
         "namespace 'new' is not known here, and taken for one without labels of its own",
         "PriorityClass 'absent' is not known here, so spec.priority is left out",
     ]
+
+
+@pytest.mark.parametrize(("setting", "result"), [("Allow", "changed"), ("Warn", "changed"), ("Forbid", "refused")])
+def test_what_a_cluster_queue_says_of_kube_schedulers_preemption_is_explained(
+    setting: str, result: str, tool: ExplainTool
+) -> None:
+    pod = a_pod(labels={"penstock.dev/queue-name": "main"}, priorityClassName="system-cluster-critical")
+    answer = tool.answer(pod, local_queue(), cluster_queue(schedulerPreemption=setting))
+    assert answer["result"] == result
+    said = [answer["message"]] if setting == "Forbid" else answer["warnings"]
+    assert [text.partition(": kube")[0] for text in said] == (
+        [] if setting == "Allow" else ["spec.priorityClassName: 'system-cluster-critical'"]
+    )
 
 
 def test_a_pod_that_was_read_from_a_cluster_is_explained_as_it_was_written(tool: ExplainTool) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from msgspec import Raw
 
-from controller.api.parse import InvalidObject, parse_local_queue, parse_workload_priority_class
+from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_workload_priority_class
 from controller.cache.access import binding_sink, role_sink
 from controller.cache.pod_policies import read_cluster_policy, read_policy
 from controller.cache.scheduling_policies import read_scheduling_policy
@@ -18,6 +18,7 @@ from controller.cli.policy.surroundings import Surroundings, named_namespace
 from controller.core.keys import GROUP, VERSION
 from controller.kube import fields
 from controller.kube.decode import decode_metadata, decode_runtime_class
+from controller.kube.decode_queues import decode_cluster_queue, decode_local_queue
 from controller.kube.decode_rbac import decode_binding, decode_role
 from controller.kube.wire import Owned
 
@@ -72,20 +73,15 @@ def _read_namespace(raw: Raw) -> Owned:
     return named_namespace(decode_metadata(raw))
 
 
-def _faults_of_local_queue(document: Object) -> Sequence[str]:
-    try:
-        parse_local_queue(document)
-    except InvalidObject as error:
-        return error.faults
-    return ()
+def _of_ours(parse: Callable[[Object], object]) -> Callable[[Object], Sequence[str]]:
+    def faults(document: Object) -> Sequence[str]:
+        try:
+            parse(document)
+        except InvalidObject as error:
+            return error.faults
+        return ()
 
-
-def _faults_of_workload_priority_class(document: Object) -> Sequence[str]:
-    try:
-        parse_workload_priority_class(document)
-    except InvalidObject as error:
-        return error.faults
-    return ()
+    return faults
 
 
 def _none(_: Object) -> Sequence[str]:
@@ -164,9 +160,21 @@ LOCAL_QUEUES = Kind(
     "LocalQueue",
     "localqueues",
     True,
-    decode_metadata,
+    decode_local_queue,
     lambda s: s.world.local_queues.replace,
-    _faults_of_local_queue,
+    _of_ours(parse_local_queue),
+)
+CLUSTER_QUEUES = Kind(
+    OURS,
+    "ClusterQueue",
+    "clusterqueues",
+    False,
+    decode_cluster_queue,
+    lambda s: s.world.cluster_queues.replace,
+    _of_ours(parse_cluster_queue),
+    lambda _: True,
+    lambda _: "nobody is warned of kube-scheduler's preemption, or refused",
+    reader=READER,
 )
 WORKLOAD_PRIORITY_CLASSES = Kind(
     OURS,
@@ -175,7 +183,7 @@ WORKLOAD_PRIORITY_CLASSES = Kind(
     False,
     decode_metadata,
     lambda s: s.take_workload_priority_classes,
-    _faults_of_workload_priority_class,
+    _of_ours(parse_workload_priority_class),
     lambda _: True,
     _without_workload_priorities,
     reader=READER,
@@ -251,8 +259,9 @@ KINDS = (
     RUNTIME_CLASSES,
     PRIORITY_CLASSES,
     WORKLOAD_PRIORITY_CLASSES,
+    CLUSTER_QUEUES,
 )
 """Those that people miss most when they may not read them come first, and before each what it is wanted by."""
 
-OTHERS_OF_OURS = frozenset({"ResourceFlavor", "ClusterQueue"})
+OTHERS_OF_OURS = frozenset({"ResourceFlavor"})
 """Of our group, and nothing that the webhook reads."""

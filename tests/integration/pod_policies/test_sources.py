@@ -95,7 +95,7 @@ async def test_cut_off_it_serves_what_it_knew_and_says_since_when(team: PolicyTe
         await webhook.program.wait_ready()
         changes = (200, ["/spec/nodeSelector", "/metadata/annotations"])
         assert await webhook.review(team.namespace) == changes
-        queueing = {"namespaces", "localqueues", "workloadpriorityclasses"}
+        queueing = {"namespaces", "localqueues", "clusterqueues", "workloadpriorityclasses"}
         resources = {*queueing, "clusterpodschedulingpolicies", "podschedulingpolicies"}
         assert await webhook.metric("source_up") == dict.fromkeys(resources, 1.0)
         assert set((await webhook.metric("source_stale_seconds")).values()) == {0.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
@@ -28,12 +29,65 @@ def pod(name: str, **metadata: Any) -> Json:
     }
 
 
+@pytest.fixture
+async def classes(team: Team) -> AsyncIterator[tuple[str, str]]:
+    """Two PriorityClasses: one by which kube-scheduler preempts, one by which it never does."""
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    names = (team.full("preempting"), team.full("calm"))
+    for name, policy in zip(names, ("PreemptLowerPriority", "Never"), strict=True):
+        await team.client.post(path, {"metadata": {"name": name}, "value": 1000, "preemptionPolicy": policy})
+    yield names
+    for name in names:
+        await team.client.delete(f"{path}/{name}")
+
+
 async def test_a_queue_that_does_not_exist_is_warned_of_at_once(team: Team, cluster: Cluster) -> None:
     body = pod("one", labels={QUEUE_NAME: "absent"})
     created, warnings = await plain_http.create(cluster.sandbox, team.pods_path, body)
     assert is_gated(created)
     assert len(warnings) == 1
     assert f"LocalQueue 'absent' does not exist in namespace '{team.namespace}'" in warnings[0]
+
+
+async def test_what_a_cluster_queue_says_of_preemption_by_kube_scheduler(
+    team: Team, cluster: Cluster, classes: tuple[str, str]
+) -> None:
+    preempting, calm = classes
+    # held: who is admitted is no matter here
+    await team.ready(stopPolicy="Hold", schedulerPreemption="Forbid")
+    urgent = pod("urgent", labels={QUEUE_NAME: "main"})
+    urgent["spec"]["priorityClassName"] = preempting
+
+    async def answered(code: int | None, *texts: str) -> Json:
+        answer, warnings = await plain_http.create(cluster.sandbox, team.pods_path + "?dryRun=All", urgent)
+        assert answer.get("code") == code, answer
+        assert [warning.rstrip('"') for warning in warnings] == list(texts)
+        return answer
+
+    refused = await eventually(lambda: answered(403), message="the webhook does not know the queue yet")
+    what = f"spec.priorityClassName: '{preempting}': kube-scheduler may preempt any pod of lower priority for it"
+    assert f"{what}, whatever its quota, and ClusterQueue '{team.full('cq')}' forbids that" in refused["message"]
+    await team.pod("calm", spec={"priorityClassName": calm})
+    await team.pod("plain")
+
+    await team.change("clusterqueues", team.full("cq"), {"schedulerPreemption": "Warn"})
+    told = f"{what}, whatever its quota; name one with preemptionPolicy: Never (schedulerPreemption of ClusterQueue "
+    await eventually(lambda: answered(None, f"{told}'{team.full('cq')}')"), message="the queue still forbids it")
+    await team.change("clusterqueues", team.full("cq"), {"schedulerPreemption": "Allow"})
+    await eventually(lambda: answered(None), message="the queue still warns")
+
+
+async def test_a_pod_that_was_queued_before_its_queue_forbade_it_is_not_admitted(
+    team: Team, classes: tuple[str, str]
+) -> None:
+    preempting, _ = classes
+    await team.ready(stopPolicy="Hold")
+    await team.pod("urgent", spec={"priorityClassName": preempting})
+    await team.change("clusterqueues", team.full("cq"), {"schedulerPreemption": "Forbid", "stopPolicy": "None"})
+    message = await team.until_waiting("urgent", "SchedulerPreemptionForbidden")
+    assert f"PriorityClass {preempting}, which ClusterQueue {team.full('cq')} forbids" in message
+    await team.change("clusterqueues", team.full("cq"), {"schedulerPreemption": "Allow"})
+    await team.until_bound("urgent")
 
 
 async def test_stamps_that_a_user_copied_are_removed_with_a_warning(team: Team, cluster: Cluster) -> None:
