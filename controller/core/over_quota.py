@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from controller.core.amounts import format_amount
@@ -75,7 +75,10 @@ class _TakingBack:
         self._usage = TreeUsage(snapshot.tree, snapshot.usage)
         self._candidates = Candidates(snapshot, returns)
         self._going = {pod.uid: pod for pods in self._candidates.going.values() for pod in pods}
-        self._going.update((uid, snapshot.pods[uid]) for uid in going)
+        # who takes long to go is soon too much no more either, so nobody goes in its place
+        late = (uid for uid in snapshot.leaving.stuck if uid in snapshot.pods)
+        stuck = (uid for uid in late if uid in snapshot.admitted.get(snapshot.pods[uid].cluster_queue or "", ()))
+        self._going.update((uid, snapshot.pods[uid]) for uid in chain(going, stuck))
         for pod in self._going.values():
             self._charge(pod.cluster_queue or "", pod, -1)
         self._taken: dict[str, Candidate] = {}
@@ -92,7 +95,7 @@ class _TakingBack:
         self._spare()
         for key, one in self._taken.items():
             whys = ((pod, self._returns.verdict(pod, one.queue).why) for pod in one.to_evict)
-            yield tuple(Evict(pod, EvictionCause.OVER_QUOTA, f"{texts[key]}; {why}") for pod, why in whys)
+            yield tuple(Evict(pod, EvictionCause.OVER_QUOTA, f"{texts[key]}; {why}", one.together) for pod, why in whys)
 
     def _take(self, queue: str, over: Sequence[Excess]) -> list[str]:
         """Take away as many as are enough, lower priorities first and of equal ones who was admitted last."""
