@@ -140,7 +140,7 @@ SCHEDULES: tuple[Faulty, ...] = (
         "a window that does something else when it closes",
         _queue(onClose="End"),
         "spec.schedule[0].onClose: \"End\": must be 'Keep' or 'Drain'",
-        'spec.schedule[0].onClose: Unsupported value: "End": supported values: "Drain", "Keep"',
+        'spec.schedule[0].onClose: Unsupported value: "End": supported values: "Keep", "Drain"',
     ),
     Faulty(
         "a window with a quota of a flavor named twice",
