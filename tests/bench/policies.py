@@ -41,27 +41,29 @@ def _wide(number: int) -> dict[str, Any]:
 
 def _scheduling(number: int) -> list[dict[str, Any]]:
     """A SchedulingPolicy for the accounts of every twentieth namespace, and one for all."""
-    name, rbac = f"tier-{number:02}", "rbac.authorization.k8s.io"
-    subjects: list[dict[str, Any]] = [
-        {"kind": "Group", "apiGroup": rbac, "name": f"system:serviceaccounts:{team(other)['metadata']['name']}"}
-        for other in range(number, NAMESPACES, _TIERS)
-    ]
-    everybody = {"kind": "Group", "apiGroup": rbac, "name": "system:authenticated"}
-    return [
-        {
-            "apiVersion": _VERSION,
-            "kind": "SchedulingPolicy",
-            "metadata": {"name": name},
-            "spec": {
-                "allowed": {
-                    "schedulerNames": ["default-scheduler"],
-                    "nodeSelectors": {"zone": ["a", "b"]},
-                    "tolerations": [{"keys": [], "operators": ["Exists"], "effects": ["NoSchedule"]}],
-                    "affinities": {"nodeAffinities": {}},
-                },
-                "default": {"nodeSelector": {"zone": "a"}},
+    name = f"tier-{number:02}"
+    policy = {
+        "apiVersion": _VERSION,
+        "kind": "SchedulingPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "allowed": {
+                "schedulerNames": ["default-scheduler"],
+                "nodeSelectors": {"zone": ["a", "b"]},
+                "tolerations": [{"keys": [], "operators": ["Exists"], "effects": ["NoSchedule"]}],
+                "affinities": {"nodeAffinities": {}},
             },
+            "default": {"nodeSelector": {"zone": "a"}},
         },
+    }
+    accounts = [f"system:serviceaccounts:{team(one)['metadata']['name']}" for one in range(number, NAMESPACES, _TIERS)]
+    return [policy, *_use(name, accounts if number else ["system:authenticated"])]
+
+
+def _use(name: str, groups: list[str]) -> list[dict[str, Any]]:
+    """Who may use a SchedulingPolicy."""
+    rbac = "rbac.authorization.k8s.io"
+    return [
         {
             "apiVersion": f"{rbac}/v1",
             "kind": "ClusterRole",
@@ -80,7 +82,7 @@ def _scheduling(number: int) -> list[dict[str, Any]]:
             "kind": "ClusterRoleBinding",
             "metadata": {"name": name},
             "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
-            "subjects": subjects if number else [everybody],
+            "subjects": [{"kind": "Group", "apiGroup": rbac, "name": group} for group in groups],
         },
     ]
 

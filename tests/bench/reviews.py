@@ -41,7 +41,6 @@ def review(namespace: str, number: int) -> bytes:
 
 
 def _pod(namespace: str, number: int) -> dict[str, Any]:
-    token = "/var/run/secrets/kubernetes.io/serviceaccount"
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -55,18 +54,7 @@ def _pod(namespace: str, number: int) -> dict[str, Any]:
             ],
         },
         "spec": {
-            "containers": [
-                {
-                    "name": "main",
-                    "image": "registry.example/train:1",
-                    "command": ["python", "-m", "train", "--epochs", "10"],
-                    "env": [{"name": f"SETTING_{n}", "value": f"value of setting {n}"} for n in range(8)],
-                    "resources": {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "2Gi"}},
-                    "volumeMounts": [{"name": "token", "readOnly": True, "mountPath": token}],
-                    "terminationMessagePath": "/dev/termination-log",
-                    "imagePullPolicy": "IfNotPresent",
-                }
-            ],
+            "containers": [_container()],
             "volumes": [{"name": "token", "projected": {"defaultMode": 420, "sources": []}}],
             "restartPolicy": "Never",
             "dnsPolicy": "ClusterFirst",
@@ -80,4 +68,18 @@ def _pod(namespace: str, number: int) -> dict[str, Any]:
             "preemptionPolicy": "PreemptLowerPriority",
         },
         "status": {},
+    }
+
+
+def _container() -> dict[str, Any]:
+    token = "/var/run/secrets/kubernetes.io/serviceaccount"
+    return {
+        "name": "main",
+        "image": "registry.example/train:1",
+        "command": ["python", "-m", "train", "--epochs", "10"],
+        "env": [{"name": f"SETTING_{n}", "value": f"value of setting {n}"} for n in range(8)],
+        "resources": {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "2Gi"}},
+        "volumeMounts": [{"name": "token", "readOnly": True, "mountPath": token}],
+        "terminationMessagePath": "/dev/termination-log",
+        "imagePullPolicy": "IfNotPresent",
     }

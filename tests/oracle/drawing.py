@@ -36,14 +36,7 @@ def draw_world(chance: Random) -> World:
     ends = tuple(_queue(chance, f"queue-{number}", quota) for number in range(chance.choice((1, 2, 2, 3, 3))))
     inner = tuple(_inner(chance, f"inner-{number}", quota) for number in range(chance.choice((0, 1, 1, 2, 2))))
     queues = _planted(chance, ends, inner)
-    if has_room:
-        nodes = tuple(Node(f"node-{pool}", {"pool": pool}, _PLENTY) for pool in _POOLS)
-        flavors = tuple(
-            Flavor(name, {"pool": pool}, is_spot=pool == "spot") for name, pool in zip(_FLAVORS, _POOLS, strict=True)
-        )
-    else:
-        nodes = tuple(_node(chance, f"node-{number}") for number in range(chance.choice((0, 1, 2, 2, 3, 3, 3, 3))))
-        flavors = tuple(_flavor(chance, name) for name in chance.sample(_FLAVORS, 2) if chance.random() < 0.98)
+    nodes, flavors = _plenty() if has_room else _scarcity(chance)
     doors = tuple(
         Door(namespace, queue.name, queue.name if chance.random() < 0.98 else "gone", is_held=_rarely(chance))
         for queue in queues
@@ -71,6 +64,19 @@ def draw_world(chance: Random) -> World:
         made = (_tight(chance, one, root) if is_tight else one for one in world.queues)
         world = replace(world, queues=tuple(_sharing(chance, queue) for queue in made))
     return _with_gangs(chance, world)
+
+
+def _plenty() -> tuple[tuple[Node, ...], tuple[Flavor, ...]]:
+    nodes = tuple(Node(f"node-{pool}", {"pool": pool}, _PLENTY) for pool in _POOLS)
+    flavors = (
+        Flavor(name, {"pool": pool}, is_spot=pool == "spot") for name, pool in zip(_FLAVORS, _POOLS, strict=True)
+    )
+    return nodes, tuple(flavors)
+
+
+def _scarcity(chance: Random) -> tuple[tuple[Node, ...], tuple[Flavor, ...]]:
+    nodes = tuple(_node(chance, f"node-{number}") for number in range(chance.choice((0, 1, 2, 2, 3, 3, 3, 3))))
+    return nodes, tuple(_flavor(chance, name) for name in chance.sample(_FLAVORS, 2) if chance.random() < 0.98)
 
 
 def _choosing(chance: Random, queue: Queue, flavors: tuple[Flavor, ...]) -> Queue:

@@ -174,20 +174,7 @@ def test_a_pod_that_the_protection_of_the_gate_refuses_is_said_to_be(tool: Expla
     assert tool.answer(a_pod(labels={QUEUE_NAME: "main"}), strict)["result"] == "changed"
 
 
-def test_the_text_tells_the_whole_way_in_order(tool: ExplainTool) -> None:
-    objects = (
-        cluster_pod_policy("near", nodeSelector={"pool": "a"}, tolerations=[SPOT]),
-        pod_policy("told", nodeSelector={"pool": "b"}, mode="Warn", onConflict="Reject"),
-        pod_policy("held", nodeSelector={"pool": "a"}),
-        pod_policy("empty"),
-        a_namespace("default"),
-    )
-    pod = a_pod("train", labels={QUEUE_NAME: "main", FLAVOR: "spot"})
-    code, text, err = tool.text(pod, *objects)
-    assert (code, err) == (0, "")
-    assert (
-        text
-        == f"""Pod 'train' in namespace 'default'
+WHOLE_WAY = f"""Pod 'train' in namespace 'default'
 Filled in, as the apiserver does before it asks the webhook:
   spec.priority: + 0
   spec.preemptionPolicy: + PreemptLowerPriority
@@ -238,7 +225,20 @@ What it then says about where to run:
     effect: NoSchedule
   priority: 0
 """
+
+
+def test_the_text_tells_the_whole_way_in_order(tool: ExplainTool) -> None:
+    objects = (
+        cluster_pod_policy("near", nodeSelector={"pool": "a"}, tolerations=[SPOT]),
+        pod_policy("told", nodeSelector={"pool": "b"}, mode="Warn", onConflict="Reject"),
+        pod_policy("held", nodeSelector={"pool": "a"}),
+        pod_policy("empty"),
+        a_namespace("default"),
     )
+    pod = a_pod("train", labels={QUEUE_NAME: "main", FLAVOR: "spot"})
+    code, text, err = tool.text(pod, *objects)
+    assert (code, err) == (0, "")
+    assert text == WHOLE_WAY
     assert "QueueNotFound" not in tool.text(pod, *objects, local_queue())[1]
 
 

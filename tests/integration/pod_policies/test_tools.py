@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +250,21 @@ async def test_pods_that_the_policies_made_stay_as_they_are(team: PolicyTeam, to
     assert found["pods"]["judged"] == 2
 
 
+async def until_refused(tool: Callable[..., Awaitable[Answer]], text: str, *arguments: str) -> None:
+    async def told() -> bool:
+        answer = await tool(*arguments)
+        assert answer.code == 2
+        assert answer.err.startswith(f"Error: no right to {text}"), answer.err
+        assert answer.err.count("\n") == 1
+        return True
+
+    await eventually(told, seconds=30)
+
+
+def cluster_role(name: str) -> Json:
+    return {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+
+
 async def test_people_read_with_the_roles_that_there_are(team: PolicyTeam, tool: Tool, tmp_path: Path) -> None:
     account = f"/api/v1/namespaces/{team.namespace}/serviceaccounts"
     await team.client.post(account, {"metadata": {"name": "person"}})
@@ -257,30 +274,15 @@ async def test_people_read_with_the_roles_that_there_are(team: PolicyTeam, tool:
     explain = ("explain", "-f", str(file), "-n", team.namespace)
     subject = {"kind": "ServiceAccount", "name": "person", "namespace": team.namespace}
     rbac = "/apis/rbac.authorization.k8s.io/v1"
-
-    async def refused(text: str, *arguments: str) -> None:
-        async def told() -> bool:
-            answer = await tool(*(arguments or explain), kubeconfig=kubeconfig)
-            assert answer.code == 2
-            assert answer.err.startswith(f"Error: no right to {text}"), answer.err
-            assert answer.err.count("\n") == 1
-            return True
-
-        await eventually(told, seconds=30)
-
-    def role(name: str) -> Json:
-        return {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
-
-    await refused(f"get namespaces in namespace '{team.namespace}': ask for the role view there")
-    view = {"metadata": {"name": "view"}, "roleRef": role("view"), "subjects": [subject]}
+    refused = partial(until_refused, partial(tool, kubeconfig=kubeconfig))
+    await refused(f"get namespaces in namespace '{team.namespace}': ask for the role view there", *explain)
+    view = {"metadata": {"name": "view"}, "roleRef": cluster_role("view"), "subjects": [subject]}
     await team.client.post(f"{rbac}/namespaces/{team.namespace}/rolebindings", view)
-    await refused("list clusterpodschedulingpolicies.penstock.dev in the whole cluster: ask for the ClusterRole penst")
+    clusterwide = "list clusterpodschedulingpolicies.penstock.dev in the whole cluster: ask for the ClusterRole penst"
+    await refused(clusterwide, *explain)
     await refused("list namespaces in the whole cluster: ask for the ClusterRole view", "report", "-A")
-    reader = {
-        "metadata": {"name": team.full("reader")},
-        "roleRef": role("penstock-policy-reader"),
-        "subjects": [subject],
-    }
+    role = cluster_role("penstock-policy-reader")
+    reader = {"metadata": {"name": team.full("reader")}, "roleRef": role, "subjects": [subject]}
     await team.client.post(f"{rbac}/clusterrolebindings", reader)
     try:
 

@@ -120,6 +120,45 @@ async def test_a_queue_takes_back_what_another_borrowed_and_a_disruption_budget_
     assert (await running_and_waiting(team, "web"))[0] == 1
 
 
+async def until_allowed(team: Team, guard: str, count: int) -> None:
+    """Wait until a budget is counted as it is now, with three pods ready, and lets so many go."""
+
+    async def allowed() -> bool:
+        found = orjson.loads(await team.client.get(guard))
+        status = found.get("status") or {}
+        assert status.get("observedGeneration") == found["metadata"]["generation"], status
+        assert (status.get("currentHealthy"), status.get("disruptionsAllowed")) == (3, count), status
+        return True
+
+    await eventually(allowed, message="the budget is not counted")
+
+
+async def until_all_stay(team: Team, before: set[str], text: str) -> None:
+    """Wait until all three of the gang say that they are not evicted, and why; then none of them has gone."""
+
+    async def said() -> bool:
+        told = await marked(team, "train")
+        assert len(told) == 3, told
+        assert all(one["status"] == "False" and text in one["message"] for one in told), told
+        return True
+
+    await eventually(said, seconds=60, message=f"the gang does not say {text!r}")
+    pods = await pods_of(team, "train")
+    assert {pod["metadata"]["uid"] for pod in pods} == before
+    assert not any(pod["metadata"].get("deletionTimestamp") for pod in pods)
+    assert is_gated(await team.get("urgent"))
+
+
+async def until_all_wait_anew(team: Team, before: set[str]) -> None:
+    async def waits_whole() -> bool:
+        pods = await pods_of(team, "train")
+        assert not before & {pod["metadata"]["uid"] for pod in pods}
+        assert [is_gated(pod) for pod in pods] == [True] * 3
+        return True
+
+    await eventually(waits_whole, seconds=40, message="the gang was not evicted as a whole and made anew")
+
+
 @pytest.mark.timeout(240)
 async def test_a_gang_stays_whole_while_a_disruption_budget_lets_only_some_of_it_go(team: Team) -> None:
     await team.ready({"spot": {"cpu": 3}}, preemption={"withinClusterQueue": "LowerPriority"})
@@ -129,47 +168,15 @@ async def test_a_gang_stays_whole_while_a_disruption_budget_lets_only_some_of_it
     await until_running(team, "train", 3)
     before = {pod["metadata"]["uid"] for pod in await pods_of(team, "train")}
     budgets = f"/apis/policy/v1/namespaces/{team.namespace}/poddisruptionbudgets"
-    selector = {"matchLabels": {"app": "train"}}
+    guard, selector = f"{budgets}/guard", {"matchLabels": {"app": "train"}}
     await team.client.post(budgets, {"metadata": {"name": "guard"}, "spec": {"minAvailable": 3, "selector": selector}})
-
-    async def until_allowed(count: int) -> None:
-        async def allowed() -> bool:
-            found = orjson.loads(await team.client.get(f"{budgets}/guard"))
-            status = found.get("status") or {}
-            assert status.get("observedGeneration") == found["metadata"]["generation"], status
-            assert (status.get("currentHealthy"), status.get("disruptionsAllowed")) == (3, count), status
-            return True
-
-        await eventually(allowed, message="the budget is not counted")
-
-    async def until_all_say(text: str) -> None:
-        async def said() -> bool:
-            told = await marked(team, "train")
-            assert len(told) == 3, told
-            assert all(one["status"] == "False" and text in one["message"] for one in told), told
-            return True
-
-        await eventually(said, seconds=60, message=f"the gang does not say {text!r}")
-        pods = await pods_of(team, "train")
-        assert {pod["metadata"]["uid"] for pod in pods} == before
-        assert not any(pod["metadata"].get("deletionTimestamp") for pod in pods)
-        assert is_gated(await team.get("urgent"))
-
-    await until_allowed(0)
+    await until_allowed(team, guard, 0)
     await team.pod("urgent", labels=await high(team))
-    await until_all_say("Cannot evict pod as it would violate the pod's disruption budget")
-    await team.client.patch(f"{budgets}/guard", {"spec": {"minAvailable": 1}}, content_type=MERGE_PATCH)
-    await until_allowed(2)
-    await until_all_say(
-        "PodDisruptionBudget guard lets 2 more go now, and of this gang, which goes as a whole, 3 have to"
-    )
-    await team.client.patch(f"{budgets}/guard", {"spec": {"minAvailable": 0}}, content_type=MERGE_PATCH)
+    await until_all_stay(team, before, "Cannot evict pod as it would violate the pod's disruption budget")
+    await team.client.patch(guard, {"spec": {"minAvailable": 1}}, content_type=MERGE_PATCH)
+    await until_allowed(team, guard, 2)
+    text = "PodDisruptionBudget guard lets 2 more go now, and of this gang, which goes as a whole, 3 have to"
+    await until_all_stay(team, before, text)
+    await team.client.patch(guard, {"spec": {"minAvailable": 0}}, content_type=MERGE_PATCH)
     await team.until_bound("urgent", seconds=90)
-
-    async def waits_whole() -> bool:
-        pods = await pods_of(team, "train")
-        assert not before & {pod["metadata"]["uid"] for pod in pods}
-        assert [is_gated(pod) for pod in pods] == [True] * 3
-        return True
-
-    await eventually(waits_whole, seconds=40, message="the gang was not evicted as a whole and made anew")
+    await until_all_wait_anew(team, before)

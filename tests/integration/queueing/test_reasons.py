@@ -13,7 +13,8 @@ from tests.support.team import TEAM_LABEL, Team, condition_of, is_gated
 pytestmark = pytest.mark.integration
 
 
-async def test_every_fault_of_queue_and_namespace_has_its_own_reason(team: Team) -> None:
+async def queues_at_fault(team: Team) -> dict[str, tuple[str, str]]:
+    """Make them; what pods of each wait for, by its name."""
     await team.ready({"spot": {"cpu": 8}})
     await team.local_queue("held", stopPolicy="Hold")
     await team.cluster_queue({"spot": {"cpu": 8}}, "stopped", stopPolicy="Hold")
@@ -23,7 +24,7 @@ async def test_every_fault_of_queue_and_namespace_has_its_own_reason(team: Team)
     await team.cluster_queue({"nowhere": {"cpu": 8}}, "flavorless")
     await team.local_queue("no-flavor", "flavorless")
     await team.local_queue("dangling", "missing")
-    expected = {
+    return {
         "absent": ("QueueNotFound", f"LocalQueue absent does not exist in namespace {team.namespace}"),
         "dangling": ("QueueNotFound", f"ClusterQueue {team.full('missing')} of LocalQueue dangling does not exist"),
         "held": ("QueueStopped", "LocalQueue held has stopPolicy Hold"),
@@ -39,6 +40,10 @@ async def test_every_fault_of_queue_and_namespace_has_its_own_reason(team: Team)
             "which does not exist or is invalid",
         ),
     }
+
+
+async def test_every_fault_of_queue_and_namespace_has_its_own_reason(team: Team) -> None:
+    expected = await queues_at_fault(team)
     for queue in expected:
         await team.pod(queue, queue=queue)
     found = {name: await team.until_waiting(name, reason) for name, (reason, _) in expected.items()}

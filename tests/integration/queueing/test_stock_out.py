@@ -11,8 +11,7 @@ from tests.support.team import TEAM_LABEL, Team, flavor_of
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.timeout(180)
-async def test_a_flavor_whose_nodes_do_not_come_gives_its_pods_back_and_they_fall_back(team: Team) -> None:
+async def spot_whose_nodes_do_not_come_then_steady(team: Team) -> tuple[str, str]:
     capacity = {"mode": "Autoscaled", "max": {"cpu": 64}, "provisionTimeout": "8s", "coolDown": "1h"}
     spot = await team.flavor("spot", nodeLabels={TEAM_LABEL: team.id, "shape": "spot"}, capacity=capacity)
     await team.nodes("steady", cpu="8")
@@ -24,14 +23,22 @@ async def test_a_flavor_whose_nodes_do_not_come_gives_its_pods_back_and_they_fal
     ]
     await team.make("clusterqueues", "ClusterQueue", team.full("cq"), {"namespaceSelector": {}, "flavors": flavors})
     await team.local_queue()
+    return spot, steady
+
+
+async def two_replicas(team: Team) -> None:
+    """Pods that are made anew once they are given back."""
     container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
-    template = {
-        "metadata": {"labels": {QUEUE_NAME: "main", "app": "web"}},
-        "spec": {"containers": [container]},
-    }
+    template = {"metadata": {"labels": {QUEUE_NAME: "main", "app": "web"}}, "spec": {"containers": [container]}}
     spec = {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}
     path = f"/apis/apps/v1/namespaces/{team.namespace}/replicasets"
     await team.client.post(path, {"metadata": {"name": "web"}, "spec": spec})
+
+
+@pytest.mark.timeout(180)
+async def test_a_flavor_whose_nodes_do_not_come_gives_its_pods_back_and_they_fall_back(team: Team) -> None:
+    spot, steady = await spot_whose_nodes_do_not_come_then_steady(team)
+    await two_replicas(team)
     await team.pod("bare")
 
     async def on_spot() -> bool:
