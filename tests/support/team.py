@@ -248,6 +248,14 @@ def flavor_of(pod: Json) -> str | None:
     return str(flavor) if flavor is not None else None
 
 
+def held_to(pod: Json) -> tuple[Json, Json, set[str]]:
+    """What holds the pod to nodes: nodeSelector and affinity; and the taints it tolerates beside what all pods do."""
+    spec = pod["spec"]
+    keys = {one.get("key", "") for one in spec.get("tolerations", ())}
+    others = {key for key in keys if not key.startswith("node.kubernetes.io/")}
+    return dict(spec.get("nodeSelector", {})), dict(spec.get("affinity", {})), others
+
+
 def _json(body: bytes) -> Json:
     decoded: Json = orjson.loads(body)
     return decoded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controller.kube import clock
-from tests.support.team import TEAM_LABEL, Team, flavor_of
+from tests.support.team import TEAM_LABEL, Team, flavor_of, held_to
 
 pytestmark = pytest.mark.integration
 
@@ -13,7 +13,8 @@ pytestmark = pytest.mark.integration
 async def test_a_pod_without_room_on_spot_goes_to_on_demand_when_its_time_comes(team: Team) -> None:
     for shape in ("spot", "steady"):
         await team.nodes(shape, cpu="2")
-        await team.flavor(shape)
+        tolerations = [{"key": shape, "operator": "Exists", "effect": "NoSchedule"}]
+        await team.flavor(shape, nodeLabels={TEAM_LABEL: team.id, "shape": shape}, tolerations=tolerations)
     cpu = [{"name": "cpu", "nominalQuota": 8}]
     flavors = [
         {"name": team.full("spot"), "fallbackAfter": "15s", "resources": cpu},
@@ -38,5 +39,10 @@ async def test_a_pod_without_room_on_spot_goes_to_on_demand_when_its_time_comes(
         "second": team.full("steady"),
         "third": team.full("steady"),
     }
+    for name, shape in (("first", "spot"), ("second", "steady")):
+        # of what the flavors ask for, and tolerate, only that of the one it was given
+        selector, affinity, tolerated = held_to(pods[name])
+        assert (selector, tolerated) == ({TEAM_LABEL: team.id, "shape": shape}, {shape})
+        assert "requiredDuringSchedulingIgnoredDuringExecution" not in affinity.get("nodeAffinity", {})
     released = clock.epoch(pods["second"]["metadata"]["annotations"]["penstock.dev/admitted-at"])
     assert 0 <= released - (created + 15) < 5, released - created

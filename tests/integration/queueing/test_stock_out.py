@@ -6,14 +6,16 @@ import pytest
 
 from controller.core.keys import QUEUE_NAME
 from tests.support.eventually import eventually
-from tests.support.team import TEAM_LABEL, Team, flavor_of
+from tests.support.team import TEAM_LABEL, Team, flavor_of, held_to
 
 pytestmark = pytest.mark.integration
 
 
 async def spot_whose_nodes_do_not_come_then_steady(team: Team) -> tuple[str, str]:
     capacity = {"mode": "Autoscaled", "max": {"cpu": 64}, "provisionTimeout": "8s", "coolDown": "1h"}
-    spot = await team.flavor("spot", nodeLabels={TEAM_LABEL: team.id, "shape": "spot"}, capacity=capacity)
+    labels = {TEAM_LABEL: team.id, "shape": "spot"}
+    tolerations = [{"key": "spot", "operator": "Exists", "effect": "NoSchedule"}]
+    spot = await team.flavor("spot", nodeLabels=labels, capacity=capacity, tolerations=tolerations)
     await team.nodes("steady", cpu="8")
     steady = await team.flavor("steady")
     cpu = [{"name": "cpu", "nominalQuota": 8}]
@@ -52,10 +54,13 @@ async def test_a_flavor_whose_nodes_do_not_come_gives_its_pods_back_and_they_fal
         made = [pod for pod in pods if pod["metadata"]["labels"].get("app") == "web"]
         assert [flavor_of(pod) for pod in made] == [steady] * 2
         assert all(pod["spec"].get("nodeName") for pod in made)
+        # the new pods carry nothing of the flavor whose nodes did not come
+        assert [held_to(pod)[::2] for pod in made] == [({TEAM_LABEL: team.id, "shape": "steady"}, set())] * 2
         return True
 
     await eventually(fallen_back, seconds=40, message="the pods did not fall back")
-    assert flavor_of(await team.get("bare")) == spot
+    bare = await team.get("bare")
+    assert (flavor_of(bare), held_to(bare)[::2]) == (spot, ({TEAM_LABEL: team.id, "shape": "spot"}, {"spot"}))
 
     async def told() -> str:
         status = await team.status("resourceflavors", spot)
