@@ -99,6 +99,7 @@ def test_defaults_are_those_of_the_design() -> None:
 
     assert (flavor.spec.capacity.mode, flavor.spec.capacity.static) == ("Nodes", None)
     assert (queue.spec.queueing_strategy, queue.spec.stop_policy) == ("BestEffortFIFO", "None")
+    assert queue.spec.scheduler_preemption == "Warn"
     assert parse_local_queue(local_queue()).spec.stop_policy == "None"
 
 
