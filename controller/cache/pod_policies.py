@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from msgspec import Raw
 
 from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_policy, parse_pod_scheduling_policy
@@ -19,7 +18,7 @@ from controller.cache.objects import to_selector
 from controller.core.directives import Directives
 from controller.core.pod_policies import Mode, OnConflict, Policy, Target, order_key
 from controller.core.taints import Toleration
-from controller.kube.errors import UnreadableObject
+from controller.kube.decode_ours import decode_ours
 
 Key = tuple[str, str]
 """(namespace, name); cluster-wide policies have an empty namespace."""
@@ -130,13 +129,10 @@ def read_cluster_policy(raw: Raw) -> ReadPolicy:
 
 
 def _read(raw: Raw, parse: Callable[[dict[str, Any]], WrittenPolicy]) -> ReadPolicy:
-    document = orjson.loads(bytes(raw))
-    metadata = document.get("metadata") if isinstance(document, dict) else None
-    if not isinstance(metadata, dict) or "name" not in metadata:
-        raise UnreadableObject("a policy without metadata.name")
-    key = (metadata.get("namespace", ""), metadata["name"])
+    document, metadata = decode_ours(raw, "a policy")
+    key = (metadata.namespace, metadata.name)
     # items of a list carry no kind of their own
-    whole = {name: document[name] for name in ("metadata", "spec") if name in document}
+    whole: dict[str, Any] = {name: document[name] for name in ("metadata", "spec") if name in document}
     try:
         return ReadPolicy(key, to_policy(parse(whole)))
     except InvalidObject as error:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
-import orjson
 from msgspec import Raw
 
 from controller.api import scheduling_forms as forms
@@ -36,7 +36,7 @@ from controller.core.scheduling_policies.policy import (
 )
 from controller.core.scheduling_policies.validity import faults_of_defaults
 from controller.core.taints import Toleration
-from controller.kube.errors import UnreadableObject
+from controller.kube.decode_ours import decode_ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +100,13 @@ class SchedulingPolicies:
 
 def read_scheduling_policy(raw: Raw) -> ReadSchedulingPolicy:
     """Read a SchedulingPolicy. Raises UnreadableObject for what has no name."""
-    document = orjson.loads(bytes(raw))
-    metadata = document.get("metadata") if isinstance(document, dict) else None
-    if not isinstance(metadata, dict) or "name" not in metadata:
-        raise UnreadableObject("a policy without metadata.name")
+    document, metadata = decode_ours(raw, "a policy")
     # items of a list carry no kind of their own
-    whole = {name: document[name] for name in ("metadata", "spec") if name in document}
+    whole: dict[str, Any] = {name: document[name] for name in ("metadata", "spec") if name in document}
     try:
         policy = to_scheduling_policy(parse_scheduling_policy(whole))
     except InvalidObject as error:
-        return ReadSchedulingPolicy(metadata["name"], None, str(error), _mode(document.get("spec")))
+        return ReadSchedulingPolicy(metadata.name, None, str(error), _mode(document.get("spec")))
     return ReadSchedulingPolicy(policy.name, policy, mode=policy.mode)
 
 

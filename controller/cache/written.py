@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-import orjson
 from msgspec import Raw
 
 from controller.api.base import Resource
@@ -23,10 +22,13 @@ from controller.api.parse import (
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.cache.scheduling_policies import to_scheduling_policy
 from controller.core.keys import HELD
-from controller.kube.errors import UnreadableObject
+from controller.kube.clock import epoch
+from controller.kube.decode_ours import decode_ours
 
 Key = tuple[str, str]
 """(namespace, name); cluster-scoped objects have an empty namespace."""
+_LISTS: Final = {"conditions": "type", "budgets": "name"}
+"""Lists of a status that are read entry by entry, and what tells their entries apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +109,7 @@ def _parse_scheduling_policy(document: dict[str, Any]) -> SchedulingPolicy:
 
 
 def _read(raw: Raw, parse: Callable[[dict[str, Any]], Resource]) -> Read:
-    document = orjson.loads(bytes(raw))
-    metadata = document.get("metadata") if isinstance(document, dict) else None
-    if not isinstance(metadata, dict) or "name" not in metadata:
-        raise UnreadableObject("an object without metadata.name")
+    document, metadata = decode_ours(raw, "an object")
     model, fault = None, None
     try:
         # status is our own report: its faults are put right by writing it anew
@@ -118,11 +117,31 @@ def _read(raw: Raw, parse: Callable[[dict[str, Any]], Resource]) -> Read:
     except InvalidObject as error:
         fault = "; ".join(error.faults)
     entry = Entry(
-        (metadata.get("namespace", ""), metadata["name"]),
-        metadata.get("uid", ""),
-        metadata.get("generation", 0),
-        document.get("status") or {},
+        (metadata.namespace, metadata.name),
+        metadata.uid,
+        metadata.generation,
+        _status(document.get("status")),
         fault,
-        (metadata.get("annotations") or {}).get(HELD, ""),
+        (metadata.annotations or {}).get(HELD, ""),
     )
     return Read(entry, model)
+
+
+def _status(written: object) -> dict[str, Any]:
+    """What others may have written there and is none of our making is left out: nobody who reads it has to ask."""
+    status = dict(written) if isinstance(written, dict) else {}
+    for name, key in _LISTS.items():
+        listed = status.pop(name, None)
+        if isinstance(listed, list):
+            status[name] = [one for one in listed if isinstance(one, dict) and isinstance(one.get(key), str)]
+    if not isinstance(status.get("fairSharing"), dict):
+        status.pop("fairSharing", None)
+    return status
+
+
+def counted_until(said: Mapping[str, Any]) -> float:
+    """Return until when a part of a status counts what was used, epoch seconds; 0 where that is none of our making."""
+    try:
+        return epoch(said.get("countedUntil"))
+    except (OverflowError, TypeError, ValueError):
+        return 0.0

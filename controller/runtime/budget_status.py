@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from controller.cache.budget_objects import write_sums
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry
+from controller.cache.written import Entry, counted_until
 from controller.core.budget_periods import CalendarPeriod
 from controller.core.budgets import AtEnd, Budget
 from controller.core.queues import ClusterQueue
 from controller.core.tally import Tally
 from controller.core.used_up import UsedUp
-from controller.kube.clock import epoch, rfc3339
+from controller.kube.clock import rfc3339
 from controller.runtime.status import Finding, Status
 from controller.telemetry import events
 
@@ -65,7 +65,7 @@ def _will_do(standing: list[dict[str, Any]], fresh: list[dict[str, Any]], now: i
         return False
     if [one.get("slices") for one in standing] == [one["slices"] for one in fresh]:
         return True
-    return all(0 <= now - epoch(one.get("countedUntil")) < _WRITTEN_SECONDS for one in standing)
+    return all(0 <= now - counted_until(one) < _WRITTEN_SECONDS for one in standing)
 
 
 def _frame(one: dict[str, Any]) -> tuple[object, ...]:

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry
+from controller.cache.written import Entry, counted_until
 from controller.core.fair_sharing import FairShares, shown
 from controller.core.queues import ClusterQueue
-from controller.kube.clock import epoch
 from controller.runtime.status import Finding, Status
 
 _WRITTEN_SECONDS: Final = 60
@@ -45,7 +44,7 @@ def past_usage_status(cache: ClusterCache, entry: Entry) -> Status | None:
     past, queue = cache.usage.past, local.cluster_queue
     fresh = past.status(entry.key, queue)
     if fresh is not None and standing and standing.get("counts") == fresh["counts"]:
-        until = epoch(standing.get("countedUntil"))
+        until = counted_until(standing)
         is_recent = 0 <= cache.now - until < _WRITTEN_SECONDS
         tells_all = ("users" in standing) == past.tells_users(queue)
         if tells_all and (is_recent or past.is_said(entry.key, until)):

@@ -153,8 +153,11 @@ class StatusLane:
 
 def _merging(standing: Status, status: Status) -> Status:
     """A merge patch keeps what it does not name: null takes away what is there no longer, such as a resource."""
-    gone = {name: dict.fromkeys(standing.get(name) or ()) for name, value in status.items() if isinstance(value, dict)}
-    return {name: {**gone[name], **value} if name in gone else value for name, value in status.items()}
+    former = {name: value for name, value in standing.items() if isinstance(value, dict)}
+    return {
+        name: {**dict.fromkeys(former.get(name, ())), **value} if isinstance(value, dict) else value
+        for name, value in status.items()
+    }
 
 
 def _path(plural: str, key: Key) -> str:
