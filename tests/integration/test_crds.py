@@ -42,6 +42,7 @@ from tests.support.faulty import Faulty
 from tests.support.faulty_objects import FAULTY
 from tests.support.faulty_schedules import ONLY_TOLD_LATER
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
+from tests.support.served_kinds import serve_our_kinds
 
 pytestmark = pytest.mark.integration
 
@@ -62,7 +63,7 @@ STRICT_DRY_RUN = {"fieldValidation": "Strict", "dryRun": "All"}
 @pytest.fixture
 async def served(admin: Client) -> Client:
     """An apiserver that serves our kinds. They stay: other tests of the session use them too."""
-    await apply(admin, load_documents(CONFIG / "crd"))
+    await serve_our_kinds(admin)
     return admin
 
 

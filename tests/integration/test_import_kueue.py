@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,7 +12,6 @@ from click.testing import CliRunner
 from controller.cli.main import root
 from controller.kube.apply import apply, delete
 from controller.kube.client import Client
-from controller.kube.manifests import load_documents
 from tests.support.api_objects import Json
 from tests.support.kueue_objects import (
     V1,
@@ -24,10 +22,10 @@ from tests.support.kueue_objects import (
     kueue_queue,
     kueue_quota,
 )
+from tests.support.served_kinds import serve_our_kinds
 
 pytestmark = pytest.mark.integration
 
-CONFIG = Path(__file__).resolve().parents[2] / "config"
 ROOT = "/apis/penstock.dev/v1alpha1"
 STRICT = {"fieldValidation": "Strict", "dryRun": "All"}
 
@@ -78,7 +76,7 @@ def lost(written: Any, kept: Any) -> list[Any]:
 
 @pytest.mark.parametrize("capacity", ["Nodes", "Static"])
 async def test_converted_objects_are_what_the_apiserver_keeps(admin: Client, namespace: str, capacity: str) -> None:
-    await apply(admin, load_documents(CONFIG / "crd"))
+    await serve_our_kinds(admin)
     text = yaml.safe_dump_all(world(namespace))
     done = CliRunner().invoke(root, ["import", "kueue", "--capacity", capacity, "-f", "-"], input=text)
     assert done.exit_code == 0, done.output

@@ -102,7 +102,7 @@ async def test_nothing_done_to_a_pod_that_waits_lets_it_run(team: Team, adversar
 
     await team.looked_at()
     await team.until_waiting("wanted", "QuotaExceeded")
-    assert await charged(team) == "4"
+    await until_charged(team, "4")
 
 
 async def test_nothing_done_to_a_pod_that_runs_is_free(team: Team, adversary: Adversary) -> None:
@@ -148,7 +148,7 @@ async def test_a_pod_that_ends_is_charged_until_it_is_gone(team: Team, adversary
     assert outcome(await adversary.change("first", left), "keys-are-ours: ") == (403, "keys-are-ours: ")
     await team.pod("second", "4")
     await team.until_waiting("second", "QuotaExceeded")
-    assert await charged(team) == "4"
+    await until_charged(team, "4")
 
     assert (await adversary.change("first", {"metadata": {"finalizers": None}})).code == 200
     await team.end("first")
@@ -268,7 +268,7 @@ async def test_a_class_that_preempts_waits_until_there_is_room_and_nobody_else_g
         after = await team.all()
         assert {after[one]["metadata"]["uid"] for one in theirs} == {before[one]["metadata"]["uid"] for one in theirs}
         assert not [one for one in theirs if "deletionTimestamp" in after[one]["metadata"]]
-        assert await charged(team, "theirs") == "8"
+        await until_charged(team, "8", "theirs")
         await team.delete(theirs[0])
         await team.until_bound("urgent")
         await until_charged(team, "1")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import orjson
 import pytest
 
 from controller.core.keys import ADMITTED_BY
-from controller.kube.client import Client
+from controller.kube.client import MERGE_PATCH, Client
 from controller.sandbox.programs import Program
 from tests.integration.protection.conftest import Protected
 from tests.integration.protection.people import Field
@@ -100,9 +99,7 @@ async def test_a_leader_that_does_not_know_yet_that_it_lost_its_lease_releases_n
         await late.wait_ready()
         await team.pod("before")
         await team.until_bound("before")
-        lease = orjson.loads(await client.get(LEASE))
-        lease["spec"]["holderIdentity"] = "its-successor"
-        await client.put(LEASE, lease)
+        await client.patch(LEASE, {"spec": {"holderIdentity": "its-successor"}}, content_type=MERGE_PATCH)
 
         await team.pod("after")
 
