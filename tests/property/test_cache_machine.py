@@ -52,8 +52,8 @@ class ClusterMachine(RuleBasedStateMachine):
         self.now = utc("2026-03-04 11:00")
         self.variations: dict[str, Variation] = {}
 
-    @initialize(data=st.data(), is_eager=st.booleans(), waiting=st.integers(0, 8))
-    def start(self, data: st.DataObject, waiting: int, *, is_eager: bool) -> None:
+    @initialize(data=st.data(), is_eager=st.booleans(), waiting=st.integers(0, 8), running=st.integers(0, 3))
+    def start(self, data: st.DataObject, waiting: int, running: int, *, is_eager: bool) -> None:
         """Eager: decisions come to rest after every single event, so that each has to open what it can by itself."""
         self.cache = a_cache(
             nodes=[data.draw(tight_nodes(name)) for name in ("node-0", "node-1")],
@@ -66,6 +66,13 @@ class ClusterMachine(RuleBasedStateMachine):
         for _ in range(waiting):
             name = f"p{self.made}"
             self.put(replace(data.draw(waiting_pods(name)), shape=data.draw(SHAPES), created=float(self.now)))
+        for _ in range(running):
+            pod = replace(data.draw(waiting_pods(f"p{self.made}")), shape=data.draw(SHAPES), hold=None, gates=())
+            stamps: dict[str, Any] = data.draw(st.sampled_from(({"cluster_queue": "team-a", "flavor": "spot"}, {})))
+            late: dict[str, Any] = data.draw(
+                st.sampled_from(({}, {"is_terminating": True, "gone_by": self.now - 60.0}))
+            )
+            self.put(pod, node=data.draw(NODE_NAMES), started=self.now, **stamps, **late)
 
     def put(self, pod: Pod, **changes: Any) -> None:
         self.made += 1
@@ -84,6 +91,10 @@ class ClusterMachine(RuleBasedStateMachine):
     @property
     def bindable(self) -> list[str]:
         return [uid for uid, pod in self.pods.items() if not pod.gates and pod.node is None and not pod.is_finished]
+
+    @property
+    def deletable(self) -> list[str]:
+        return [uid for uid, pod in self.pods.items() if not pod.gates and not pod.is_terminating and pod.queue]
 
     # -- pods ------------------------------------------------------------------------------------------------------
 
@@ -114,12 +125,11 @@ class ClusterMachine(RuleBasedStateMachine):
         if not pod.gates:
             self.put(pod, is_finished=True, has_succeeded=True, ended=self.now)
 
-    @precondition(lambda self: self.pods)
+    @precondition(lambda self: self.deletable)
     @rule(index=INDEXES, grace=st.sampled_from((0, 30, 3600)))
     def a_pod_is_being_deleted(self, index: int, grace: int) -> None:
-        pod = self.pods[self.pick(index, *self.pods)]
-        if not pod.gates and not pod.is_terminating:
-            self.put(pod, is_terminating=True, gone_by=float(self.now + grace))
+        pod = self.pods[self.pick(index, *self.deletable)]
+        self.put(pod, is_terminating=True, gone_by=float(self.now + grace))
 
     @precondition(lambda self: self.gated)
     @rule(index=INDEXES, shape=SHAPES)
