@@ -145,7 +145,8 @@ def in_effect(
     stop, note = (stops[-1][0], f"its open window {stops[-1][1]}") if stops else (queue.stop, queue.stop_note)
     draining = [one for one in variation.overrides if one.drains and one.window.name not in names]
     closed = next((one.window.name for one in draining if one.stop is StopPolicy.NONE), "")
-    if closed and stop is StopPolicy.HOLD:
+    # a Hold of its own, and not by hand or by another window, which ask for no drain
+    if closed and stop is StopPolicy.HOLD and not stops and not queue.stop_note:
         stop, note = StopPolicy.HOLD_AND_DRAIN, f"its window {closed} is closed, with onClose Drain"
     layers = [variation.shares, *(override.quotas for override in open_ones)]
     changing = {quota.flavor: frozenset(_changing(variation, quota.flavor)) for quota in queue.flavors}

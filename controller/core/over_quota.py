@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from controller.core.amounts import format_amount
 from controller.core.candidates import Candidate, standing
 from controller.core.decisions import Evict, EvictionCause
+from controller.core.lost_pods import cannot_tell
 from controller.core.pods import Pod
 from controller.core.preemption import Candidates
 from controller.core.queues import ClusterQueue
-from controller.core.quota_tree import QuotaTree
+from controller.core.quota_tree import Column, QuotaTree
 from controller.core.returns import Returns
 from controller.core.snapshot import Snapshot
 from controller.core.tree_usage import TreeUsage
@@ -57,8 +58,22 @@ def over_quota_evictions(snapshot: Snapshot, returns: Returns, going: Collection
     """
     those = [one for one in snapshot.cluster_queues.values() if one.takes_back_by]
     over = [one for one in those if excesses(snapshot.tree, snapshot.usage, one.name)]
-    if over:
-        yield from _TakingBack(snapshot, returns, going, over).evictions()
+    sound = [one for one in over if _is_sound(snapshot, one.name)]
+    if sound:
+        yield from _TakingBack(snapshot, returns, going, sound).evictions()
+
+
+def _is_sound(snapshot: Snapshot, queue: str) -> bool:
+    """Whether what it may use is what people mean: not while its tree lacks a queue, or a flavor that it is a share of.
+
+    A slip of the pen in another queue must not cost running pods. Which tree a queue is of that cannot be read is not
+    known, so it stops all of them.
+    """
+    tree = snapshot.tree
+    relatives = tree.relatives(queue)
+    if not tree.faults.keys().isdisjoint(relatives) or (snapshot.faulty_queues and len(relatives) > 1):
+        return False
+    return all(flavor in snapshot.flavors for name in tree.below(queue) for flavor in tree.flavors(name))
 
 
 class _TakingBack:
@@ -69,20 +84,34 @@ class _TakingBack:
     ) -> None:
         self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._returns = returns
+        self._told_by = returns
+        # those that are taken count at once: they may be of one Job, with few retries left
+        self._returns = Returns(snapshot)
         # who is too much in a part of the tree is so in the whole of it, too
         self._queues = sorted(queues, key=lambda one: (self._tree.height(one.name), one.name))
         self._usage = TreeUsage(snapshot.tree, snapshot.usage)
-        self._candidates = Candidates(snapshot, returns)
-        self._going = {pod.uid: pod for pods in self._candidates.going.values() for pod in pods}
-        # who takes long to go is soon too much no more either, so nobody goes in its place
-        late = (uid for uid in snapshot.leaving.stuck if uid in snapshot.pods)
-        stuck = (uid for uid in late if uid in snapshot.admitted.get(snapshot.pods[uid].cluster_queue or "", ()))
-        self._going.update((uid, snapshot.pods[uid]) for uid in chain(going, stuck))
+        self._candidates = Candidates(snapshot, self._returns)
+        self._going = {uid: snapshot.pods[uid] for uid in going if snapshot.pods[uid].cluster_queue}
+        for pod in self._going.values():
+            self._returns.take(pod)
+        below = {name for queue in self._queues for name in self._tree.below(queue.name)}
+        admitted = (snapshot.pods[uid] for name in sorted(below) for uid in snapshot.admitted.get(name, ()))
+        self._going.update((pod.uid, pod) for pod in admitted if self._goes(pod))
         for pod in self._going.values():
             self._charge(pod.cluster_queue or "", pod, -1)
         self._taken: dict[str, Candidate] = {}
         """By key."""
+
+    def _goes(self, pod: Pod) -> bool:
+        """Whether it is soon too much no more, so that nobody has to go in its place, however long it takes.
+
+        Kubernetes deletes what is on a node that died; and nobody pays for whom a PodDisruptionBudget keeps.
+        """
+        if not pod.cluster_queue:
+            return False
+        node = self._snapshot.nodes.nodes.get(pod.node or "")
+        is_on_dead_node = pod.node is not None and cannot_tell(node)
+        return is_on_dead_node or pod.is_terminating or pod.uid in self._snapshot.leaving.evicting
 
     def evictions(self) -> Iterator[tuple[Evict, ...]]:
         """Yield who has to go so that the queues use no more than they may, or as little more as can be."""
@@ -94,20 +123,22 @@ class _TakingBack:
             texts.update(dict.fromkeys(self._take(queue.name, over), text))
         self._spare()
         for key, one in self._taken.items():
-            whys = ((pod, self._returns.verdict(pod, one.queue).why) for pod in one.to_evict)
+            whys = ((pod, self._told_by.verdict(pod, one.queue).why) for pod in one.to_evict)
             yield tuple(Evict(pod, EvictionCause.OVER_QUOTA, f"{texts[key]}; {why}", one.together) for pod, why in whys)
 
     def _take(self, queue: str, over: Sequence[Excess]) -> list[str]:
         """Take away as many as are enough, lower priorities first and of equal ones who was admitted last."""
         keys: list[str] = []
-        for one in self._in_order(queue):
-            if not over or self._are_enough():
-                break
-            if self._helps(one, queue, over) and self._may_go(one):
-                self._remove(one)
-                self._taken[one.key] = one
-                keys.append(one.key)
-                over = excesses(self._tree, self._usage, queue)
+        # a limit is of all who are below, but who borrows goes first, or would be asked for it by the others
+        for spares_own in (True, False):
+            for one in self._in_order(queue):
+                if not over or self._are_enough():
+                    return keys
+                if self._helps(one, queue, over, spares_own=spares_own) and self._may_go(one):
+                    self._remove(one)
+                    self._taken[one.key] = one
+                    keys.append(one.key)
+                    over = excesses(self._tree, self._usage, queue)
         return keys
 
     def _are_enough(self) -> bool:
@@ -137,23 +168,35 @@ class _TakingBack:
                 yield one
 
     def _line(self, queue: str) -> Iterable[Candidate]:
-        lines = (self._candidates.of(queue, flavor) for flavor in self._tree.flavors(queue))
+        # also of flavors that the queue has no more
+        lines = (self._candidates.of(queue, flavor) for flavor in self._snapshot.flavors)
         return merge(*lines, key=lambda one: standing(one, ""))
 
-    def _helps(self, one: Candidate, queue: str, over: Iterable[Excess]) -> bool:
-        """Whether it has any of what is too much, where that is more than is its own queue's, and of those between."""
+    def _helps(self, one: Candidate, queue: str, over: Iterable[Excess], *, spares_own: bool) -> bool:
+        """Whether it has any of what is too much, where that is more than is its own queue's, and of those between.
+
+        Of a limit also where it is not, unless `spares_own`.
+        """
         between = list(takewhile(lambda name: name != queue, self._tree.path(one.queue)))
         for flavor, resource, *_ in over:
-            column = (flavor, resource)
-            if not flavor and any(of == resource for _, of in one.held):
+            columns = [column for column in one.columns if column[1] == resource and flavor in (column[0], "")]
+            if columns and not flavor and not spares_own:
                 return True
-            if column in one.columns and all(self._usage.beyond(name, column) > 0 for name in between):
+            if any(all(self._is_beyond(name, column) for name in between) for column in columns):
                 return True
         return False
 
+    def _is_beyond(self, queue: str, column: Column) -> bool:
+        """Whether a queue uses more of a column than is its own; where it has none of it, all of it is others'."""
+        return self._tree.cell(queue, column) is None or self._usage.beyond(queue, column) > 0
+
     def _may_go(self, one: Candidate) -> bool:
-        """Whether it may be returned beside the others: they may be of one Job, with few retries left."""
-        return self._returns.may_all_go([(pod, it.queue) for it in (*self._taken.values(), one) for pod in it.to_evict])
+        """Whether all of it may be returned beside the others; they are taken note of."""
+        if not self._returns.may_all_go([(pod, one.queue) for pod in one.to_evict]):
+            return False
+        for pod in one.to_evict:
+            self._returns.take(pod)
+        return True
 
     def _remove(self, one: Candidate) -> None:
         for pod in one.pods:

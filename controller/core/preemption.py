@@ -187,7 +187,7 @@ class Candidates:
             if (
                 key.removesuffix(_ANEW) not in incomplete
                 and may_go
-                and not any(pod.uid in self._leaving.stuck for pod in pods)
+                and (staying or not any(pod.uid in self._leaving.stuck for pod in pods))
             ):
                 yield self._candidate(key, queue, pods, staying)
 

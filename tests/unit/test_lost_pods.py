@@ -159,19 +159,17 @@ def test_a_queue_that_drains_waits_for_it_no_more() -> None:
     ]
 
 
-def test_a_gang_is_no_longer_kept_from_being_preempted_by_a_member_that_is_lost() -> None:
+@pytest.mark.parametrize("now", [LOST - 1, LOST])
+def test_a_gang_is_not_kept_from_being_preempted_by_a_member_that_takes_long_or_is_lost(now: float) -> None:
     web, gang = Owner("apps/v1", "ReplicaSet", "web", "web"), Membership(GroupKey("default", "gang"), 2)
     lost = a_going_pod(owner=web, group=gang)
     other = a_released_pod("b", node="node-1", owner=web, group=gang)
     queue = a_cluster_queue("team-a", a_quota(cpu="8"), preemption=Preemption(within=Within.LOWER_PRIORITY))
     cache = a_cache(lost, other, nodes=[a_node(cpu="1"), DEAD], queues=[queue])
-    for now in (LOST - 400, LOST - 1):  # first seen, and by now it takes too long
-        cache.pass_to(now)
-        decided(cache)
+    cache.pass_to(LOST - 400)
+    decided(cache)  # it is seen to go, and by `now` that takes too long
+    cache.pass_to(now)
     cache.put_pod(a_pod("urgent", priority=1000))
-    plan = decided(cache)
-    assert (waiting(plan), plan.evicts) == ({"main/1000": "NoCapacity"}, ())
-    cache.pass_to(LOST)
     assert [evict.pod.uid for evict in decided(cache).evicts] == ["b"]
 
 
