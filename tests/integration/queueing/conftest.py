@@ -8,6 +8,7 @@ import pytest
 
 from controller.kube.client import Client
 from tests.support.clusters import Cluster, a_cluster
+from tests.support.people import Person
 from tests.support.team import Team
 
 
@@ -32,3 +33,9 @@ async def team(cluster: Cluster, client: Client) -> AsyncIterator[Team]:
     await made.open()
     yield made
     await made.close()
+
+
+@pytest.fixture
+async def jane(cluster: Cluster, team: Team) -> Person:
+    """Somebody who may edit what is in the team's namespace."""
+    return await Person(cluster, team, "edit").granted()
