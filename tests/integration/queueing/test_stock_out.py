@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.keys import QUEUE_NAME
+from controller.core.keys import ADMITTED_AT, QUEUE_NAME
+from controller.kube.clock import epoch
 from tests.support.eventually import eventually
-from tests.support.team import TEAM_LABEL, Team, flavor_of, held_to
+from tests.support.team import TEAM_LABEL, Team, flavor_of, held_to, is_gated
 
 pytestmark = pytest.mark.integration
 
 
-async def spot_whose_nodes_do_not_come_then_steady(team: Team) -> tuple[str, str]:
-    capacity = {"mode": "Autoscaled", "max": {"cpu": 64}, "provisionTimeout": "8s", "coolDown": "1h"}
+async def spot_whose_nodes_do_not_come_then_steady(team: Team, cool_down: str = "1h") -> tuple[str, str]:
+    capacity = {"mode": "Autoscaled", "max": {"cpu": 64}, "provisionTimeout": "8s", "coolDown": cool_down}
     labels = {TEAM_LABEL: team.id, "shape": "spot"}
     tolerations = [{"key": "spot", "operator": "Exists", "effect": "NoSchedule"}]
     spot = await team.flavor("spot", nodeLabels=labels, capacity=capacity, tolerations=tolerations)
@@ -62,15 +63,47 @@ async def test_a_flavor_whose_nodes_do_not_come_gives_its_pods_back_and_they_fal
     bare = await team.get("bare")
     assert (flavor_of(bare), held_to(bare)[::2]) == (spot, ({TEAM_LABEL: team.id, "shape": "spot"}, {"spot"}))
 
-    async def told() -> str:
-        status = await team.status("resourceflavors", spot)
-        dry = {c["type"]: c for c in status["conditions"]}["Dry"]
-        assert (dry["status"], dry["reason"]) == ("True", "StockOut")
-        assert status["dryUntil"]
-        return str(dry["message"])
-
-    said = await eventually(told, message="the flavor does not say that it is dry")
+    said, _ = await until_dry(team, spot)
     assert said.startswith(f"no node came for pod {team.namespace}/")
     # who cannot use another flavor waits for this one
     await team.pod("picky", spec={"nodeSelector": {"shape": "spot"}})
     assert "tried again from" in await team.until_waiting("picky", "FlavorDry")
+
+
+@pytest.mark.timeout(180)
+async def test_a_dry_flavor_is_tried_again_after_its_cool_down_and_pods_go_there(team: Team) -> None:
+    spot, steady = await spot_whose_nodes_do_not_come_then_steady(team, cool_down="20s")
+    await team.pod("early")
+    _, until = await until_dry(team, spot)
+    # others have the next flavor at once meanwhile, though `fallbackAfter` is an hour
+    await team.pod("meanwhile")
+    assert flavor_of((await team.until_bound("meanwhile"))["meanwhile"]) == steady
+    await team.pod("picky", spec={"nodeSelector": {"shape": "spot"}})
+    assert "tried again from" in await team.until_waiting("picky", "FlavorDry")
+    await team.nodes("spot", cpu="8", taints=("spot=true:NoSchedule",))
+    # who was admitted to it before runs when nodes come; who waits does so until the time is over
+    pods = await team.until_bound("early")
+    assert (flavor_of(pods["early"]), is_gated(pods["picky"])) == (spot, True)
+
+    picky = (await team.until_bound("picky"))["picky"]
+    assert (flavor_of(picky), picky["spec"]["nodeName"].startswith(team.full("spot"))) == (spot, True)
+    assert epoch(picky["metadata"]["annotations"][ADMITTED_AT]) >= until
+    await team.pod("late")
+    assert flavor_of((await team.until_bound("late"))["late"]) == spot
+
+    async def forgotten() -> bool:
+        return "Dry" not in {c["type"] for c in (await team.status("resourceflavors", spot))["conditions"]}
+
+    await eventually(forgotten, message="the flavor says yet that it is dry")
+
+
+async def until_dry(team: Team, flavor: str) -> tuple[str, float]:
+    """Wait until the flavor says that it is dry; return why, and until when."""
+
+    async def told() -> tuple[str, float]:
+        status = await team.status("resourceflavors", flavor)
+        dry = {c["type"]: c for c in status["conditions"]}["Dry"]
+        assert (dry["status"], dry["reason"]) == ("True", "StockOut")
+        return str(dry["message"]), epoch(status["dryUntil"])
+
+    return await eventually(told, message="the flavor does not say that it is dry")
