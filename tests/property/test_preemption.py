@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from controller.cache.cluster import ClusterCache
 from controller.core.candidates import KnownCandidates
 from controller.core.decide import decide
+from controller.core.decisions import Plan
 from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.offer import KnownOffers
 from controller.core.over_quota import Excess, excesses
@@ -110,6 +111,20 @@ class World:
         anew = decide(forgetful, limit=UNLIMITED)
         plan = decided(self.cache)
         assert (plan.admits, plan.evicts, plan.waits) == (anew.admits, anew.evicts, anew.waits)
+        self.admit(plan)
+        for evict in plan.evicts:
+            pod = self.cache.pods[evict.pod.uid]
+            assert pod.owner is not None
+            assert pod.preemptions < OWNERS or "in its ClusterQueue" in evict.text
+            self.evicted[pod.name.partition("/")[0]] += 1
+            self.cache.drop_pod(pod.uid)
+            again = f"{pod.name.partition('/')[0]}/{self.version}"
+            fresh = replace(pod, uid=again, name=again, gates=a_pod().gates, cluster_queue=None, flavor=None, node=None)
+            self.put(replace(fresh, created=pod.created + (0 if pod.owner == AGED else self.version)))
+        return bool(plan.admits or plan.evicts)
+
+    def admit(self, plan: Plan) -> None:
+        """Release whom the plan admits."""
         for admit in plan.admits:
             pod = self.cache.pods[admit.uid]
             stamped = replace(
@@ -122,16 +137,6 @@ class World:
             )
             self.put(replace(stamped, admitted_at=float(self.version)))
             self.cache.settle(admit.uid)
-        for evict in plan.evicts:
-            pod = self.cache.pods[evict.pod.uid]
-            assert pod.owner is not None
-            assert pod.preemptions < OWNERS or "in its ClusterQueue" in evict.text
-            self.evicted[pod.name.partition("/")[0]] += 1
-            self.cache.drop_pod(pod.uid)
-            again = f"{pod.name.partition('/')[0]}/{self.version}"
-            fresh = replace(pod, uid=again, name=again, gates=a_pod().gates, cluster_queue=None, flavor=None, node=None)
-            self.put(replace(fresh, created=pod.created + (0 if pod.owner == AGED else self.version)))
-        return bool(plan.admits or plan.evicts)
 
     def rest(self) -> None:
         """Decide until nobody moves."""
