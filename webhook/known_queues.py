@@ -2,52 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
+from typing import Generic, TypeVar
 
 from controller.core.queues import LocalQueue
 from controller.core.scheduler_preemption import QueueWord, Ruling, ruling
 
+_K = TypeVar("_K", bound=Hashable)
+_V = TypeVar("_V")
 
-class KnownLocalQueues:
+
+class _Known(Generic[_K, _V]):
+    """Queues of one kind."""
+
+    def __init__(self, key_of: Callable[[_V], _K]) -> None:
+        self._key_of = key_of
+        self._known: dict[_K, _V] = {}
+
+    def replace(self, items: Iterable[_V]) -> None:
+        """All queues there are."""
+        self._known = {self._key_of(item): item for item in items}
+
+    def upsert(self, item: _V) -> None:
+        """One queue is new or changed."""
+        self._known[self._key_of(item)] = item
+
+    def remove(self, item: _V) -> None:
+        """One queue is gone."""
+        self._known.pop(self._key_of(item), None)
+
+
+class KnownLocalQueues(_Known[tuple[str, str], LocalQueue]):
     """Where each LocalQueue leads."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], LocalQueue] = {}
-
-    def replace(self, items: Iterable[LocalQueue]) -> None:
-        """All queues there are."""
-        self._known = {(item.namespace, item.name): item for item in items}
-
-    def upsert(self, item: LocalQueue) -> None:
-        """One queue is new or changed."""
-        self._known[item.namespace, item.name] = item
-
-    def remove(self, item: LocalQueue) -> None:
-        """One queue is gone."""
-        self._known.pop((item.namespace, item.name), None)
+        super().__init__(lambda item: (item.namespace, item.name))
 
     def get(self, namespace: str, name: str) -> LocalQueue | None:
         """Return a queue, None when there is none."""
         return self._known.get((namespace, name))
 
 
-class KnownClusterQueues:
+class KnownClusterQueues(_Known[str, QueueWord]):
     """What each ClusterQueue says of kube-scheduler's preemption."""
 
     def __init__(self) -> None:
-        self._known: dict[str, QueueWord] = {}
-
-    def replace(self, items: Iterable[QueueWord]) -> None:
-        """All queues there are."""
-        self._known = {item.name: item for item in items}
-
-    def upsert(self, item: QueueWord) -> None:
-        """One queue is new or changed."""
-        self._known[item.name] = item
-
-    def remove(self, item: QueueWord) -> None:
-        """One queue is gone."""
-        self._known.pop(item.name, None)
+        super().__init__(lambda item: item.name)
 
     def ruling(self, name: str) -> Ruling | None:
         """Say what holds for the pods of a queue, by what those above it say too; None when there is none."""

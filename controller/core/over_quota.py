@@ -98,7 +98,7 @@ class _TakingBack:
         admitted = (snapshot.pods[uid] for name in sorted(below) for uid in snapshot.admitted.get(name, ()))
         self._going.update((pod.uid, pod) for pod in admitted if self._goes(pod))
         for pod in self._going.values():
-            self._charge(pod.cluster_queue or "", pod, -1)
+            self._charge(pod.cluster_queue or "", [pod], -1)
         self._taken: dict[str, Candidate] = {}
         """By key."""
 
@@ -135,7 +135,7 @@ class _TakingBack:
                 if not over or self._are_enough():
                     return keys
                 if self._helps(one, queue, over, spares_own=spares_own) and self._may_go(one):
-                    self._remove(one)
+                    self._charge(one.queue, one.pods, -1)
                     self._taken[one.key] = one
                     keys.append(one.key)
                     over = excesses(self._tree, self._usage, queue)
@@ -149,28 +149,25 @@ class _TakingBack:
         """Let those stay without whom it is no worse, the last first: a large one may have gone after small ones."""
         left = self._too_much()
         for one in reversed(list(self._taken.values())):
-            self._put_back(one)
+            self._charge(one.queue, one.pods, 1)
             if self._too_much() == left:
                 del self._taken[one.key]
             else:
-                self._remove(one)
+                self._charge(one.queue, one.pods, -1)
 
     def _too_much(self) -> list[list[Excess]]:
         return [excesses(self._tree, self._usage, one.name) for one in self._queues]
 
     def _in_order(self, queue: str) -> Iterator[Candidate]:
-        lines = (self._line(name) for name in self._tree.below(queue))
+        # also of flavors that a queue has no more
+        queues, flavors = self._tree.below(queue), self._snapshot.flavors
+        lines = (self._candidates.of(name, flavor) for name in queues for flavor in flavors)
         seen = set(self._taken)
         for one in merge(*lines, key=lambda one: standing(one, "")):
             # of several flavors it stands in several lines
             if one.key not in seen and self._going.keys().isdisjoint(pod.uid for pod in one.pods):
                 seen.add(one.key)
                 yield one
-
-    def _line(self, queue: str) -> Iterable[Candidate]:
-        # also of flavors that the queue has no more
-        lines = (self._candidates.of(queue, flavor) for flavor in self._snapshot.flavors)
-        return merge(*lines, key=lambda one: standing(one, ""))
 
     def _helps(self, one: Candidate, queue: str, over: Iterable[Excess], *, spares_own: bool) -> bool:
         """Whether it has any of what is too much, where that is more than is its own queue's, and of those between.
@@ -198,15 +195,9 @@ class _TakingBack:
             self._returns.take(pod)
         return True
 
-    def _remove(self, one: Candidate) -> None:
-        for pod in one.pods:
-            self._charge(one.queue, pod, -1)
-
-    def _put_back(self, one: Candidate) -> None:
-        for pod in one.pods:
-            self._charge(one.queue, pod, 1)
-
-    def _charge(self, queue: str, pod: Pod, times: int) -> None:
-        for flavor in (pod.flavor or "", *pod.also):
-            for resource, amount in pod.shape.requests:
-                self._usage.add(queue, flavor, resource, times * amount, is_only_held=flavor != pod.flavor)
+    def _charge(self, queue: str, pods: Iterable[Pod], times: int) -> None:
+        """Charge pods to their queue again, or with -1 take them off it."""
+        for pod in pods:
+            for flavor in (pod.flavor or "", *pod.also):
+                for resource, amount in pod.shape.requests:
+                    self._usage.add(queue, flavor, resource, times * amount, is_only_held=flavor != pod.flavor)

@@ -21,11 +21,10 @@ from controller.core.decisions import Booking, Place, Plan
 from controller.core.fair_sharing import KnownShares
 from controller.core.keys import GATE
 from controller.core.offer import KnownOffers
-from controller.core.over_quota import excesses
 from controller.core.pods import Phase, Pod
 from controller.core.queues import Flavor, StopPolicy
 from controller.core.snapshot import Snapshot
-from tests.support.builders import a_cache, a_flavor, a_local_queue, a_node, a_static_flavor
+from tests.support.builders import a_cache, a_flavor, a_local_queue, a_node, a_static_flavor, too_much
 from tests.support.contested_worlds import (
     CLOUD,
     FLAVORS,
@@ -138,20 +137,14 @@ class World:
             if differs:
                 return f"decision {number}: {_said(plan)}\n{'in full':>10}: {_said(full)}"
             self.cache.absorb(plan)
-            before = self._too_much()
+            before = too_much(self.cache)
             self._carry_out(plan)
-            more = {where: used for where, used in self._too_much().items() if used > before.get(where, 0)}
+            more = {where: used for where, used in too_much(self.cache).items() if used > before.get(where, 0)}
             if more:
                 return f"decision {number}: {_said(plan)}\nmore is used than may be: {more}"
             if plan.is_complete and not plan.admits and not plan.evicts and not is_moved:
                 return "" if plan.held == full.held else f"decision {number}: held {plan.held}, in full {full.held}"
         return f"{_DECISIONS} decisions in a row moved somebody"
-
-    def _too_much(self) -> dict[tuple[str, str, str], int]:
-        """Return what is used, by queue, flavor and resource, wherever on the tree that is more than may be."""
-        tree, usage = self.cache.tree, self.cache.usage.in_tree
-        found = ((name, one) for name in tree.names for one in excesses(tree, usage, name))
-        return {(name, one.flavor, one.resource): one.used for name, one in found}
 
     def _seen(self) -> Snapshot:
         snapshot = self.cache.snapshot()

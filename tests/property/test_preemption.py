@@ -14,7 +14,6 @@ from controller.core.decide import decide
 from controller.core.decisions import Plan
 from controller.core.fair_sharing_policy import FairSharing, Strategy
 from controller.core.offer import KnownOffers
-from controller.core.over_quota import Excess, excesses
 from controller.core.owners import Owner
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Reclaim, Within
@@ -32,6 +31,7 @@ from tests.support.builders import (
     a_static_flavor,
     a_tree_quota,
     decided,
+    too_much,
 )
 from tests.support.strategies import WEIGHTS
 
@@ -145,11 +145,6 @@ class World:
                 return
         raise AssertionError(f"{ROUNDS} decisions in a row moved somebody: {self.evicted}")
 
-    def too_much(self) -> list[Excess]:
-        """What is used beyond what may be, anywhere on the tree."""
-        tree = self.cache.tree
-        return [one for name in tree.names for one in excesses(tree, self.cache.usage.in_tree, name)]
-
 
 @settings(deadline=None)
 @given(data=st.data())
@@ -165,7 +160,7 @@ def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> No
         if ended is not None:
             world.cache.drop_pod(ended)
             world.rest()
-        assert not world.too_much()
+        assert not too_much(world.cache)
     full = replace(world.cache.snapshot(), settled=None, freed=frozenset())
     plan = decide(full, limit=UNLIMITED)
     assert (plan.admits, plan.evicts) == ((), ())

@@ -14,6 +14,7 @@ from controller.core.keys import GATE
 from controller.core.labels import LabelSelector, Operator, Requirement, Term
 from controller.core.node_index import NodeIndex
 from controller.core.nodes import Node
+from controller.core.over_quota import excesses
 from controller.core.pods import Outline, Pod, Said
 from controller.core.queues import (
     CapacityMode,
@@ -245,6 +246,13 @@ def decided(cache: ClusterCache, *, limit: int = UNLIMITED) -> Plan:
     plan = decide(cache.snapshot(), limit=limit)
     cache.absorb(plan)
     return plan
+
+
+def too_much(cache: ClusterCache) -> dict[tuple[str, str, str], int]:
+    """What is used, by queue, flavor (empty: of a limit) and resource, wherever that is more than may be."""
+    tree, usage = cache.tree, cache.usage.in_tree
+    found = ((name, one) for name in tree.names for one in excesses(tree, usage, name))
+    return {(name, one.flavor, one.resource): one.used for name, one in found}
 
 
 def admitted(plan: Plan) -> dict[str, tuple[str, str | None]]:
