@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from controller.cache.timers import Timers
 from controller.core.decisions import Evict
-from controller.core.leaving import Leaving
+from controller.core.leaving import Leaving, stuck_at
 from controller.core.pods import Pod
 
-_STUCK_SECONDS = 300.0
 _AT_ONCE = 100
 """Under way at the same time; one is over when the pod is seen to be terminating, or gone."""
 
@@ -21,8 +20,8 @@ class Evictions:
         self.refused: dict[str, str] = {}
         """What the apiserver said to evictions that wait to be tried again."""
         self._times: dict[str, int] = {}
-        self._going_since: dict[str, float | None] = {}
-        """Seen first, in epoch seconds; None: since the last snapshot."""
+        self._going: dict[str, float | None] = {}
+        """Pods that are being deleted, with when nobody waits for them any more, epoch seconds; None: nobody says."""
         self._stuck = stuck
 
     def begin(self, evict: Evict) -> None:
@@ -44,24 +43,21 @@ class Evictions:
         """Drop a pod that is going, or gone, and note that it goes."""
         if pod is None or pod.is_terminating or pod.is_finished:
             self.forget(uid)
+        at = None if pod is None else stuck_at(pod)
+        self._stuck.set(uid, None if at is None or at <= self._stuck.now else at)
         if pod is None or not pod.is_terminating or pod.is_finished:
-            self._going_since.pop(uid, None)
-            self._stuck.set(uid, None)
+            self._going.pop(uid, None)
         else:
-            self._going_since.setdefault(uid, None)
+            self._going[uid] = at
 
     def seen(self, now: float) -> Leaving:
         """Return which pods go, for a decision; `now` in epoch seconds."""
-        for uid in [uid for uid, since in self._going_since.items() if since is None]:
-            self._going_since[uid] = now
-            self._stuck.set(uid, now + _STUCK_SECONDS)
-        # nobody should wait for those
-        stuck = (uid for uid, since in self._going_since.items() if since is not None and now - since >= _STUCK_SECONDS)
+        stuck = (uid for uid, at in self._going.items() if at is not None and at <= now)
         return Leaving(
             evicting=self.under_way.keys() | self.refused.keys(),
             refused=self.refused.keys(),
             ever_refused=self._times.keys(),
-            terminating=self._going_since.keys(),
+            terminating=self._going.keys(),
             stuck=frozenset(stuck),
             evictions_left=max(0, _AT_ONCE - len(self.under_way)),
         )

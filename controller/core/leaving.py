@@ -1,10 +1,18 @@
-"""Which pods are on their way out, as one decision sees it."""
+"""Which pods are on their way out, as one decision sees it, and until when others wait for one of them to go."""
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
+
+from controller.core.lost_pods import LOST_SECONDS
+from controller.core.pods import Pod
+
+_LEAST_WAITED: Final = 300.0
+"""Seconds from the request to delete a pod for which others wait for it at least, whatever its grace period."""
+_MOST_WAITED: Final = 3600.0
+"""Seconds for which they wait at most: a grace period is its user's to choose, and may be years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +32,15 @@ class Leaving:
 
 
 NOBODY: Final = Leaving()
+
+
+def stuck_at(pod: Pod) -> float | None:
+    """Return from when on, epoch seconds, nobody waits any more for a pod to go; None: it is not being deleted.
+
+    Its grace period is waited for, with as much time as its node has to tell that it is gone: who gave up before would
+    find others on a part of the room that it waits for, and go on evicting them.
+    """
+    if not pod.is_terminating or not pod.gone_by or pod.is_finished:
+        return None
+    waited = max(_LEAST_WAITED, pod.grace + LOST_SECONDS)
+    return pod.gone_by - pod.grace + min(waited, _MOST_WAITED)

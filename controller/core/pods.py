@@ -63,8 +63,8 @@ class Pod:
     people did to it by hand (`core.hands`). `started` and `ended` are as its node reports them, in seconds since 1970;
     0: it does not say. `expected_runtime`: seconds, as `core.runtimes.stated` reads them; 0: nobody says. `user` is
     whom admission noted; empty: nobody. `gone_by`: when its node should have ended it that is being deleted, in seconds
-    since 1970, which is the request and its grace period; 0: it is not being deleted, or nobody says. `generation` 0:
-    the apiserver sets none, so the release patch tests `resource_version`.
+    since 1970, which is the request and its `grace` period, in seconds; 0: it is not being deleted, or nobody says.
+    `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
     """
 
     uid: str
@@ -107,6 +107,7 @@ class Pod:
     expected_runtime: int = 0
     user: str = ""
     gone_by: float = 0.0
+    grace: int = 0
 
     @property
     def key(self) -> str:

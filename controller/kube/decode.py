@@ -43,13 +43,12 @@ from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode_owners import Kin, completion_index
 from controller.kube.decode_reserved import stamps, unscheduled
-from controller.kube.decode_runs import ended, started
+from controller.kube.decode_runs import ENDED, deletion, ended, started
 from controller.kube.errors import UnreadableObject
 
 _REMEMBERED = 10_000
 _LONGEST_KEY = 4096
 """Longer makes are decoded every time: users must not fill our memory with what nobody makes twice."""
-_ENDED = ("Succeeded", "Failed")
 _NO_NOTES: dict[str, str] = {}
 _CLAIMS = Hold(
     Reason.UNSUPPORTED_RESOURCE_CLAIMS,
@@ -105,9 +104,8 @@ class PodDecoder:
             preempting_class=preempting_class(spec.priority_class_name, spec.preemption_policy),
             created=epoch(meta.creation_timestamp),
             node=spec.node_name or None,
-            is_finished=status.phase in _ENDED,
-            is_terminating=meta.deletion_timestamp is not None,
-            gone_by=epoch(meta.deletion_timestamp),  # the grace period is in it: metav1.ObjectMeta, deletionTimestamp
+            is_finished=status.phase in ENDED,
+            **deletion(meta),
             **stamps(labels, notes),
             pinned=(notes[PLANNED_NODE] or None) if PLANNED_NODE in notes else pinned,
             said=_said(status),
@@ -116,7 +114,7 @@ class PodDecoder:
             has_annotations=meta.annotations is not None,
             user=notes.get(USER, ""),
             started=started(status),
-            ended=ended(status, is_over=status.phase in _ENDED, is_terminating=meta.deletion_timestamp is not None),
+            ended=ended(status, is_terminating=meta.deletion_timestamp is not None),
             expected_runtime=stated(notes.get(EXPECTED_RUNTIME), spec.active_deadline_seconds),
             owner=owner,
             completion_index=completion_index(labels, meta.annotations),

@@ -36,6 +36,7 @@ class OwnerReference(Struct, rename="camel"):
 class PodMeta(Owned, rename="camel"):
     """metav1.ObjectMeta of a pod: with its owners."""
 
+    deletion_grace_period_seconds: int | None = None
     owner_references: list[OwnerReference] | None = None
 
 

@@ -18,8 +18,10 @@ DECISIONS = 40
 WITHIN = Preemption(Within.LOWER_PRIORITY)
 RECLAIM = Preemption(Within.NEVER, Reclaim.ANY)
 REFUSED = -1.0
-SLOW = (0.0, 1.0, 30.0, 200.0)
-"""Seconds until an evicted pod is gone: less than the five minutes after which nobody waits for it any more."""
+SLOW = (0.0, 1.0, 30.0, 200.0, 1000.0, 3000.0)
+"""Seconds until an evicted pod is gone, which is its grace period: less than the hour that others wait at most."""
+PATIENT = 30
+"""After so many decisions longer times pass, for those who take long to be gone at the end."""
 
 
 class OneAdmission:
@@ -81,7 +83,8 @@ class OneAdmission:
             return
         self.evicted.append(uid)
         self.goes_at[uid] = self.now + seconds
-        self.world.put(replace(self.cache.pods[uid], is_terminating=True))
+        grace = int(seconds)
+        self.world.put(replace(self.cache.pods[uid], is_terminating=True, gone_by=self.now + grace, grace=grace))
 
     def pass_by(self, seconds: float) -> None:
         self.now += seconds
@@ -115,12 +118,12 @@ def test_slow_ones_are_waited_for_and_nobody_goes_beside_those_who_were_named_at
     policy: Preemption, data: st.DataObject
 ) -> None:
     here = begun(data, policy)
-    for _ in range(DECISIONS):
+    for number in range(DECISIONS):
         for evict in here.decide():
             here.send(evict, data.draw(st.sampled_from(SLOW)))
         if here.is_over:
             break
-        here.pass_by(data.draw(st.sampled_from((1.0, 20.0, 60.0))))
+        here.pass_by(600.0 if number > PATIENT else data.draw(st.sampled_from((1.0, 20.0, 60.0, 400.0))))
         if data.draw(st.booleans()):
             here.create("1")
         ended = data.draw(st.sampled_from((None, None, None, *here.running)))

@@ -223,7 +223,8 @@ class Stage:
         for name in self.names(names):
             spec = self.cluster.pods[name]["spec"]
             grace = spec.get("terminationGracePeriodSeconds", _GRACE_SECONDS) if spec.get("nodeName") else 0
-            self.cluster.change_pod(name, metadata={"deletionTimestamp": rfc3339(self.cluster.now + grace)})
+            at = rfc3339(self.cluster.now + grace)
+            self.cluster.change_pod(name, metadata={"deletionTimestamp": at, "deletionGracePeriodSeconds": grace})
 
     def _delete(self, names: list[str]) -> None:
         for name in self.names(names):

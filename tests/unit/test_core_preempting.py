@@ -195,13 +195,15 @@ def test_a_job_keeps_its_last_retry() -> None:
 
 
 def test_nobody_waits_for_a_pod_that_does_not_go() -> None:
-    going = a_victim("going", "2", is_terminating=True)
+    going = a_victim("going", "2", is_terminating=True, gone_by=2800.0, grace=1800)
     cache = a_cache(going, a_victim("other", "2"), urgent(cpu="2"), queues=[a_queue("4")])
-    cache.pass_to(1000.0)
+    cache.pass_to(2859.0)
     assert evicted(cache) == []
-    cache.pass_to(1301.0)
-    cache.reopen_all()
+    cache.pass_to(2860.0)
     assert evicted(cache) == ["other"]
+    after_a_restart = a_cache(*cache.pods.values(), queues=[a_queue("4")])
+    after_a_restart.pass_to(2860.0)
+    assert evicted(after_a_restart) == ["other"], "it rests on the pod, so whoever starts knows it"
 
 
 def test_who_goes_anyway_counts_though_the_queue_spares_those_who_just_started() -> None:

@@ -18,6 +18,7 @@ from tests.support.pod_update_rules import PREFERRED, REQUIRED
 Json = dict[str, Any]
 ZONE: Json = {"key": "zone", "operator": "In", "values": ["b", "a"]}
 WRITTEN = {"message": "behind", "lastProbeTime": CREATED, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+DELETED = {"deletionTimestamp": "2026-03-01T09:00:00Z", "deletionGracePeriodSeconds": 30}
 PIN: Json = {
     "weight": 100,
     "preference": {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]},
@@ -30,13 +31,8 @@ def test_a_queued_pod_is_read() -> None:
     assert (pod.generation, pod.resource_version, pod.priority, pod.created) == (1, "7", 7, 1772352000.0)
     assert pod.shape.requests == (("cpu", 1500), ("memory", 2**30), ("pods", 1))
     assert (pod.node, pod.is_finished, pod.is_terminating, pod.hold, pod.said) == (None, False, False, None, None)
-    assert (pod.gone_by, pod.cluster_queue, pod.flavor, pod.pinned, pod.has_annotations) == (
-        0.0,
-        None,
-        None,
-        None,
-        False,
-    )
+    assert (pod.gone_by, pod.grace, pod.has_annotations) == (0.0, 0, False)
+    assert (pod.cluster_queue, pod.flavor, pod.pinned) == (None, None, None)
 
 
 def test_a_running_pod_is_read_with_its_stamps_and_its_condition() -> None:
@@ -48,14 +44,15 @@ def test_a_running_pod_is_read_with_its_stamps_and_its_condition() -> None:
     pod = decoded(
         a_pod_document(
             gates=(),
-            metadata={"labels": labels, "annotations": {}, "deletionTimestamp": "2026-03-01T09:00:00Z"},
+            metadata={"labels": labels, "annotations": {}, **DELETED},
             spec={"nodeName": "n1"},
             status={"phase": "Succeeded", "conditions": conditions},
         )
     )
     assert (pod.cluster_queue, pod.flavor, pod.queue, pod.node) == ("team-a", "spot", None, "n1")
     assert (pod.is_finished, pod.is_terminating, pod.has_annotations) == (True, True, True)
-    assert pod.gone_by == 1772355600.0  # the apiserver has added the grace period to the time of the request already
+    # the apiserver has added the grace period to the time of the request already
+    assert (pod.gone_by, pod.grace) == (1772355600.0, 30)
     assert pod.said == a_saying("False", "Priority", message="behind", at=1772352000.0)
 
 

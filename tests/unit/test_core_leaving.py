@@ -1,0 +1,34 @@
+"""Until when others wait for a pod that is being deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controller.core.leaving import stuck_at
+from tests.support.builders import a_released_pod
+
+ASKED = 1000.0
+HOUR = 3600.0
+
+
+def a_going_pod(grace: int, **fields: Any) -> Any:
+    return a_released_pod("a", **{"is_terminating": True, "gone_by": ASKED + grace, "grace": grace, **fields})
+
+
+@pytest.mark.parametrize(
+    ("grace", "waited"),
+    [(0, 300.0), (30, 300.0), (240, 300.0), (241, 301.0), (1800, 1860.0), (3540, HOUR), (3541, HOUR), (10**9, HOUR)],
+)
+def test_others_wait_for_its_grace_period_and_a_minute_but_five_minutes_at_least_and_an_hour_at_most(
+    grace: int, waited: float
+) -> None:
+    assert stuck_at(a_going_pod(grace)) == ASKED + waited
+
+
+@pytest.mark.parametrize("fields", [{"is_terminating": False}, {"gone_by": 0.0}, {"is_finished": True}])
+def test_nobody_gives_up_on_a_pod_that_does_not_go_or_has_ended_or_of_which_nobody_says_when(
+    fields: dict[str, Any],
+) -> None:
+    assert stuck_at(a_going_pod(30, **fields)) is None
