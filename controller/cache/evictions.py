@@ -1,4 +1,4 @@
-"""Evictions that were decided on: under way, or refused and not to be tried again yet. Rules ask; the lane tells."""
+"""Evictions that were decided on: under way, or not to be tried again yet. Rules ask; the lane tells."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from controller.core.pods import Pod
 
 _AT_ONCE = 100
 """Under way at the same time; one is over when the pod is seen to be terminating, or gone."""
+_MOST_UNANSWERED = 6
+"""So many times in a row an eviction may get no answer; then it counts as refused, so that others may go instead."""
 
 
 class Evictions:
@@ -19,6 +21,10 @@ class Evictions:
         self.under_way: dict[str, Evict] = {}
         self.refused: dict[str, str] = {}
         """What the apiserver said to evictions that wait to be tried again."""
+        self._postponed: set[str] = set()
+        """Those that got no answer, until they may be tried again."""
+        self._unanswered: dict[str, int] = {}
+        """How many times in a row one got no answer."""
         self._times: dict[str, int] = {}
         self._going: dict[str, float | None] = {}
         """Pods that are being deleted, with when nobody waits for them any more, epoch seconds; None: nobody says."""
@@ -31,13 +37,28 @@ class Evictions:
     def refuse(self, uid: str, text: str) -> int:
         """Note that an eviction was refused; return how often so far. It is not decided on again until `retry`."""
         self.under_way.pop(uid, None)
+        self._unanswered.pop(uid, None)
         self.refused[uid] = text
         self._times[uid] = self._times.get(uid, 0) + 1
         return self._times[uid]
 
+    def postpone(self, uid: str) -> int | None:
+        """Note that an eviction got no answer; return how often in a row so far, None: too often, nothing is noted.
+
+        The pod counts as one that goes, and nobody goes in its place, but the eviction is decided on anew at `retry`.
+        """
+        times = self._unanswered.get(uid, 0) + 1
+        if times > _MOST_UNANSWERED:
+            return None
+        self.under_way.pop(uid, None)
+        self._postponed.add(uid)
+        self._unanswered[uid] = times
+        return times
+
     def retry(self, uid: str) -> None:
         """Let it be decided on again, if it is still wanted."""
         self.refused.pop(uid, None)
+        self._postponed.discard(uid)
 
     def see(self, uid: str, pod: Pod | None) -> None:
         """Drop a pod that is going, or gone, and note that it goes."""
@@ -54,15 +75,16 @@ class Evictions:
         """Return which pods go, for a decision; `now` in epoch seconds."""
         stuck = (uid for uid, at in self._going.items() if at is not None and at <= now)
         return Leaving(
-            evicting=self.under_way.keys() | self.refused.keys(),
+            evicting=self.under_way.keys() | self._postponed | self.refused.keys(),
             refused=self.refused.keys(),
             ever_refused=self._times.keys(),
             terminating=self._going.keys(),
             stuck=frozenset(stuck),
-            evictions_left=max(0, _AT_ONCE - len(self.under_way)),
+            evictions_left=max(0, _AT_ONCE - len(self.under_way) - len(self._postponed)),
         )
 
     def forget(self, uid: str) -> None:
         """Drop an eviction that is over."""
-        for known in (self.under_way, self.refused, self._times):
+        for known in (self.under_way, self.refused, self._times, self._unanswered):
             known.pop(uid, None)
+        self._postponed.discard(uid)

@@ -19,8 +19,9 @@ _MOST_WAITED: Final = 3600.0
 class Leaving:
     """Pods by uid.
 
-    `evicting`: whose eviction is under way or was refused a moment ago, `refused` the latter alone, `ever_refused`
-    those of any time, `evictions_left` how many more may be sent. `terminating` are being deleted, `stuck` for long.
+    `evicting`: whose eviction is under way, or got no answer or was refused a moment ago, `refused` the last alone,
+    `ever_refused` those of any time, `evictions_left` how many more may be sent. `terminating` are being deleted,
+    `stuck` for long.
     """
 
     evicting: AbstractSet[str] = frozenset()

@@ -1,7 +1,7 @@
 """Carry out evictions: say on the pod who and why, then ask the Eviction API. The only place where we take a pod away.
 
-Each is tried once. What is refused is let go for a while; the next decision then says whether it is still wanted. Those
-of a gang are asked about before the first is sent, and after one that is refused none of it is sent.
+Each is tried once. What is refused, or gets no answer, is let go for a while; the next decision then says whether it
+is still wanted. Those of a gang are asked about before the first is sent, and after one that is refused none is sent.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _WORKERS = 4
 _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 300.0
 _DOUBLINGS = 6
+_UNANSWERED_PAUSE = 1.0
+"""The first of those that double where there was no answer: most often an apiserver starts anew."""
 _MESSAGE_ROOM = 1024
 _REFUSED = "EvictionRefused"
 
@@ -116,7 +118,7 @@ class EvictionLane:
             self._cache.evictions.forget(pod.uid)
             self._count(one, EvictionResult.GONE)
         except KubeError as error:
-            return Refusal(one_line(error), pod)
+            return Refusal.of(error, pod)
         else:
             self._count(one, EvictionResult.EVICTED)
             self._on_evicted(one)
@@ -129,8 +131,8 @@ class EvictionLane:
 
     async def _refused(self, evicts: Sequence[Evict], refusal: Refusal) -> None:
         """Most often by a PodDisruptionBudget (429): let them go for a while that doubles, up to five minutes."""
-        staying = self._still_wanted(evicts)
         # all of them before anything is awaited: the next decision must not find half a gang on its way
+        staying = [one for one in self._still_wanted(evicts) if not self._is_postponed(one, refusal)]
         for one in staying:
             text = refusal.told(one.pod)
             times = self._cache.evictions.refuse(one.pod.uid, text)
@@ -138,9 +140,21 @@ class EvictionLane:
             asyncio.get_running_loop().call_later(pause, self._retry, one.pod.uid)
             self._count(one, EvictionResult.REFUSED)
             _log.warning("eviction_refused", pod=one.pod.key, error=text, retry_seconds=pause)
-        self._wake()
+        if staying:
+            self._wake()
         for one in staying:
             await self._tell_refused(one, refusal.told(one.pod))
+
+    def _is_postponed(self, one: Evict, refusal: Refusal) -> bool:
+        """Try one later of which nobody said that it may not be, and let nobody go in its place meanwhile."""
+        times = self._cache.evictions.postpone(one.pod.uid) if refusal.is_unanswered else None
+        if times is None:
+            return False
+        pause = _UNANSWERED_PAUSE * 2 ** (times - 1)
+        asyncio.get_running_loop().call_later(pause, self._retry, one.pod.uid)
+        self._count(one, EvictionResult.UNANSWERED)
+        _log.warning("eviction_unanswered", pod=one.pod.key, error=refusal.text, retry_seconds=pause)
+        return True
 
     async def _tell_refused(self, one: Evict, text: str) -> None:
         try:

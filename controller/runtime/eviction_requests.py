@@ -1,5 +1,7 @@
 """What is asked of the Eviction API: one pod's eviction, and before the first of a gang goes, whether all of it may.
 
+What says nothing of a pod is no refusal: nobody has to go in its place because the apiserver is away or busy.
+
 A dry run judges one pod by its PodDisruptionBudget and takes nothing from it, so as many pass as are tried where only
 one may go. How many may go together only the budgets tell.
 """
@@ -14,24 +16,54 @@ from controller.core.disruption_budgets import GuardedPod, too_narrow
 from controller.core.pods import Pod
 from controller.kube.client import Client
 from controller.kube.decode_disruptions import decode_disruption_budget, decode_guarded_pod
-from controller.kube.errors import Conflict, KubeError, NotFound, one_line
+from controller.kube.errors import (
+    Conflict,
+    KubeError,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+    one_line,
+)
 from controller.kube.listing import list_all
 
 _DRY: Final = {"dryRun": "All"}
+_AWAY: Final = (502, 503, 504)
+"""Of an apiserver that starts, stops or is overloaded, or of a proxy. 500 is of webhooks, or of two budgets for one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an eviction may not be, in the apiserver's words; `pod`: of which pod alone this was said, None: of all."""
+    """Why an eviction may not be, in the apiserver's words; `pod`: of which pod alone this was said, None: of all.
+
+    `is_unanswered`: whether they may be is not said.
+    """
 
     text: str
     pod: Pod | None = None
+    is_unanswered: bool = False
+
+    @classmethod
+    def of(cls, error: KubeError, pod: Pod) -> Refusal:
+        """Make one of what the apiserver answered for a pod."""
+        return cls(one_line(error), pod, _is_unanswered(error))
 
     def told(self, pod: Pod) -> str:
         """Return what a pod is told that stays for this reason: also one that would have gone with the refused one."""
         if self.pod is None or self.pod.uid == pod.uid:
             return self.text
         return f"its gang goes as a whole, and pod {self.pod.key} may not go: {self.text}"
+
+
+def _is_unanswered(error: KubeError) -> bool:
+    """Say whether an error is about the apiserver or our connection, and not about the pod."""
+    if isinstance(error, TooManyRequests):
+        # budgets answer with a Status; an apiserver that has too much to do with a line of text
+        return not error.reason
+    if isinstance(error, ServerError):
+        return error.status in _AWAY
+    return isinstance(error, Unreachable | Unauthorized)
 
 
 def pod_path(pod: Pod) -> str:
@@ -61,12 +93,13 @@ async def why_not_together(client: Client, pods: Sequence[Pod]) -> Refusal | Non
         except (NotFound, Conflict):
             continue
         except KubeError as error:
-            return Refusal(one_line(error), pod)
+            return Refusal.of(error, pod)
     try:
         text = await _too_narrow(client, pods)
     except KubeError as error:
         # not knowing is no leave: half of the gang might go for nothing
         text = f"the PodDisruptionBudgets of its namespace, or the pods of its gang, cannot be read: {one_line(error)}"
+        return Refusal(text, is_unanswered=_is_unanswered(error))
     return Refusal(text) if text else None
 
 

@@ -30,7 +30,9 @@ class EvictionResult(StrEnum):
 
     EVICTED = "evicted"
     REFUSED = "refused"
-    """By a PodDisruptionBudget, admission, or for want of an answer; it is tried again while it is wanted."""
+    """By a PodDisruptionBudget or admission; it is tried again while it is wanted."""
+    UNANSWERED = "unanswered"
+    """The apiserver was away or busy, or did not know us; so too."""
     GONE = "gone"
     """The pod was gone already."""
 

@@ -11,7 +11,16 @@ from controller.cache.cluster import ClusterCache
 from controller.core.decisions import Evict, EvictionCause
 from controller.core.keys import EVICTION
 from controller.core.pods import Pod
-from controller.kube.errors import Conflict, Forbidden, KubeError, NotFound, TooManyRequests, Unreachable
+from controller.kube.errors import (
+    Conflict,
+    Forbidden,
+    KubeError,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
 from controller.runtime.eviction_lane import EvictionLane
 from controller.telemetry import events
 from controller.telemetry.metrics import ControllerMetrics
@@ -20,6 +29,8 @@ from tests.support.fake_client import FakeClient, Outcome
 from tests.support.fake_time import FakeTime, turns
 
 BUDGET = TooManyRequests(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.")
+TWO_BUDGETS = ServerError(500, "InternalError", "This pod has more than one PodDisruptionBudget.")
+BUSY = TooManyRequests(429, "", "Too many requests, please try again later.", retry_after_seconds=1.0)
 WHY = "ClusterQueue team-a has stopPolicy HoldAndDrain; its ReplicaSet makes another"
 
 
@@ -47,6 +58,17 @@ class Rig:
             task = group.create_task(self.lane.run(), name="evictions")
             await turns(40)
             task.cancel()
+
+    def now_and_later(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+        """Let what is to happen after a pause happen at once; return the pauses."""
+        pauses: list[float] = []
+
+        def at_once(pause: float, call: Callable[[str], None], uid: str) -> None:
+            pauses.append(pause)
+            call(uid)
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "call_later", at_once)
+        return pauses
 
     def counted(self) -> dict[str, float]:
         found = (sample for metric in self.metrics.evictions.collect() for sample in metric.samples)
@@ -86,18 +108,12 @@ async def test_a_pod_that_is_gone_or_another_is_left_alone(time: FakeTime, answe
     assert (rig.counted(), set(rig.cache.evictions.seen(0.0).evicting), rig.announced) == ({"gone": 1}, set(), [])
 
 
-@pytest.mark.parametrize("answer", [BUDGET, Forbidden(403, "Forbidden", "no"), Unreachable("reset")])
+@pytest.mark.parametrize("answer", [BUDGET, Forbidden(403, "Forbidden", "no"), TWO_BUDGETS])
 async def test_a_refused_eviction_waits_and_the_pod_says_so(
     time: FakeTime, answer: KubeError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(FakeClient().will("PATCH", *[b"{}"] * 4).will("POST", answer, answer))
-    pauses: list[float] = []
-
-    def at_once(pause: float, call: Callable[[str], None], uid: str) -> None:
-        pauses.append(pause)
-        call(uid)
-
-    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", at_once)
+    pauses = rig.now_and_later(monkeypatch)
     rig.lane.submit([rig.evict()])
     await rig.run()
     (condition,) = rig.client.made("PATCH")[1].body["status"]["conditions"]
@@ -108,6 +124,45 @@ async def test_a_refused_eviction_waits_and_the_pod_says_so(
     rig.lane.submit([rig.evict()])
     await rig.run()
     assert pauses == [5.0, 10.0]
+
+
+UNANSWERED = [Unreachable("reset"), Unauthorized(401, "Unauthorized", ""), ServerError(503, "", "starting"), BUSY]
+
+
+@pytest.mark.parametrize("answer", UNANSWERED, ids=lambda one: type(one).__name__)
+async def test_nobody_has_to_go_in_the_place_of_a_pod_of_which_the_apiserver_said_nothing(
+    time: FakeTime, answer: KubeError
+) -> None:
+    rig = Rig(FakeClient().will("PATCH", b"{}").will("POST", answer))
+    rig.lane.submit([rig.evict()])
+    await rig.run()
+    seen = rig.cache.evictions.seen(0.0)
+    assert (set(seen.evicting), set(seen.refused), set(seen.ever_refused)) == ({"a"}, set(), set())
+    assert (seen.evictions_left, rig.woken, rig.counted()) == (99, 0, {"unanswered": 1})
+    assert [call.body["status"]["conditions"][0]["status"] for call in rig.client.made("PATCH")] == ["True"]
+
+
+async def test_an_eviction_without_an_answer_is_decided_on_anew_after_pauses_and_refused_at_last(
+    time: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(FakeClient().will("PATCH", *[b"{}"] * 8).will("POST", *[BUSY] * 7))
+    pauses = rig.now_and_later(monkeypatch)
+    for number in range(7):
+        assert (set(rig.cache.evictions.seen(0.0).evicting), rig.woken) == (set(), number)
+        rig.lane.submit([rig.evict()])
+        await rig.run()
+    assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 5.0]
+    assert rig.counted() == {"unanswered": 6, "refused": 1}
+    assert rig.client.made("PATCH")[-1].body["status"]["conditions"][0]["reason"] == "EvictionRefused"
+
+
+async def test_a_pod_that_is_seen_to_go_after_all_is_waited_for_no_more(time: FakeTime) -> None:
+    rig = Rig(FakeClient().will("PATCH", b"{}").will("POST", Unreachable("reset")))
+    rig.lane.submit([rig.evict()])
+    await rig.run()
+    rig.cache.put_pod(a_released_pod("a", node="node-1", is_terminating=True, resource_version="3"))
+    seen = rig.cache.evictions.seen(0.0)
+    assert (set(seen.evicting), set(seen.terminating), seen.evictions_left) == (set(), {"a"}, 100)
 
 
 async def test_until_its_pause_is_over_a_refused_eviction_is_not_decided_on(time: FakeTime) -> None:
@@ -260,13 +315,25 @@ async def test_who_of_a_gang_is_gone_or_another_by_now_is_no_reason_to_stay(time
     assert rig.counted() == {"gone": 2, "evicted": 1}
 
 
-@pytest.mark.parametrize("get", [[Forbidden(403, "Forbidden", "no")], [a_list(a_budget(1)), Unreachable("reset")]])
+@pytest.mark.parametrize("get", [[Forbidden(403, "Forbidden", "no")], [a_list(a_budget(1)), TWO_BUDGETS]])
 async def test_a_gang_stays_where_budgets_or_its_pods_cannot_be_read(time: FakeTime, get: list[Outcome]) -> None:
     rig = GangRig(get=get, post=[b"{}"] * 3)
     await rig.go()
     assert rig.refused == ["a", "b", "c"]
     said = "; refused for now: the PodDisruptionBudgets of its namespace, or the pods of its gang, cannot be read: "
     assert all(text.startswith(said) for text in rig.told.values())
+
+
+@pytest.mark.parametrize(
+    ("get", "post"), [([], [b"{}", BUSY]), ([Unreachable("reset")], [b"{}"] * 3)], ids=["tried", "budgets"]
+)
+async def test_a_gang_goes_later_where_there_was_no_answer_about_one_of_it(
+    time: FakeTime, get: list[Outcome], post: list[Outcome]
+) -> None:
+    rig = GangRig(get=get, post=post)
+    await rig.go()
+    assert (rig.refused, rig.counted(), rig.told) == ([], {"unanswered": 3}, {})
+    assert set(rig.cache.evictions.seen(0.0).evicting) == {"a", "b", "c"}
 
 
 async def test_after_a_refusal_that_no_dry_run_foretold_the_rest_of_a_gang_stays(time: FakeTime) -> None:
