@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, product
-from typing import Protocol
+from typing import Final, Protocol
 
 from controller.cache.blocked import Blocked
 from controller.cache.doors import Doors
@@ -17,6 +17,11 @@ from controller.core.queues import ClusterQueue, Flavor
 from controller.core.quota_tree import QuotaTree
 from controller.core.tree_usage import TreeUsage
 from controller.core.workloads import WorkloadClass
+
+_MOST_IN_A_ROW: Final = 3
+"""Where shares decide, after so many decisions in which reservations gave way whom that concerns waits for the next
+event.
+"""
 
 
 class Planted(Protocol):
@@ -183,8 +188,8 @@ class Openings:
                 self._share_moved(queue)
                 self._blocked.freed.update(() if node is None else (node,))
         # where shares decide it rests on whose lines are up who is looked at first and has a reservation: no end of it
-        rebooked = what.rebooked.items()
-        stirred = [self._blocked.rebook(uid, nodes, stirs=not tree.fair_roots) for uid, nodes in rebooked]
+        stirs = not tree.fair_roots or what.rebooked_in_a_row <= _MOST_IN_A_ROW
+        stirred = [self._blocked.rebook(uid, nodes, stirs=stirs) for uid, nodes in what.rebooked.items()]
         return bool(what) or any(stirred)
 
     def _hold_ended(self, queue: str) -> None:

@@ -56,6 +56,8 @@ class LetGo:
     """The cluster queues and nodes of what is held so, and of those that go."""
     rebooked: Mapping[str, Collection[str]] = field(default_factory=dict)
     """The workloads whose reservations gave way, with the nodes of these."""
+    rebooked_in_a_row: int = 0
+    """In how many decisions in a row any did."""
 
     def add(self, queue: str, places: Iterable[Place]) -> None:
         """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
@@ -95,6 +97,7 @@ class Waiting:
         """What `holds` says, and of what."""
         self._booked: Mapping[str, _Reservation] = {}
         """By workload what it had in the last plan."""
+        self._rebooked_in_a_row = 0
         self._gone = LetGo()
         """What was kept for those that wait no longer, though nobody admitted them."""
         self._told_before: dict[str, float] = {}
@@ -200,6 +203,8 @@ class Waiting:
         gone, former = self._gone_by(plan, admitted), self.preemptors
         let_go = self._let_go(plan, admitted, gone)
         let_go.rebooked = self._rebook(plan, now)
+        self._rebooked_in_a_row = self._rebooked_in_a_row + 1 if let_go.rebooked else 0
+        let_go.rebooked_in_a_row = self._rebooked_in_a_row
         self._told_before.clear()
         going_on = {uid: times for uid, times in former.items() if uid not in admitted and uid not in gone}
         self._preemptors = plan.preemptors if plan.is_complete else {**going_on, **plan.preemptors}

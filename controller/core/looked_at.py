@@ -9,9 +9,12 @@ from typing import Final
 
 from controller.core.amounts import Requests
 from controller.core.ledger import Ledger
+from controller.core.pods import Pod
 from controller.core.snapshot import Snapshot
 from controller.core.workloads import WorkloadClass
 
+_EVERYBODY: Final = "*"
+"""In the place of the root of a tree: who goes anyway for somebody makes room for those of other trees too."""
 _MOST_COMPARED: Final = 64
 """Of more nodes that came free than this it is taken for granted that one helps."""
 
@@ -101,7 +104,8 @@ class Emptied:
         key = (node, root, alone, requests)
         known = self._is_enough.get(key)
         if known is None:
-            gone = [amounts for own, gives_to, amounts in self._held[node] if own == alone or gives_to == root]
+            given = (root, _EVERYBODY)
+            gone = [amounts for own, gives_to, amounts in self._held[node] if own == alone or gives_to in given]
             known = self._is_enough[key] = all(
                 self._ledger.left("node", node, resource) + sum(one.get(resource, 0) for one in gone) >= need
                 for resource, need in requests
@@ -115,7 +119,7 @@ class Emptied:
         return known
 
     def _look(self, node: str) -> Iterator[tuple[str, str, Mapping[str, int]]]:
-        """Yield the pods of queues; to others of the tree only those give way whose queue borrows, or who go.
+        """Yield the pods of queues; to others of the tree only those give way whose queue borrows.
 
         A gang goes as a whole, also where its queue borrows only what others of its members have.
         """
@@ -124,8 +128,10 @@ class Emptied:
             if pod is None or not pod.cluster_queue:
                 continue
             is_going = pod.is_terminating or uid in self._snapshot.leaving.evicting
-            flavors = (pod.flavor or "", *pod.also)
-            borrowed = self._borrowed(pod.cluster_queue)
-            gives = is_going or not borrowed.isdisjoint(borrowed if pod.group is not None else flavors)
-            root = self._snapshot.tree.path(pod.cluster_queue)[-1] if gives else ""
-            yield pod.cluster_queue, root, dict(pod.shape.requests)
+            gives_to = _EVERYBODY if is_going else self._gives_to(pod, pod.cluster_queue)
+            yield pod.cluster_queue, gives_to, dict(pod.shape.requests)
+
+    def _gives_to(self, pod: Pod, queue: str) -> str:
+        borrowed = self._borrowed(queue)
+        flavors = borrowed if pod.group is not None else (pod.flavor or "", *pod.also)
+        return "" if borrowed.isdisjoint(flavors) else self._snapshot.tree.path(queue)[-1]

@@ -31,10 +31,13 @@ from tests.support.contested_worlds import (
     NOW,
     Contested,
     Happening,
+    apart,
+    apart_fair,
     backfilling,
     deep,
     deep_gangs,
     fair,
+    fair_backfilling,
     gangs,
     mingled,
     mingled_fair,
@@ -44,7 +47,8 @@ from tests.support.contested_worlds import (
 _SKY = a_node("sky", labels={"pool": CLOUD}, cpu=1000)
 _DECISIONS = 100
 """More in a row than any of these worlds takes to come to rest."""
-_KINDS = (trees, gangs, fair, mingled, mingled_fair, deep, deep_gangs, backfilling)
+_TREES = (trees, gangs, fair, mingled, mingled_fair, deep, deep_gangs, apart, apart_fair)
+_KINDS = (*_TREES, backfilling, fair_backfilling)
 
 
 class World:
@@ -227,6 +231,8 @@ _RARE = {
     "backfilling(2682), one eviction at a time": replace(backfilling(2682), at_once=1),
     "fair(10548), one eviction at a time": replace(fair(10548), at_once=1),
     "mingled_fair(21142), two evictions at a time": replace(mingled_fair(21142), at_once=2),
+    "mingled_fair(3034), slow": replace(mingled_fair(3034), is_slow=True),
+    "fair(3057), slow": replace(fair(3057), is_slow=True),
 }
 
 

@@ -103,6 +103,21 @@ def backfilling(seed: int) -> Contested:
     return _Drawing(Random(seed), is_backfilling=True).world()  # noqa: S311
 
 
+def fair_backfilling(seed: int) -> Contested:
+    """The same where shares decide, and some of the pods are of gangs."""
+    return _Drawing(Random(seed), ganged=0.2, is_fair=True, is_backfilling=True).world()  # noqa: S311
+
+
+def apart(seed: int) -> Contested:
+    """Two or three companies whose pods run on the same nodes, and who is evicted takes time to go."""
+    return _Drawing(Random(seed), ganged=0.2, is_mingled=True, is_apart=True).world()  # noqa: S311
+
+
+def apart_fair(seed: int) -> Contested:
+    """The same where shares decide."""
+    return _Drawing(Random(seed), ganged=0.2, is_fair=True, is_mingled=True, is_apart=True).world()  # noqa: S311
+
+
 class _Drawing:
     """What is drawn of one world by now. `ganged`: which part of the pods is of gangs."""
 
@@ -115,6 +130,7 @@ class _Drawing:
         is_mingled: bool = False,
         is_deep: bool = False,
         is_backfilling: bool = False,
+        is_apart: bool = False,
     ) -> None:
         self._chance = chance
         self._ganged = ganged
@@ -123,7 +139,8 @@ class _Drawing:
         self._is_deep = is_deep
         self._is_backfilling = is_backfilling
         self._weights = _ODD_WEIGHTS if is_deep else _WEIGHTS
-        self._is_slow = chance.random() < 0.4
+        self._is_apart = is_apart
+        self._is_slow = is_apart or chance.random() < 0.4
         self._has_memory = chance.random() < 0.3
         self._teams: list[str] = []
         self._names: list[str] = []
@@ -156,8 +173,8 @@ class _Drawing:
 
     def _queues(self) -> list[ClusterQueue]:
         chance = self._chance
-        # room that is still to come free for somebody of one tree opens nobody of another before it is free
-        companies = [f"company-{number}" for number in range(1 if self._is_slow else chance.choice((1, 1, 2)))]
+        trees = chance.choice((2, 2, 3)) if self._is_apart else 1 if self._is_slow else chance.choice((1, 1, 2))
+        companies = [f"company-{number}" for number in range(trees)]
         departments = [f"department-{number}" for number in range(chance.randint(0, 6 if self._is_deep else 3))]
         self._teams = [f"team-{number}" for number in range(chance.randint(2, 8 if self._is_deep else 5))]
         found = [self._above(name, "") for name in companies]

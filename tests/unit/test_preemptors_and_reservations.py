@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.waiting import LetGo
 from controller.core.fair_sharing_policy import FairSharing
 from controller.core.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queues import ClusterQueue, QueueingStrategy
@@ -135,9 +136,10 @@ def one_finds_nobody_beside_a_reservation(parent: str = "") -> ClusterCache:
     return cache
 
 
+@pytest.mark.parametrize("parent", ["", "org"], ids=["by order", "by share"])
 @pytest.mark.parametrize("what", ["is deleted", "stands behind it"])
-def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(what: str) -> None:
-    cache = one_finds_nobody_beside_a_reservation()
+def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(what: str, parent: str) -> None:
+    cache = one_finds_nobody_beside_a_reservation(parent)
     if what == "is deleted":
         cache.drop_pod("first")
     else:
@@ -145,9 +147,23 @@ def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(wha
     assert [evicted(cache), evicted(cache)].count(["low"]) == 1
 
 
-def test_where_shares_decide_who_found_nobody_beside_a_reservation_looks_at_its_nodes_when_any_share_moves() -> None:
+def test_where_shares_decide_reservations_that_go_on_giving_way_let_the_decisions_come_to_rest() -> None:
+    """Whom that concerns after three in a row looks at their nodes when any share moves."""
+    for in_a_row, stirred in ((3, True), (4, False)):
+        cache = one_finds_nobody_beside_a_reservation("org")
+        assert cache.openings.let_go(LetGo(rebooked={"first": {"n"}}, rebooked_in_a_row=in_a_row)) is stirred
+        known = cache.snapshot().settled
+        assert known is not None
+        assert [list(known.rebooked.values()), bool(known.stirred)] == [[{"n"}], stirred]
+
+
+def test_reservations_that_gave_way_in_decisions_in_a_row_are_counted() -> None:
     cache = one_finds_nobody_beside_a_reservation("org")
-    cache.drop_pod("first")
-    assert evicted(cache) == evicted(cache) == []
-    cache.put_pod(runs("more", "third", 1, "o"))
-    assert evicted(cache) == ["low"]
+    counted = []
+    for name in ("first", "", "second"):
+        cache.put_pod(waits("second", "last", 2, priority=6))
+        decided(cache)
+        cache.drop_pod(name)
+        decided(cache)
+        counted.append(cache._waiting._rebooked_in_a_row)
+    assert counted == [1, 0, 1]
