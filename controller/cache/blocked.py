@@ -101,10 +101,21 @@ class Blocked(Settled):
         """Let those be looked at again that other nodes make something else of.
 
         Who waits for a later flavor may never fit an earlier one now; who fitted nowhere may have a reservation, or
-        have others go.
+        have others go; at a limit over all flavors it rests on the nodes in which of them others would have to go.
         """
-        self.open([kind for kind, wait in self.waits.items() if wait.later is not None or kind in self._hopeless])
+        found = [
+            kind
+            for kind, wait in self.waits.items()
+            if wait.later is not None or kind in self._hopeless or self._preempts_in_any(kind, wait)
+        ]
+        self.open(found)
         self._hopeless.clear()
+
+    def _preempts_in_any(self, kind: WorkloadClass, wait: Wait) -> bool:
+        if all(one.flavor for one in wait.blockers):
+            return False
+        queue = self.queue_of(kind)
+        return queue is not None and queue.preemption.is_any
 
     def stir_for_preemption(self, kinds: Iterable[WorkloadClass], flavor: str, *, short_of_room: bool) -> None:
         """Stir those whom others are in the way of in a flavor, or at a limit over all.

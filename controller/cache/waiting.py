@@ -211,14 +211,15 @@ class Waiting:
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
-            first = self.backlog.runs[kind][0]
-            self.blocked.learn(kind, wait, first.order)
-            booking = self.reasons.of(kind).booking
+            self.blocked.learn(kind, wait, self.backlog.runs[kind][0].order)
+            bookings = {self.reasons.of(kind).any_booking, wait.any_booking}
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
                     self.mark_due(member)
-            elif booking != wait.booking:
-                self.mark_due(first)
+            elif len(bookings) > 1:
+                reserved = {one.uid for one in bookings if one is not None}
+                for member in filter(None, map(self.backlog.get, sorted(reserved))):
+                    self.mark_due(member)
         self.blocked.freed.update(let_go.nodes)
         for kind, uids in plan.beside.items():
             self.blocked.bind(kind, uids)
@@ -233,8 +234,8 @@ class Waiting:
 
         One that moves on as time passes waits for a pod that runs longer than expected.
         """
-        bookings = (wait.booking for wait in plan.waits.values() if wait.booking is not None)
-        found = ((one, self.backlog.get(one.uid)) for one in bookings)
+        bookings = (wait.any_booking for wait in plan.waits.values())
+        found = ((one, self.backlog.get(one.uid)) for one in bookings if one is not None)
         booked = {one.uid: _Reservation(one.at - now, it.order, one.places) for one, it in found if it is not None}
         former, self._booked = self._booked, booked if plan.is_complete else {**self._booked, **booked}
         gave_way = {uid: one for uid, one in former.items() if one.gave_way(self._booked.get(uid))}

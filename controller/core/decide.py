@@ -232,21 +232,21 @@ class _Decision:
         return found
 
     def _nominate(self, name: str) -> Nominee | None:
-        """Let the heads of a line wait that cannot go in, up to the first that can, or that others would go for."""
+        """Let the head of a line wait that cannot go in, nor others would go for; else return it."""
         queue, heads = self._lines[name]
-        while heads:
-            *_, index, kind = heads[0]
-            if self._standbys is not None and kind in self._standbys:
-                self._take(name)
-                continue
-            workload, turn = self._run_of(kind)[index], self._heads.turn(name, heads[0])
-            found = self._placing.find(queue, workload, self._known(queue, kind))
-            if not isinstance(found, Wait):
-                return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
-            preempts = self._preempting.find(queue, workload, found, self._placing.left(queue, kind))
-            if preempts is not None:
-                return preempting_head(turn, kind, flavor=preempts[2])
-            self._take(name, found)
+        if not heads:
+            return None
+        *_, index, kind = heads[0]
+        if self._standbys is not None and kind in self._standbys:
+            self._take(name)
+            return None
+        workload, turn = self._run_of(kind)[index], self._heads.turn(name, heads[0])
+        found = self._placing.find(queue, workload, self._known(queue, kind))
+        if not isinstance(found, Wait):
+            return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
+        if (preempts := self._preempting.find(queue, workload, found, self._placing.left(queue, kind))) is not None:
+            return preempting_head(turn, kind, flavor=preempts[2])
+        self._take(name, found)
         return None
 
     def _as_nominated(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | None:

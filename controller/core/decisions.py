@@ -85,6 +85,11 @@ class Wait:
             return Wait(Reason.PREEMPTING, self.preempting[uid])
         return self.others or NOT_YET
 
+    @property
+    def any_booking(self) -> Booking | None:
+        """The reservation of any of the class: of the first, or where others go for that one, of the next."""
+        return self.booking or (None if self.others is None else self.others.booking)
+
     def tells_more_than(self, former: Wait) -> bool:
         """Say whether anybody of the class waits for another reason, or for the same in other words."""
         told = (self.reason, self.text, self.preempting), (former.reason, former.text, former.preempting)

@@ -50,7 +50,7 @@ class FairTurns:
         nominate: Callable[[str], Nominee | None],
         earliest: Callable[[str], Turn | None],
     ) -> None:
-        """`nominate` looks at a line anew and returns its first that can go in, if there is one.
+        """`nominate` looks at the head of a line and returns it if it can go in; else another is the head by then.
 
         `earliest` says, with no look at quota and room, before which turn none of that line comes; None: it is empty.
         """
@@ -189,10 +189,19 @@ class FairTurns:
         heappush(self._below.setdefault(above, []), (standing, name))
 
     def _settle(self, name: str) -> None:
-        """See which line competes for a queue, and how the queue stands by that."""
-        if name in self._unseen:
+        """See which line competes for a queue, and how the queue stands by that.
+
+        Where the head of a line cannot go the next one stands behind it, and perhaps behind others: it is their turn
+        then to be looked at, so that who has a reservation does not rest on who is blocked before it.
+        """
+        while name in self._unseen:
+            nominee = self._nominate(name)
+            if nominee is None and self._earliest(name) is not None:
+                if self._stands_again(name):
+                    return
+                continue
             self._unseen.discard(name)
-            self._nominees.put(name, self._nominate(name))
+            self._nominees.put(name, nominee)
         champion = name if name in self._nominees.of else self._best_below(name)
         self._open.discard(name)
         if not champion:
@@ -205,6 +214,14 @@ class FairTurns:
             self._turns[name] = (*turn[:2], name)
         else:
             self._stand(name, path[1], self._standing(name, champion, turn, 1))
+
+    def _stands_again(self, name: str) -> bool:
+        """Let a line that is still to be looked at stand where its next head would at best be, if it has rivals."""
+        path = self._tree.path(name)
+        if len(path) == 1 or self._tree.children(name):
+            return False
+        self._stand(name, path[1], self._at_best(name, name))
+        return True
 
     def _standing(self, name: str, line: str, turn: Turn, number: int) -> _Standing:
         """Return how a queue stands by a line's turn, once so many less one of its head's class have gone."""

@@ -69,7 +69,7 @@ class World:
         self.cache.pass_to(self.now)
         self.decisions = 0
         self.held: Mapping[str, Counter[Place]] = {}
-        self.booked: set[Booking] = set()
+        self.booked: set[Booking | None] = set()
 
     def put(self, pod: Pod, **changes: Any) -> None:
         self.version += 1
@@ -134,7 +134,7 @@ class World:
             full = decide(_forgetful(self._seen()), limit=self.drawn.limit)
             plan = decide(self._seen(), limit=self.drawn.limit)
             self.decisions += 1
-            booked = {wait.booking for wait in plan.waits.values() if wait.booking is not None}
+            booked = {wait.any_booking for wait in plan.waits.values()} - {None}
             is_moved = plan.held != self.held or booked != self.booked
             differs = _differs(plan, full, is_moved=is_moved)
             self.held, self.booked = plan.held, booked
@@ -233,6 +233,8 @@ _RARE = {
     "mingled_fair(21142), two evictions at a time": replace(mingled_fair(21142), at_once=2),
     "mingled_fair(3034), slow": replace(mingled_fair(3034), is_slow=True),
     "fair(3057), slow": replace(fair(3057), is_slow=True),
+    "backfilling(7078)": backfilling(7078),
+    "backfilling(7112), slow": replace(backfilling(7112), is_slow=True),
 }
 
 

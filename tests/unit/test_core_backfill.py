@@ -272,3 +272,19 @@ def test_trees_that_share_fairly_bring_up_settled_queues_while_anybody_may_have_
     decided(cache)
     assert {uid[:7] for uid in kept(cache)} == {"p-org-b"}
     assert len(kept(cache)) == backfill.MOST_RESERVATIONS
+
+
+def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservation_moves() -> None:
+    queue = backfilling(preemption=Preemption(Within.LOWER_PRIORITY))
+    going = runs("going", "4", 9, priority=-1, is_terminating=True, gone_by=90.0, grace=30)
+    stays = runs("stays", "4", 1, priority=9)
+    first, following = (waits(name, "4", 1, priority=5, created=at) for name, at in (("first", 10.0), ("next", 11.0)))
+    cache = a_world(going, stays, first, following, queues=(queue,))
+    for hours in (1, 2):
+        cache.put_pod(replace(stays, expected_runtime=hours * HOUR, resource_version=f"{2 + hours}"))
+        decided(cache)
+        (wait,) = (cache.reasons.of(kind) for kind in cache.backlog.runs)
+        assert (wait.reason, wait.of("next").booking) == (Reason.PREEMPTING, wait.any_booking)
+        assert wait.any_booking is not None
+        assert (wait.any_booking.uid, wait.any_booking.at) == ("next", hours * HOUR + 1)
+        assert "next" in set(iter(lambda: cache.reasons.next_queued(inf), None))
