@@ -19,7 +19,8 @@ from controller.core.queues import ClusterQueue, Flavor
 class Clocks:
     """`fallbacks` of queued pods; `reservations` of admitted ones, and whether they are `preemptible`; `stock_outs`.
 
-    `stuck`: when it has taken too long that a pod goes; `lost`: which of those nobody will see go.
+    `stuck`: when it has taken too long that a pod goes; `lost`: which of those nobody will see go. `refusals`: when it
+    is forgotten that an eviction was refused.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Clocks:
         self.fallbacks = fallbacks
         self._places = places
         self.stuck = Timers()
+        self.refusals = Timers()
         self.reservations = Reservations(queues)
         self.stock_outs = StockOuts(flavors)
         self.preemptible = Preemptible(queues)
@@ -51,14 +53,14 @@ class Clocks:
         """Let it be this time (epoch seconds); return the pods that it changes, and call where it changes a flavor."""
         if self.stock_outs.pass_to(now, pods):
             on_flavor()
-        stuck = list(self.stuck.pass_to(now))
-        for uid in stuck:  # those of others are dropped when they are seen, next
+        judged_anew = [*self.stuck.pass_to(now), *self.refusals.pass_to(now)]
+        for uid in judged_anew:  # those of others are dropped when they are seen, next
             self.preemptible.is_judged_anew(uid)
-        return [*stuck, *(uid for one in self._timers() for uid in one.pass_to(now))]
+        return [*judged_anew, *(uid for one in self._timers() for uid in one.pass_to(now))]
 
     def next_change(self) -> float:
         """Return when time changes something next."""
-        timers = (self.stuck, *self._timers())
+        timers = (self.stuck, self.refusals, *self._timers())
         return min(self.stock_outs.next_change(), *(one.next_change() for one in timers))
 
     def _timers(self) -> tuple[Timers, ...]:

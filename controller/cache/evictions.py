@@ -9,6 +9,8 @@ from controller.core.pods import Pod
 
 _AT_ONCE = 100
 """Under way at the same time; one is over when the pod is seen to be terminating, or gone."""
+_REMEMBERED = 3600.0
+"""Seconds after its last refusal for which a pod is known to be one that may stay: budgets and pods change."""
 _MOST_UNANSWERED = 6
 """So many times in a row an eviction may get no answer; then it counts as refused, so that others may go instead."""
 
@@ -16,8 +18,8 @@ _MOST_UNANSWERED = 6
 class Evictions:
     """By the pods' uids."""
 
-    def __init__(self, stuck: Timers) -> None:
-        """`stuck` are set to when it has taken too long that a pod goes."""
+    def __init__(self, stuck: Timers, refusals: Timers) -> None:
+        """`stuck` are set to when it has taken too long that a pod goes, `refusals` to when one is forgotten."""
         self.under_way: dict[str, Evict] = {}
         self.refused: dict[str, str] = {}
         """What the apiserver said to evictions that wait to be tried again."""
@@ -26,20 +28,29 @@ class Evictions:
         self._unanswered: dict[str, int] = {}
         """How many times in a row one got no answer."""
         self._times: dict[str, int] = {}
+        self._remembered_until: dict[str, float] = {}
         self._going: dict[str, float | None] = {}
         """Pods that are being deleted, with when nobody waits for them any more, epoch seconds; None: nobody says."""
         self._stuck = stuck
+        self._refusals = refusals
 
     def begin(self, evict: Evict) -> None:
         """Note that this is on its way."""
         self.under_way[evict.pod.uid] = evict
 
     def refuse(self, uid: str, text: str) -> int:
-        """Note that an eviction was refused; return how often so far. It is not decided on again until `retry`."""
+        """Note that an eviction was refused; return how often so far, as far as it is remembered.
+
+        It is not decided on again until `retry`.
+        """
         self.under_way.pop(uid, None)
         self._unanswered.pop(uid, None)
         self.refused[uid] = text
-        self._times[uid] = self._times.get(uid, 0) + 1
+        now = self._refusals.now
+        is_remembered = self._remembered_until.get(uid, 0.0) > now
+        self._times[uid] = self._times[uid] + 1 if is_remembered else 1
+        self._remembered_until[uid] = now + _REMEMBERED
+        self._refusals.set(uid, now + _REMEMBERED)
         return self._times[uid]
 
     def postpone(self, uid: str) -> int | None:
@@ -77,7 +88,7 @@ class Evictions:
         return Leaving(
             evicting=self.under_way.keys() | self._postponed | self.refused.keys(),
             refused=self.refused.keys(),
-            ever_refused=self._times.keys(),
+            lately_refused={uid for uid, until in self._remembered_until.items() if until > now},
             terminating=self._going.keys(),
             stuck=frozenset(stuck),
             evictions_left=max(0, _AT_ONCE - len(self.under_way) - len(self._postponed)),
@@ -85,6 +96,7 @@ class Evictions:
 
     def forget(self, uid: str) -> None:
         """Drop an eviction that is over."""
-        for known in (self.under_way, self.refused, self._times, self._unanswered):
+        for known in (self.under_way, self.refused, self._times, self._unanswered, self._remembered_until):
             known.pop(uid, None)
         self._postponed.discard(uid)
+        self._refusals.set(uid, None)

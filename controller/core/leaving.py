@@ -20,13 +20,13 @@ class Leaving:
     """Pods by uid.
 
     `evicting`: whose eviction is under way, or got no answer or was refused a moment ago, `refused` the last alone,
-    `ever_refused` those of any time, `evictions_left` how many more may be sent. `terminating` are being deleted,
-    `stuck` for long.
+    `lately_refused` those of the last hour, `evictions_left` how many more may be sent. `terminating` are being
+    deleted, `stuck` for long.
     """
 
     evicting: AbstractSet[str] = frozenset()
     refused: AbstractSet[str] = frozenset()
-    ever_refused: AbstractSet[str] = frozenset()
+    lately_refused: AbstractSet[str] = frozenset()
     terminating: AbstractSet[str] = frozenset()
     stuck: AbstractSet[str] = frozenset()
     evictions_left: int = 0

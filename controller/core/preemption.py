@@ -53,7 +53,7 @@ class Candidates:
         self._returns = returns
         self._of: dict[str, CandidatesByFlavor] = {}
         self._least: dict[str, dict[str, Mapping[Column, int]]] = {}
-        moving = {*self._leaving.evicting, *self._leaving.ever_refused, *self._leaving.stuck}
+        moving = {*self._leaving.evicting, *self._leaving.lately_refused, *self._leaving.stuck}
         self.moving = {snapshot.pods[uid].cluster_queue or "" for uid in moving if uid in snapshot.pods}
         """Queues of which more than the pods says what may go."""
         self.going = self._look_for_going()
@@ -215,7 +215,7 @@ class Candidates:
             max(pod.admitted_at for pod in pods),
             _columns(tuple(((pod.flavor or "", *pod.also), pod.shape.requests) for pod in leaving)),
             _held(tuple((pod.flavor or "", pod.shape.requests) for pod in leaving)),
-            was_refused=any(pod.uid in self._leaving.ever_refused for pod in pods),
+            was_refused=any(pod.uid in self._leaving.lately_refused for pod in pods),
             quiet=max((quiet_until(pod, borrows=False) for pod in staying), default=0.0),
             quiet_for_borrowers=max((quiet_until(pod, borrows=True) for pod in staying), default=0.0),
         )

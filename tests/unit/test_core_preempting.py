@@ -151,6 +151,21 @@ def test_where_one_of_several_was_refused_before_the_others_do_not_go_for_nothin
     assert evicted(cache) == []
 
 
+def test_one_of_several_that_was_refused_is_asked_again_an_hour_later() -> None:
+    cache = a_cache(a_victim("v0", "2"), a_victim("v1", "2"), urgent(cpu="4"), queues=[a_queue("4")])
+    cache.pass_to(1000.0)
+    for times in (1, 2):
+        assert cache.evictions.refuse("v1", "a budget") == times
+        cache.retry_eviction("v1")
+        assert evicted(cache) == []
+    cache.pass_to(4599.0)
+    assert evicted(cache) == []
+    assert cache.clocks.next_change() == 4600.0
+    cache.pass_to(4600.0)
+    assert evicted(cache) == ["v0", "v1"]
+    assert cache.evictions.refuse("v1", "a budget") == 1, "its pauses begin anew too"
+
+
 def test_a_single_victim_that_was_refused_is_asked_again() -> None:
     cache = a_cache(a_victim("v", "4"), urgent(cpu="4"), queues=[a_queue("4")])
     assert evicted(cache) == ["v"]

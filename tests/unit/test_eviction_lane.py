@@ -137,7 +137,7 @@ async def test_nobody_has_to_go_in_the_place_of_a_pod_of_which_the_apiserver_sai
     rig.lane.submit([rig.evict()])
     await rig.run()
     seen = rig.cache.evictions.seen(0.0)
-    assert (set(seen.evicting), set(seen.refused), set(seen.ever_refused)) == ({"a"}, set(), set())
+    assert (set(seen.evicting), set(seen.refused), set(seen.lately_refused)) == ({"a"}, set(), set())
     assert (seen.evictions_left, rig.woken, rig.counted()) == (99, 0, {"unanswered": 1})
     assert [call.body["status"]["conditions"][0]["status"] for call in rig.client.made("PATCH")] == ["True"]
 
@@ -354,7 +354,7 @@ async def test_a_member_that_went_by_itself_is_neither_tried_nor_remembered(time
     rig.cache.drop_pod("a")
     await rig.run()
     assert rig.asked == ["try b", "tell c False"]
-    assert set(rig.cache.evictions.seen(0.0).ever_refused) == {"c"}
+    assert set(rig.cache.evictions.seen(0.0).lately_refused) == {"c"}
 
 
 async def test_one_member_alone_and_pods_of_no_gang_are_not_tried(time: FakeTime) -> None:
