@@ -276,8 +276,10 @@ class ClusterCache:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
         pod = landed(self.pods, uid, self.flavors, self._index)
         moved = self._waiting.see(uid, pod)
-        self.evictions.see(uid, pod)
+        is_stuck = self.evictions.see(uid, pod)
         self.clocks.see(uid, pod)
+        if is_stuck:
+            self.clocks.preemptible.is_judged_anew(uid)
         self._unstamped.discard(uid)
         former = self.usage.charge_of(uid)
         back = self.usage.set(uid, None if pod is None else self._charge(pod))

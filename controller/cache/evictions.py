@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from controller.cache.timers import Timers
 from controller.core.decisions import Evict
 from controller.core.leaving import Leaving, stuck_at
@@ -53,17 +55,19 @@ class Evictions:
         self._refusals.set(uid, now + _REMEMBERED)
         return self._times[uid]
 
-    def postpone(self, uid: str) -> int | None:
-        """Note that an eviction got no answer; return how often in a row so far, None: too often, nothing is noted.
+    def postpone(self, uids: Collection[str]) -> int | None:
+        """Note that evictions got no answer; return how often in a row so far, None: too often, nothing is noted.
 
-        The pod counts as one that goes, and nobody goes in its place, but the eviction is decided on anew at `retry`.
+        The pods count as going, and nobody goes in their place, but that is decided on anew at `retry`: of a gang for
+        all at once, since it would not be taken as a whole while some of it count so.
         """
-        times = self._unanswered.get(uid, 0) + 1
+        times = 1 + max((self._unanswered.get(uid, 0) for uid in uids), default=0)
         if times > _MOST_UNANSWERED:
             return None
-        self.under_way.pop(uid, None)
-        self._postponed.add(uid)
-        self._unanswered[uid] = times
+        for uid in uids:
+            self.under_way.pop(uid, None)
+            self._postponed.add(uid)
+            self._unanswered[uid] = times
         return times
 
     def retry(self, uid: str) -> None:
@@ -71,16 +75,21 @@ class Evictions:
         self.refused.pop(uid, None)
         self._postponed.discard(uid)
 
-    def see(self, uid: str, pod: Pod | None) -> None:
-        """Drop a pod that is going, or gone, and note that it goes."""
+    def see(self, uid: str, pod: Pod | None) -> bool:
+        """Drop a pod that is going, or gone, and note that it goes; say whether it has taken too long by now already.
+
+        So it is with one that is seen first then, or is to be gone earlier than before.
+        """
         if pod is None or pod.is_terminating or pod.is_finished:
             self.forget(uid)
-        at = None if pod is None else stuck_at(pod)
-        self._stuck.set(uid, None if at is None or at <= self._stuck.now else at)
+        at, former = None if pod is None else stuck_at(pod), self._going.get(uid)
+        is_stuck = at is not None and at <= self._stuck.now
+        self._stuck.set(uid, None if is_stuck else at)
         if pod is None or not pod.is_terminating or pod.is_finished:
             self._going.pop(uid, None)
         else:
             self._going[uid] = at
+        return is_stuck and at != former
 
     def seen(self, now: float) -> Leaving:
         """Return which pods go, for a decision; `now` in epoch seconds."""

@@ -218,7 +218,7 @@ class FairTurns:
     def _stands_again(self, name: str) -> bool:
         """Let a line that is still to be looked at stand where its next head would at best be, if it has rivals."""
         path = self._tree.path(name)
-        if len(path) == 1 or self._tree.children(name):
+        if len(path) == 1:
             return False
         self._stand(name, path[1], self._at_best(name, name))
         return True

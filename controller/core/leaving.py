@@ -44,4 +44,6 @@ def stuck_at(pod: Pod) -> float | None:
     if not pod.is_terminating or not pod.gone_by or pod.is_finished:
         return None
     waited = max(_LEAST_WAITED, pod.grace + LOST_SECONDS)
-    return pod.gone_by - pod.grace + min(waited, _MOST_WAITED)
+    # the apiserver's sum of the two turns over where the period is hundreds of years
+    asked = max(pod.gone_by - pod.grace, pod.created)
+    return asked + min(waited, _MOST_WAITED)

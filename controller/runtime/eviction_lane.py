@@ -30,6 +30,7 @@ _UNANSWERED_PAUSE = 1.0
 """The first of those that double where there was no answer: most often an apiserver starts anew."""
 _MESSAGE_ROOM = 1024
 _REFUSED = "EvictionRefused"
+_UNANSWERED = "EvictionUnanswered"
 
 
 class EvictionLane:
@@ -131,39 +132,45 @@ class EvictionLane:
 
     async def _refused(self, evicts: Sequence[Evict], refusal: Refusal) -> None:
         """Most often by a PodDisruptionBudget (429): let them go for a while that doubles, up to five minutes."""
+        staying = self._still_wanted(evicts)
+        if not staying:
+            return
+        times = self._cache.evictions.postpone([one.pod.uid for one in staying]) if refusal.is_unanswered else None
+        if times is not None:
+            await self._postponed(staying, refusal, _UNANSWERED_PAUSE * 2 ** (times - 1))
+            return
         # all of them before anything is awaited: the next decision must not find half a gang on its way
-        staying = [one for one in self._still_wanted(evicts) if not self._is_postponed(one, refusal)]
         for one in staying:
             text = refusal.told(one.pod)
             times = self._cache.evictions.refuse(one.pod.uid, text)
             pause = min(_FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS), _LONGEST_PAUSE)
-            asyncio.get_running_loop().call_later(pause, self._retry, one.pod.uid)
+            asyncio.get_running_loop().call_later(pause, self._retry, [one.pod.uid])
             self._count(one, EvictionResult.REFUSED)
             _log.warning("eviction_refused", pod=one.pod.key, error=text, retry_seconds=pause)
-        if staying:
-            self._wake()
+        self._wake()
         for one in staying:
-            await self._tell_refused(one, refusal.told(one.pod))
+            await self._tell_staying(one, _REFUSED, f"refused for now: {refusal.told(one.pod)}")
 
-    def _is_postponed(self, one: Evict, refusal: Refusal) -> bool:
-        """Try one later of which nobody said that it may not be, and let nobody go in its place meanwhile."""
-        times = self._cache.evictions.postpone(one.pod.uid) if refusal.is_unanswered else None
-        if times is None:
-            return False
-        pause = _UNANSWERED_PAUSE * 2 ** (times - 1)
-        asyncio.get_running_loop().call_later(pause, self._retry, one.pod.uid)
-        self._count(one, EvictionResult.UNANSWERED)
-        _log.warning("eviction_unanswered", pod=one.pod.key, error=refusal.text, retry_seconds=pause)
-        return True
+    async def _postponed(self, evicts: Sequence[Evict], refusal: Refusal, pause: float) -> None:
+        """Try them later, all at once, of which nobody said that they may not be."""
+        for one in evicts:
+            self._count(one, EvictionResult.UNANSWERED)
+            _log.warning("eviction_unanswered", pod=one.pod.key, error=refusal.text, retry_seconds=pause)
+        for one in evicts:
+            # it may not be wanted any more then
+            await self._tell_staying(one, _UNANSWERED, f"no answer yet: {refusal.text}")
+        # after that: on an apiserver that is slow this must not follow what is told when it is tried again
+        asyncio.get_running_loop().call_later(pause, self._retry, [one.pod.uid for one in evicts])
 
-    async def _tell_refused(self, one: Evict, text: str) -> None:
+    async def _tell_staying(self, one: Evict, reason: str, why: str) -> None:
         try:
-            await self._tell(one.pod, "False", _REFUSED, f"{one.text}; refused for now: {text}")
+            await self._tell(one.pod, "False", reason, f"{one.text}; {why}")
         except KubeError as untold:
             _log.warning("eviction_untold", pod=one.pod.key, error=one_line(untold))
 
-    def _retry(self, uid: str) -> None:
-        self._cache.retry_eviction(uid)
+    def _retry(self, uids: Iterable[str]) -> None:
+        for uid in uids:
+            self._cache.retry_eviction(uid)
         self._wake()
 
     async def _tell(self, pod: Pod, status: str, reason: str, message: str) -> None:

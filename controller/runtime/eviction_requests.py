@@ -30,7 +30,11 @@ from controller.kube.listing import list_all
 
 _DRY: Final = {"dryRun": "All"}
 _AWAY: Final = (502, 503, 504)
-"""Of an apiserver that starts, stops or is overloaded, or of a proxy. 500 is of webhooks, or of two budgets for one."""
+"""Of an apiserver that starts, stops or is overloaded, or of a proxy."""
+_STORAGE: Final = ("etcdserver: ", "rpc error: code = Unavailable")
+"""How an apiserver begins to tell, with 500, that etcd elects a leader or is away. Others are of webhooks, or of two
+budgets for one pod.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def _is_unanswered(error: KubeError) -> bool:
         # budgets answer with a Status; an apiserver that has too much to do with a line of text
         return not error.reason
     if isinstance(error, ServerError):
-        return error.status in _AWAY
+        return error.status in _AWAY or error.message.startswith(_STORAGE)
     return isinstance(error, Unreachable | Unauthorized)
 
 

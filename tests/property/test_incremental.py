@@ -45,6 +45,8 @@ from tests.support.contested_worlds import (
 )
 
 _SKY = a_node("sky", labels={"pool": CLOUD}, cpu=1000)
+_GRACE = (30, 1800, 0)
+"""Grace periods in seconds: who is evicted slowly is waited for, in some of these worlds longer than others are."""
 _DECISIONS = 100
 """More in a row than any of these worlds takes to come to rest."""
 _TREES = (trees, gangs, fair, mingled, mingled_fair, deep, deep_gangs, apart, apart_fair)
@@ -119,7 +121,8 @@ class World:
         self.made[name] = self.made.get(name, 0) + 1
         self.cache.drop_pod(pod.uid)
         again = f"{name}/{self.made[name]}"
-        plain = replace(pod, name=again, uid=again, gates=(GATE,), generation=1, is_terminating=False, preemptions=0)
+        plain = replace(pod, name=again, uid=again, gates=(GATE,), generation=1, preemptions=0)
+        plain = replace(plain, is_terminating=False, gone_by=0.0, grace=0)
         anew = replace(plain, cluster_queue=None, flavor=None, node=None, admitted_at=0.0, started=0)
         self.put(anew, created=float(self.now))
 
@@ -166,7 +169,10 @@ class World:
             self.cache.settle(admit.uid)
         for evict in plan.evicts:
             if self.drawn.is_slow:
-                self.put(self.cache.pods[evict.pod.uid], is_terminating=True)
+                grace = _GRACE[len(self.made) % len(_GRACE)]
+                self.put(
+                    self.cache.pods[evict.pod.uid], is_terminating=True, gone_by=float(self.now + grace), grace=grace
+                )
             else:
                 self._make_again(self.cache.pods[evict.pod.uid])
 
