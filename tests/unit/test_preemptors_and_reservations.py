@@ -167,3 +167,13 @@ def test_reservations_that_gave_way_in_decisions_in_a_row_are_counted() -> None:
         decided(cache)
         counted.append(cache._waiting._rebooked_in_a_row)
     assert counted == [1, 0, 1]
+
+
+def test_what_a_preemptor_gives_up_of_room_that_is_still_to_come_free_is_news_in_other_trees() -> None:
+    queues = [queue(name, 100, parent="", preemption=WITHIN) for name in ("own", "other")]
+    going = runs("going", "own", 3, "n", priority=-1, is_terminating=True, gone_by=NOW + 30, grace=30)
+    preemptors = waits("first", "own", 1, priority=5), waits("second", "own", 2, priority=4)
+    cache = a_world(queues, going, *preemptors, waits("third", "other", 1), n="3")
+    assert set(decided(cache).held) == {"first", "second"}
+    cache.drop_pod("second")
+    assert set(in_full(cache).held) == set(decided(cache).held) == {"first", "third"}
