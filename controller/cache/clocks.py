@@ -19,8 +19,8 @@ from controller.core.queues import ClusterQueue, Flavor
 class Clocks:
     """`fallbacks` of queued pods; `reservations` of admitted ones, and whether they are `preemptible`; `stock_outs`.
 
-    `stuck`: when it has taken too long that a pod goes; `lost`: which of those nobody will see go. `refusals`: when it
-    is forgotten that an eviction was refused.
+    `evictions`: when it has taken too long that a pod goes, or it is forgotten that its eviction was refused; `lost`:
+    which of those that go nobody will see go.
     """
 
     def __init__(
@@ -34,8 +34,7 @@ class Clocks:
         """`places`: when queued pods come to another place. All that follow are the cache's own, and only read."""
         self.fallbacks = fallbacks
         self._places = places
-        self.stuck = Timers()
-        self.refusals = Timers()
+        self.evictions = Timers()
         self.reservations = Reservations(queues)
         self.stock_outs = StockOuts(flavors)
         self.preemptible = Preemptible(queues)
@@ -53,14 +52,14 @@ class Clocks:
         """Let it be this time (epoch seconds); return the pods that it changes, and call where it changes a flavor."""
         if self.stock_outs.pass_to(now, pods):
             on_flavor()
-        judged_anew = [*self.stuck.pass_to(now), *self.refusals.pass_to(now)]
+        judged_anew = list(self.evictions.pass_to(now))
         for uid in judged_anew:  # those of others are dropped when they are seen, next
             self.preemptible.is_judged_anew(uid)
         return [*judged_anew, *(uid for one in self._timers() for uid in one.pass_to(now))]
 
     def next_change(self) -> float:
         """Return when time changes something next."""
-        timers = (self.stuck, self.refusals, *self._timers())
+        timers = (self.evictions, *self._timers())
         return min(self.stock_outs.next_change(), *(one.next_change() for one in timers))
 
     def _timers(self) -> tuple[Timers, ...]:

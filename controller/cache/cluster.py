@@ -62,7 +62,7 @@ class ClusterCache:
         self.gangs = self._waiting.gangs
         self.usage = Usage()
         self.policies = PolicyBook()
-        self.evictions = Evictions(self.clocks.stuck, self.clocks.refusals)
+        self.evictions = Evictions(self.clocks.evictions)
         self._mixes = Mixes()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False

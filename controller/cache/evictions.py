@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from controller.cache.timers import Timers
 from controller.core.decisions import Evict
@@ -17,11 +18,18 @@ _MOST_UNANSWERED = 6
 """So many times in a row an eviction may get no answer; then it counts as refused, so that others may go instead."""
 
 
+class _Refusals(NamedTuple):
+    """How often an eviction was refused, and until when that is remembered, epoch seconds."""
+
+    times: int = 0
+    until: float = 0.0
+
+
 class Evictions:
     """By the pods' uids."""
 
-    def __init__(self, stuck: Timers, refusals: Timers) -> None:
-        """`stuck` are set to when it has taken too long that a pod goes, `refusals` to when one is forgotten."""
+    def __init__(self, timers: Timers) -> None:
+        """`timers` are set to when it has taken too long that a pod goes, or its refusal is forgotten."""
         self.under_way: dict[str, Evict] = {}
         self.refused: dict[str, str] = {}
         """What the apiserver said to evictions that wait to be tried again."""
@@ -29,12 +37,10 @@ class Evictions:
         """Those that got no answer, until they may be tried again."""
         self._unanswered: dict[str, int] = {}
         """How many times in a row one got no answer."""
-        self._times: dict[str, int] = {}
-        self._remembered_until: dict[str, float] = {}
+        self._refusals: dict[str, _Refusals] = {}
         self._going: dict[str, float | None] = {}
         """Pods that are being deleted, with when nobody waits for them any more, epoch seconds; None: nobody says."""
-        self._stuck = stuck
-        self._refusals = refusals
+        self._timers = timers
 
     def begin(self, evict: Evict) -> None:
         """Note that this is on its way."""
@@ -48,12 +54,10 @@ class Evictions:
         self.under_way.pop(uid, None)
         self._unanswered.pop(uid, None)
         self.refused[uid] = text
-        now = self._refusals.now
-        is_remembered = self._remembered_until.get(uid, 0.0) > now
-        self._times[uid] = self._times[uid] + 1 if is_remembered else 1
-        self._remembered_until[uid] = now + _REMEMBERED
-        self._refusals.set(uid, now + _REMEMBERED)
-        return self._times[uid]
+        now, before = self._timers.now, self._refusals.get(uid, _Refusals())
+        made = self._refusals[uid] = _Refusals(before.times + 1 if before.until > now else 1, now + _REMEMBERED)
+        self._timers.set(uid, made.until)
+        return made.times
 
     def postpone(self, uids: Collection[str]) -> int | None:
         """Note that evictions got no answer; return how often in a row so far, None: too often, nothing is noted.
@@ -82,13 +86,12 @@ class Evictions:
         """
         if pod is None or pod.is_terminating or pod.is_finished:
             self.forget(uid)
-        at, former = None if pod is None else stuck_at(pod), self._going.get(uid)
-        is_stuck = at is not None and at <= self._stuck.now
-        self._stuck.set(uid, None if is_stuck else at)
+        former = self._going.pop(uid, None)
         if pod is None or not pod.is_terminating or pod.is_finished:
-            self._going.pop(uid, None)
-        else:
-            self._going[uid] = at
+            return False
+        at = self._going[uid] = stuck_at(pod)
+        is_stuck = at is not None and at <= self._timers.now
+        self._timers.set(uid, None if is_stuck else at)
         return is_stuck and at != former
 
     def seen(self, now: float) -> Leaving:
@@ -97,7 +100,7 @@ class Evictions:
         return Leaving(
             evicting=self.under_way.keys() | self._postponed | self.refused.keys(),
             refused=self.refused.keys(),
-            lately_refused={uid for uid, until in self._remembered_until.items() if until > now},
+            lately_refused={uid for uid, one in self._refusals.items() if one.until > now},
             terminating=self._going.keys(),
             stuck=frozenset(stuck),
             evictions_left=max(0, _AT_ONCE - len(self.under_way) - len(self._postponed)),
@@ -105,7 +108,7 @@ class Evictions:
 
     def forget(self, uid: str) -> None:
         """Drop an eviction that is over."""
-        for known in (self.under_way, self.refused, self._times, self._unanswered, self._remembered_until):
+        for known in (self.under_way, self.refused, self._refusals, self._unanswered):
             known.pop(uid, None)
         self._postponed.discard(uid)
-        self._refusals.set(uid, None)
+        self._timers.set(uid, None)

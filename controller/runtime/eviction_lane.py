@@ -95,14 +95,14 @@ class EvictionLane:
         if refusal is None:
             await self._evict_in_turn(going)
         else:
-            await self._refused(going, refusal)
+            await self._let_stay(going, refusal)
 
     async def _evict_in_turn(self, evicts: Sequence[Evict]) -> None:
         """Evict these, each once the one before it is; where one is refused after all, those behind it stay with it."""
         for number, one in enumerate(evicts):
             refusal = await self._evict(one)
             if refusal is not None:
-                await self._refused(evicts[number:], refusal)
+                await self._let_stay(evicts[number:], refusal)
                 return
 
     async def _evict(self, one: Evict) -> Refusal | None:
@@ -130,15 +130,17 @@ class EvictionLane:
         """Return those whose pods did not go by themselves."""
         return [one for one in evicts if one.pod.uid in self._cache.evictions.under_way]
 
-    async def _refused(self, evicts: Sequence[Evict], refusal: Refusal) -> None:
-        """Most often by a PodDisruptionBudget (429): let them go for a while that doubles, up to five minutes."""
+    async def _let_stay(self, evicts: Sequence[Evict], refusal: Refusal) -> None:
+        """Let those stay for a while that did not go by themselves."""
         staying = self._still_wanted(evicts)
-        if not staying:
-            return
         times = self._cache.evictions.postpone([one.pod.uid for one in staying]) if refusal.is_unanswered else None
-        if times is not None:
+        if times is None:
+            await self._refused(staying, refusal)
+        else:
             await self._postponed(staying, refusal, _UNANSWERED_PAUSE * 2 ** (times - 1))
-            return
+
+    async def _refused(self, staying: Sequence[Evict], refusal: Refusal) -> None:
+        """Most often by a PodDisruptionBudget (429): let them go for a while that doubles, up to five minutes."""
         # all of them before anything is awaited: the next decision must not find half a gang on its way
         for one in staying:
             text = refusal.told(one.pod)
@@ -151,16 +153,16 @@ class EvictionLane:
         for one in staying:
             await self._tell_staying(one, _REFUSED, f"refused for now: {refusal.told(one.pod)}")
 
-    async def _postponed(self, evicts: Sequence[Evict], refusal: Refusal, pause: float) -> None:
+    async def _postponed(self, staying: Sequence[Evict], refusal: Refusal, pause: float) -> None:
         """Try them later, all at once, of which nobody said that they may not be."""
-        for one in evicts:
+        for one in staying:
             self._count(one, EvictionResult.UNANSWERED)
             _log.warning("eviction_unanswered", pod=one.pod.key, error=refusal.text, retry_seconds=pause)
-        for one in evicts:
+        for one in staying:
             # it may not be wanted any more then
             await self._tell_staying(one, _UNANSWERED, f"no answer yet: {refusal.text}")
         # after that: on an apiserver that is slow this must not follow what is told when it is tried again
-        asyncio.get_running_loop().call_later(pause, self._retry, [one.pod.uid for one in evicts])
+        asyncio.get_running_loop().call_later(pause, self._retry, [one.pod.uid for one in staying])
 
     async def _tell_staying(self, one: Evict, reason: str, why: str) -> None:
         try:
