@@ -67,9 +67,9 @@ class Beside:
         """By flavor and what a pod asks for: for whose sake there was less room than there is now."""
 
     @property
-    def booked(self) -> frozenset[str]:
-        """The workloads that have these reservations."""
-        return frozenset(one.booking.uid for one in self._booked)
+    def booked(self) -> frozenset[Booking]:
+        """These reservations."""
+        return frozenset(one.booking for one in self._booked)
 
     @property
     def usage(self) -> TreeUsage:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from controller.core.backfill import Backfill
 from controller.core.booked import AnyLedger
-from controller.core.decisions import Wait
+from controller.core.decisions import Booking, Wait
 from controller.core.ledger import Ledger
+from controller.core.looked_at import LookedAt
+from controller.core.mixing import rests_on_mix
 from controller.core.placement import Placements, place
 from controller.core.preempting import Preempting
-from controller.core.queues import ClusterQueue
+from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.settled import flavors_without_room
+from controller.core.shortages import rests_on_other_nodes
 from controller.core.snapshot import Snapshot
 from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, Workload, WorkloadClass
@@ -20,20 +23,50 @@ class Placing:
     """The looks of one decision at what quota, room, users' limits and reservations leave."""
 
     def __init__(
-        self, snapshot: Snapshot, ledger: Ledger, users: UserUsage, backfill: Backfill | None, preempting: Preempting
+        self,
+        snapshot: Snapshot,
+        ledger: Ledger,
+        users: UserUsage,
+        backfill: Backfill | None,
+        preempting: Preempting,
+        looked_at: LookedAt,
     ) -> None:
         self._snapshot = snapshot
         self._ledger = ledger
         self._users = users
         self._backfill = backfill
         self._preempting = preempting
+        self._looked_at = looked_at
+        self.kept_out: dict[WorkloadClass, frozenset[Booking]] = {}
+        """As `Plan` has it."""
 
     def left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
         """Return what a class may take of what is left."""
         return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
 
+    def known(self, queue: ClusterQueue, workload: Workload) -> Wait | None:
+        """Return what is known of a class to which nothing is new but room that was freed, or who may go."""
+        settled, kind, look = self._snapshot.settled, workload.kind, self._looked_at
+        known = None if settled is None else settled.waits.get(kind)
+        if known is None or queue.strategy is QueueingStrategy.STRICT_FIFO:
+            return None
+        is_moved = queue.preemption.is_any and not look.is_settled(kind)
+        if is_moved or (kind.size > 1 and kind not in look.untouched) or look.is_new(workload, self.left(queue, kind)):
+            return None
+        # a mix may move within the decision, and then it is not freed room alone that lets others in
+        is_mixed = queue.mix is not None and rests_on_mix(known)
+        return None if is_mixed or rests_on_other_nodes(self._snapshot, kind, known) else known
+
     def find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
         """Say where a workload goes; `known`: why it waited, where nothing is new but room that was freed."""
+        found, kind = self._find(queue, workload, known), workload.kind
+        if isinstance(found, Wait):
+            is_as_before = known is not None and kind in self._looked_at.delayed
+            if is_as_before or any(one.booking is not None for one in found.blockers):
+                self.kept_out[kind] = self.left(queue, kind).booked
+        return found
+
+    def _find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
         kind = workload.kind
         if kind.hold is not None:
             return held(kind.hold)
