@@ -188,7 +188,7 @@ class Plan:
     began first; each with how many preemptions in a row have led to its place (`core.rounds`). 0: nobody goes for it,
     it waits for what those leave who go for others. `held` has where room is kept for the pods of each: how many in a
     flavor on a node, or in its sums. `beside`: the classes for which nobody was found to preempt, and the reservations
-    of others that had to be left alone in that. `kept_out`: those that reservations keep out, with all that bind them.
+    of others that had to be left alone in that. `kept_out`: those that reservations keep out, and by which.
     """
 
     admits: tuple[Admit, ...]

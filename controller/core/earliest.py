@@ -51,24 +51,26 @@ class Outlook:
 
         None: not even after all ends. The time is infinite where it has to outlast pods of unknown runtime.
         """
-        wait = self._place(queue, kind)
-        if isinstance(wait, Wait) and not (self._step(queue, kind, wait) if kind.is_free else self._halve(queue, kind)):
-            return None
-        at = self._seen[self.passed - 1].at if self.passed else self._snapshot.now
-        self._go_through(at)
-        found = self._place(queue, kind)
-        return None if isinstance(found, Wait) else (at, found)
+        found: Placements | Wait | None = self._place(queue, kind)
+        if isinstance(found, Wait):
+            found = self._step(queue, kind, found) if kind.is_free else self._halve(queue, kind)
+        at, passed = self._seen[self.passed - 1].at if self.passed else self._snapshot.now, self.passed
+        if found is not None:
+            self._go_through(at)
+        if self.passed > passed:
+            found = self._place(queue, kind)
+        return None if found is None or isinstance(found, Wait) else (at, found)
 
-    def _step(self, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> bool:
-        """Let one after the other end until a workload of one pod fits; say whether it does."""
+    def _step(self, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> Placements | None:
+        """Let one after the other end until a workload of one pod fits; return where, None: nowhere."""
         while (one := self._next()) is not None:
             self._pass(one)
             if self._may_help(one, queue, kind, wait):
                 found = self._place(queue, kind)
                 if not isinstance(found, Wait):
-                    return True
+                    return found
                 wait = found
-        return False
+        return None
 
     def _may_help(self, one: Holding, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> bool:
         """Say whether something that a workload waits for may be there now that this one ended."""
@@ -93,15 +95,15 @@ class Outlook:
         quota = next(one for one in queue.flavors if one.flavor == short.flavor)
         return short.reason is Reason.MIX_LIMIT or self.then.quota_blocker(queue, quota, kind.requests) is None
 
-    def _halve(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
-        """Let others end, in steps that double, until a workload fits, and find the first after which it does.
+    def _halve(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait | None:
+        """Let others end, in steps that double, until a workload fits; return where after the first that is enough.
 
         Ends only give back, so what fits after some of them fits after more.
         """
         blocked = 0
         while self.passed == blocked:
             if not self._go_on(max(1, blocked)):
-                return False
+                return None
             blocked = self.passed if isinstance(self._place(queue, kind), Wait) else blocked
         fitting = self.passed
         while fitting - blocked > 1:
@@ -112,7 +114,7 @@ class Outlook:
             else:
                 fitting = middle
         self._go_to(fitting)
-        return True
+        return self._place(queue, kind)
 
     def _place(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
         with self.then.trying():

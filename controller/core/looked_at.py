@@ -17,6 +17,7 @@ from controller.core.workloads import Workload, WorkloadClass
 
 _EVERYBODY: Final = "*"
 """In the place of the root of a tree: who goes anyway for somebody makes room for those of other trees too."""
+_NONE: Final = frozenset[Booking]()
 _MOST_COMPARED: Final = 64
 """Of more nodes that came free than this it is taken for granted that one helps."""
 
@@ -29,8 +30,9 @@ class LookedAt:
     `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go; to those of
     them that are `near` room on `snapshot.freed` is new too, but is not enough without others going.
 
-    What was said of those that are `delayed` holds beside the reservations that stand there, with the first of its
-    workloads that it was said of; beside others all is new to them. To those that are `untouched` nothing else is.
+    What was said of those that are `delayed`, of the first of them, whose uid stands there, holds beside the
+    reservations that stand there; without one of these all is new to them. To those that are `untouched` nothing else
+    is.
     """
 
     kinds: Mapping[WorkloadClass, object]
@@ -42,12 +44,12 @@ class LookedAt:
     emptied: Emptied
 
     def is_new(self, workload: Workload, left: AnyLedger) -> bool:
-        """Say whether a workload of a delayed class has its turn beside other reservations than when it was told.
+        """Say whether a workload of a delayed class has its turn without all of the reservations that stand there.
 
         `left` is what it may take beside those that have been made by now.
         """
-        known = self.delayed.get(workload.kind)
-        return known is not None and known != (workload.uid, left.booked)
+        uid, booked = self.delayed.get(workload.kind, (workload.uid, _NONE))
+        return uid != workload.uid or not booked <= left.booked
 
     def is_settled(self, kind: WorkloadClass) -> bool:
         """Say whether what was said of quota, and of other room, still holds of a class that may preempt."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.core.backfill import Backfill
-from controller.core.booked import AnyLedger
+from controller.core.booked import AnyLedger, Beside
 from controller.core.decisions import Booking, Wait
 from controller.core.ledger import Ledger
 from controller.core.looked_at import LookedAt
@@ -60,10 +60,14 @@ class Placing:
     def find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
         """Say where a workload goes; `known`: why it waited, where nothing is new but room that was freed."""
         found, kind = self._find(queue, workload, known), workload.kind
-        if isinstance(found, Wait):
-            is_as_before = known is not None and kind in self._looked_at.delayed
-            if is_as_before or any(one.booking is not None for one in found.blockers):
-                self.kept_out[kind] = self.left(queue, kind).booked
+        if not isinstance(found, Wait):
+            return found
+        left, former = self.left(queue, kind), self._looked_at.delayed.get(kind)
+        is_kept_out = found is not known and any(one.booking is not None for one in found.blockers)
+        if is_kept_out and isinstance(left, Beside):
+            self.kept_out[kind] = left.in_the_way(kind, found.blockers)
+        elif known is not None and former is not None:
+            self.kept_out[kind] = former[1]
         return found
 
     def _find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:

@@ -5,7 +5,7 @@ It is told by less than a search would take. No: nobody is found. Yes: it has to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 
 from controller.core.attempts import Attempt, Need
@@ -46,7 +46,6 @@ class Prospects:
         """By root of a tree, with how much was charged and how many went there by then."""
         self._there: dict[tuple[str, str, str], Collection[Candidate]] = {}
         """By node, flavor and root."""
-        self._of_pods: dict[tuple[str, str], Mapping[str, Candidate]] = {}
 
     def are_none(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> bool:
         """Say whether nobody goes who would help."""
@@ -98,9 +97,12 @@ class Prospects:
 
         `moved`: only where these moved, or where that makes room on one of `nodes`, beside its own there.
         """
+        near = self._near(need, nodes)
+        if not near and moved is not None and not moved:
+            return False
         name, shares = need.queue.name, self._lines.shares(ahead, need.queue.name)
         borrowers = shares.borrowers(self._tree.path(name)[-1], need.flavor)
-        if not nodes and not any(one != name and self._candidates.of(one, need.flavor) for one in borrowers):
+        if not near and not any(one != name and self._candidates.of(one, need.flavor) for one in borrowers):
             return False
         shares.keep(name, need.flavor)
         with self._away.without(ahead, own, keeps_room=True):
@@ -109,14 +111,15 @@ class Prospects:
                 victims.note_gone(one)
             if victims.has_larger_shares(moved):
                 return True
-            flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
-            allowed = self._snapshot.nodes.allowed(flavor, shape.constraints)
-            return any(
-                node in allowed
-                and self._emptied.may_hold((node,), need.kind, shape.requests)
-                and self._may_hold(ahead, node, need, own, victims)
-                for node in nodes
-            )
+            return any(self._may_hold(ahead, node, need, own, victims) for node in near)
+
+    def _near(self, need: Need, nodes: Collection[str]) -> Sequence[str]:
+        """Return those of these nodes that would hold it if all went there whom it may preempt at most."""
+        flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
+        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints) if nodes else ()
+        return [
+            node for node in nodes if node in allowed and self._emptied.may_hold((node,), need.kind, shape.requests)
+        ]
 
     def _may_hold(
         self,
@@ -161,19 +164,14 @@ class Prospects:
         root = self._tree.path(need.queue.name)[-1]
         known = self._there.get((node, need.flavor, root))
         if known is None:
-            pods = (self._snapshot.pods.get(uid) for uid in self._snapshot.bound.get(node, ()))
-            those = [(pod.cluster_queue, pod.uid) for pod in pods if pod is not None and pod.cluster_queue]
-            found = (
-                self._by_pod(queue, need.flavor).get(uid)
-                for queue, uid in sorted(those)
+            bound = self._snapshot.bound.get(node, ())
+            pods = (self._snapshot.pods.get(uid) for uid in bound)
+            queues = {pod.cluster_queue for pod in pods if pod is not None and pod.cluster_queue}
+            known = self._there[node, need.flavor, root] = [
+                one
+                for queue in sorted(queues)
                 if self._tree.path(queue)[-1] == root
-            )
-            known = self._there[node, need.flavor, root] = {one.key: one for one in found if one is not None}.values()
-        return known
-
-    def _by_pod(self, queue: str, flavor: str) -> Mapping[str, Candidate]:
-        known = self._of_pods.get((queue, flavor))
-        if known is None:
-            those = self._candidates.of(queue, flavor)
-            known = self._of_pods[queue, flavor] = {pod.uid: one for one in those for pod in one.pods}
+                for one in self._candidates.of(queue, need.flavor)
+                if any(pod.uid in bound for pod in one.pods)
+            ]
         return known
