@@ -36,6 +36,10 @@ _IDLE_DECISIONS = 20
 class Figures:
     """Times in seconds of CPU, memory in bytes. `admitted` is what the full pass admits, `pods` how many are known.
 
+    `ended` is the decision after one pod of a world at rest ended. `then_p99` is of those decisions that follow until
+    the world is at rest again: victims go, all at once, preemptors come in, and let others in or have others go.
+    `then_sum` is what these take together after one end, in the mean.
+
     `pace` is what a fixed piece of Python takes meanwhile: CPU time too is longer while others use the same core.
     """
 
@@ -52,6 +56,8 @@ class Figures:
     ended_p50: float
     ended_p99: float
     ended_mean: float
+    then_p99: float
+    then_sum: float
 
 
 def measure(
@@ -61,10 +67,8 @@ def measure(
     # as the controller does when it starts, and below once it has listed everything
     garbage.look_through_all_seldom()
     say("drawing")
-    world, chance = draw(recipe), random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
-    for name in rules:
-        RULES[name](world, chance)
-    cache = load(world)
+    changes, chance = _Changes(), random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
+    cache = _loaded(recipe, rules, chance, changes)
     pods, classes = len(cache.pods), len(cache.backlog.runs)
     garbage.spare_what_is_known()
     memory = psutil.Process().memory_info().rss
@@ -78,7 +82,7 @@ def measure(
     again = median(_timed(lambda: _decided(cache, _ALL)) for _ in range(_IDLE_DECISIONS))
     anew = median(_timed(lambda: _anew(cache)) for _ in range(_FULL_PASSES))
     say(f"{endings} pods end")
-    ended = sorted(_end_pods(cache, chance, endings))
+    ended, then = _end_pods(cache, changes, chance, endings)
     return Figures(
         pods=pods,
         classes=classes,
@@ -91,9 +95,36 @@ def measure(
         again=again,
         anew=anew,
         ended_p50=median(ended),
-        ended_p99=ended[len(ended) * 99 // 100],
+        ended_p99=_p99(ended),
         ended_mean=fmean(ended),
+        then_p99=_p99(then),
+        then_sum=sum(then) / len(ended),
     )
+
+
+def _loaded(recipe: Recipe, rules: Sequence[str], chance: random.Random, changes: _Changes) -> ClusterCache:
+    world = draw(recipe)
+    for name in rules:
+        RULES[name](world, chance)
+    return load(world, changes.note)
+
+
+class _Changes:
+    """Whether the cache said since the last decision that there is anything to decide."""
+
+    def __init__(self) -> None:
+        self._is_any = False
+
+    def note(self) -> None:
+        self._is_any = True
+
+    def take(self) -> bool:
+        is_any, self._is_any = self._is_any, False
+        return is_any
+
+
+def _p99(seconds: Sequence[float]) -> float:
+    return sorted(seconds)[len(seconds) * 99 // 100]
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -156,10 +187,24 @@ def _bind(cache: ClusterCache, admit: Admit) -> None:
     cache.settle(pod.uid)
 
 
-def _end_pods(cache: ClusterCache, chance: random.Random, count: int) -> list[float]:
-    """End running pods one at a time, each with the decision that follows; say how long each took."""
-    running = [uid for uid, pod in cache.pods.items() if pod.phase is Phase.RUNNING]
+def _come_to_rest(cache: ClusterCache, changes: _Changes) -> list[float]:
+    """Decide as the controller does, as long as anything changes; say how long each decision took."""
     seconds = []
+    while changes.take():
+        start = process_time()
+        plan = _decided(cache, BATCH)
+        seconds.append(process_time() - start)
+        _carry_out(cache, plan)
+    return seconds
+
+
+def _end_pods(
+    cache: ClusterCache, changes: _Changes, chance: random.Random, count: int
+) -> tuple[list[float], list[float]]:
+    """End running pods, each once the world is at rest; say how long the first decision and each after it took."""
+    _come_to_rest(cache, changes)
+    running = [uid for uid, pod in cache.pods.items() if pod.phase is Phase.RUNNING]
+    seconds, then = list[float](), list[float]()
     for uid in chance.sample(running, min(count, len(running))):
         pod = cache.pods.get(uid)
         if pod is None:
@@ -171,7 +216,8 @@ def _end_pods(cache: ClusterCache, chance: random.Random, count: int) -> list[fl
         seconds.append(process_time() - start)
         _carry_out(cache, plan)
         cache.drop_pod(uid)
-    return seconds
+        then += _come_to_rest(cache, changes)
+    return seconds, then
 
 
 def _later(pod: Pod) -> str:

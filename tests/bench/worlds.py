@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -123,9 +123,9 @@ def _quota(flavor: str, nominal: Mapping[str, int]) -> FlavorQuota:
     return FlavorQuota(flavor, nominal, borrowing={name: amount // 2 for name, amount in nominal.items()})
 
 
-def load(world: World) -> ClusterCache:
+def load(world: World, on_change: Callable[[], None] = lambda: None) -> ClusterCache:
     """Feed a cache with the world, in the order in which a controller that starts lists it."""
-    cache = ClusterCache(lambda: None)
+    cache = ClusterCache(on_change)
     cache.pass_to(NOW)
     for queue in world.queues:
         cache.set_namespace(queue.name, {})
