@@ -72,14 +72,11 @@ class Beside:
             for node in one.nodes:
                 self._of_node.setdefault(node, []).append(one)
         self._nodes = frozenset(self._of_node)
+        self.booked = frozenset(one.booking for one in booked)
+        """These reservations."""
         self._searches: dict[tuple[str, Shape, bool], Search] = {}
         self.turned_away: dict[tuple[str, Requests], dict[Booking, None]] = {}
         """By flavor and what a pod asks for: for whose sake there was less room than there is now, in order."""
-
-    @property
-    def booked(self) -> frozenset[Booking]:
-        """These reservations."""
-        return frozenset(one.booking for one in self._booked)
 
     def in_the_way(self, kind: WorkloadClass, blockers: Iterable[Blocker]) -> frozenset[Booking]:
         """Return the reservations that leave a class nothing where these are short, and those that bear on them.
