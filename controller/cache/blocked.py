@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterable, Mapping
 
 from controller.cache.usage import Usage
 from controller.core.backfill import ends_in_time
-from controller.core.decisions import Blocker, Booking, Wait
+from controller.core.decisions import Blocker, Wait
 from controller.core.queues import ClusterQueue, LocalQueue, QueueingStrategy
 from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.settled import HOPELESS, Settled
 from controller.core.workloads import OrderKey, QueueKey, WorkloadClass
 
-_UNDECIDED = frozenset({Reason.PREEMPTING, Reason.PRIORITY})
-"""What has to be decided anew each time: demand that is held, and what a head that may go now leaves."""
+_UNDECIDED = frozenset({Reason.PREEMPTING, Reason.PRIORITY, Reason.WOULD_DELAY})
+"""What has to be decided anew each time: demand that is held, what a head that may go now leaves, what time leaves."""
 
 
 class Blocked(Settled):
@@ -35,24 +35,23 @@ class Blocked(Settled):
         self._queues = queues
         self._local_queues = local_queues
 
-    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey, *, is_any_going: bool) -> None:
+    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey) -> None:
         """Take in why a class waits whose head stands there in the order.
 
-        Where others stand behind it in a strict order it is looked at each time; where it has a reservation, as long as
-        others go for anybody: whose turn it is to be reserved for may rest on whether it would have them go too.
+        Where others stand behind it in a strict order, and where it has a reservation, it is looked at each time.
         """
         self.learned += 1
         queue = self.queue_of(kind)
         strategy = None if queue is None else queue.strategy
         is_undecided = wait.reason in _UNDECIDED or wait.is_put_off
-        if strategy is QueueingStrategy.STRICT_FIFO or is_undecided or (wait.booking is not None and is_any_going):
+        if strategy is QueueingStrategy.STRICT_FIFO or is_undecided or wait.booking is not None:
             self.open([kind])
             return
         may_preempt = queue is not None and queue.preemption.is_any
         # of a settled class not everything was looked at again
         beside = self._beside.get(kind, frozenset())
         self.settle(kind, wait, may_preempt=may_preempt)
-        self._bind(kind, beside)
+        self.bind(kind, beside)
         self._hopeless.discard(kind)
         if may_preempt and any(one.rests_on_nodes for one in wait.blockers):
             self._hopeless.add(kind)
@@ -71,31 +70,13 @@ class Blocked(Settled):
             if not self._bound_by[uid]:
                 del self._bound_by[uid]
 
-    def bind(self, kind: WorkloadClass, booked: Collection[Booking]) -> None:
-        """Take in that nobody was found to preempt for a settled class, beside these reservations too.
-
-        Whose turn it is to be reserved for rests on whether it would have others go beside fewer of them.
-        """
+    def bind(self, kind: WorkloadClass, booked: frozenset[str]) -> None:
+        """Take in that nobody was found to preempt for a settled class, beside the reservations of these too."""
         self.rebooked.pop(kind, None)
         if booked and kind in self.waits:
-            self._bind(kind, {one.uid for one in booked})
-            if self.waits[kind].booking is not None:
-                self.delayed[kind] = frozenset(booked)
-
-    def _bind(self, kind: WorkloadClass, uids: Collection[str]) -> None:
-        if uids:
-            self._beside[kind] = self._beside.get(kind, frozenset()).union(uids)
-        for uid in uids:
-            self._bound_by.setdefault(uid, {})[kind] = None
-
-    def delay(self, kind: WorkloadClass, booked: frozenset[Booking]) -> None:
-        """Take in that these reservations keep a settled class out."""
-        if kind in self.waits:
-            self.delayed[kind] = booked
-
-    def open_delayed(self) -> None:
-        """Let those be looked at again that reservations keep out: more may be left beside these."""
-        self.open(list(self.delayed))
+            self._beside[kind] = booked | self._beside.get(kind, frozenset())
+            for uid in booked:
+                self._bound_by.setdefault(uid, {})[kind] = None
 
     def rebook(self, uid: str, nodes: Collection[str], *, stirs: bool) -> bool:
         """Take in that a workload's reservation of these nodes gave way; say whether that stirs any."""
@@ -172,8 +153,6 @@ class Blocked(Settled):
 
 
 def _is_gone(blocker: Blocker, queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage) -> bool:
-    if blocker.reason is Reason.WOULD_DELAY:
-        return blocker.flavor in flavors or not blocker.flavor  # there is more at the time of the reservation, perhaps
     if blocker.reason not in QUOTA_REASONS or blocker.resource is None:
         return False
     if blocker.reason is Reason.USER_LIMIT:

@@ -38,12 +38,6 @@ class Foresight:
         self._seen: dict[str, _Seen] = {}
         self._alike: dict[_Kind, dict[str, None]] = {}
         self._of_job: dict[str, dict[str, None]] = {}
-        self._is_sooner = False
-
-    def take_sooner(self) -> bool:
-        """Say whether since this was asked last anything came to be expected to end sooner."""
-        is_sooner, self._is_sooner = self._is_sooner, False
-        return is_sooner
 
     @property
     def forecast(self) -> Forecast | None:
@@ -106,7 +100,7 @@ class Foresight:
     def _expect(self, pod: Pod, charge: Charge) -> None:
         job = self._job(pod)
         runtime = declared(pod, job) or self._forecast.history.expected(charge.local_queue, charge.requests)
-        self._is_sooner |= self._forecast.ends.put(
+        self._forecast.ends.put(
             Holding(
                 at=expected_end(pod, job, runtime, self._now),
                 since=pod.started or pod.admitted_at or self._now,

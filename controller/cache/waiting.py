@@ -137,8 +137,6 @@ class Waiting:
             self._used_up = used_up
             self.open_all()
         self._assemble(now)
-        if self.foresight.take_sooner():
-            self.blocked.open_delayed()
         for queue in self.places.take_moved():
             for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
                 self.see(uid, self._pods.get(uid))
@@ -213,7 +211,7 @@ class Waiting:
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
-            self.blocked.learn(kind, wait, self.backlog.runs[kind][0].order, is_any_going=bool(self._preemptors))
+            self.blocked.learn(kind, wait, self.backlog.runs[kind][0].order)
             bookings = {self.reasons.of(kind).any_booking, wait.any_booking}
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
@@ -223,10 +221,8 @@ class Waiting:
                 for member in filter(None, map(self.backlog.get, sorted(reserved))):
                     self.mark_due(member)
         self.blocked.freed.update(let_go.nodes)
-        for kind, booked in plan.beside.items():
-            self.blocked.bind(kind, booked)
-        for kind, booked in plan.kept_out.items():
-            self.blocked.delay(kind, booked)
+        for kind, uids in plan.beside.items():
+            self.blocked.bind(kind, uids)
         if let_go.is_unknown:
             self.open_all()
         # of a gang some of whom went in, the rest may be the head of a class that the plan says waits

@@ -102,9 +102,9 @@ class Backfill:
     def _behind(kind: WorkloadClass, one: Blocker, ledger: Beside, why: str) -> Blocker:
         if one.reason is Reason.NO_CAPACITY:
             away = (ledger.turned_away.get((one.flavor, made.shape.requests)) for made in kind.pod_sets)
-            bookings = next(filter(None, away), None)
-            if bookings is not None:
-                return Blocker(one.flavor, Reason.WOULD_DELAY, detail=why, booking=next(reversed(bookings)))
+            booking = next(filter(None, away), None)
+            if booking is not None:
+                return Blocker(one.flavor, Reason.WOULD_DELAY, detail=why, booking=booking)
         return replace(one, detail=why) if one.booking is not None else one
 
     def took(self, queue: ClusterQueue, workload: Workload, found: Placements) -> None:

@@ -6,7 +6,7 @@ What is reserved when is `core.earliest`, whom it binds `core.backfill`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from controller.core.amounts import Requests
@@ -19,7 +19,6 @@ from controller.core.quota_tree import QuotaTree
 from controller.core.reasons import Reason
 from controller.core.shapes import Shape
 from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import WorkloadClass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,15 +45,6 @@ class Booked:
         """Say whether a queue of this tree with these flavors may come into its way."""
         return root == self.root or any(quota.flavor in self.flavors for quota in flavors)
 
-    def bears_on(self, other: Booked) -> bool:
-        """Say whether there may be more beside another reservation where this one is gone."""
-        is_by_sum = any(one.node is None for one in self.holdings) and any(one.node is None for one in other.holdings)
-        return (
-            self.root == other.root
-            or not self.nodes.isdisjoint(other.nodes)
-            or (is_by_sum and not self.flavors.isdisjoint(other.flavors))
-        )
-
     def beside(self, found: Blocker | None) -> Blocker | None:
         """Return what is short then as a reason to wait now."""
         return None if found is None else replace(found, reason=Reason.WOULD_DELAY, booking=self.booking)
@@ -72,22 +62,14 @@ class Beside:
             for node in one.nodes:
                 self._of_node.setdefault(node, []).append(one)
         self._nodes = frozenset(self._of_node)
-        self.booked = frozenset(one.booking for one in booked)
-        """These reservations."""
         self._searches: dict[tuple[str, Shape, bool], Search] = {}
-        self.turned_away: dict[tuple[str, Requests], dict[Booking, None]] = {}
-        """By flavor and what a pod asks for: for whose sake there was less room than there is now, in order."""
+        self.turned_away: dict[tuple[str, Requests], Booking] = {}
+        """By flavor and what a pod asks for: for whose sake there was less room than there is now."""
 
-    def in_the_way(self, kind: WorkloadClass, blockers: Iterable[Blocker]) -> frozenset[Booking]:
-        """Return the reservations that leave a class nothing where these are short, and those that bear on them.
-
-        As long as all of these are the same the class waits, whatever others there are.
-        """
-        found = {one.booking for one in blockers if one.booking is not None}
-        for key in {(one.flavor, made.shape.requests) for one in blockers for made in kind.pod_sets}:
-            found.update(self.turned_away.get(key, ()))
-        those = [one for one in self._booked if one.booking in found]
-        return frozenset(one.booking for one in self._booked if any(map(one.bears_on, those)))
+    @property
+    def booked(self) -> frozenset[str]:
+        """The workloads that have these reservations."""
+        return frozenset(one.booking.uid for one in self._booked)
 
     @property
     def usage(self) -> TreeUsage:
@@ -147,8 +129,7 @@ class Beside:
             spare = one.then.fits_on(node, requests)
             if spare < room:
                 room = spare
-                key = (self._ledger.flavor_of(node), requests)
-                self.turned_away.setdefault(key, {})[one.booking] = None
+                self.turned_away[self._ledger.flavor_of(node), requests] = one.booking
         return room
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:

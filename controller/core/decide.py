@@ -25,6 +25,7 @@ from controller.core.heads import Head, Heads
 from controller.core.held_nodes import HeldNodes
 from controller.core.ledger import Ledger
 from controller.core.looked_at import looked_at
+from controller.core.mixing import rests_on_mix
 from controller.core.nominations import Nominee, Takes, Turn
 from controller.core.nominees import as_nominated, placed_head, preempting_head, taken_by, taken_in_stretch
 from controller.core.placement import Placement, Placements, brought_up_to_date
@@ -32,6 +33,7 @@ from controller.core.placing import Placing, held
 from controller.core.preempting import Preempting
 from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
+from controller.core.shortages import rests_on_other_nodes
 from controller.core.snapshot import Snapshot
 from controller.core.standbys import Standbys
 from controller.core.user_limits import UserUsage
@@ -58,7 +60,7 @@ class _Decision:
         self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
         self._lines: dict[str, _Line] = {}
         self._turns: list[Turn] = []
-        self._waits = Waits(snapshot.settled.waits if snapshot.settled is not None else {})
+        self._waits = Waits()
         forecast = snapshot.forecast
         self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
@@ -66,7 +68,7 @@ class _Decision:
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._looked_at = looked_at(snapshot, self._ledger)
         self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
-        self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting, self._looked_at)
+        self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
         self._held_nodes = HeldNodes(snapshot.preemptors, snapshot.held)
         is_fair = bool(snapshot.tree.fair_roots)
@@ -77,8 +79,7 @@ class _Decision:
         self._line_up(kinds)
         if not self._let_begun_go_on():
             return self._plan(is_complete=False)
-        stirred = (kind for kind in self._looked_at.stirred if kind not in kinds)
-        others = {kind: None for kind in stirred if not self._stays_settled(kind)}
+        others = {kind: None for kind in self._looked_at.stirred if not self._stays_settled(kind)}
         self._line_up(others)
         self._line_up(self._stand_by({**kinds, **others}))
         self._begin()
@@ -128,7 +129,7 @@ class _Decision:
         queue, heads = self._lines[name]
         *_, index, kind = heads[0]
         workload = self._run_of(kind)[index]
-        found = self._placing.find(queue, workload, self._placing.known(queue, workload))
+        found = self._placing.find(queue, workload, self._known(queue, kind))
         is_others = not isinstance(found, Wait) and self._held_nodes.are_for_others(workload.uid, found)
         return None if is_others else found
 
@@ -208,11 +209,8 @@ class _Decision:
         return done >= self._limit or (done > 0 and done + kind.size > self._limit)
 
     def _plan(self, *, is_complete: bool) -> Plan:
-        if is_complete and self._snapshot.settled is not None:
-            self._waits.withdraw(self._snapshot.settled.booked)
         evicts, by = evictions(self._snapshot, self._preempting.end()), self._preempting
-        admits, kept_out = tuple(self._admitted.made), self._placing.kept_out
-        return Plan(admits, self._waits.of, is_complete, evicts, by.preemptors, by.held, by.beside, kept_out)
+        return Plan(tuple(self._admitted.made), self._waits.of, is_complete, evicts, by.preemptors, by.held, by.beside)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
         """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
@@ -243,7 +241,7 @@ class _Decision:
             self._take(name)
             return None
         workload, turn = self._run_of(kind)[index], self._heads.turn(name, heads[0])
-        found = self._placing.find(queue, workload, self._placing.known(queue, workload))
+        found = self._placing.find(queue, workload, self._known(queue, kind))
         if not isinstance(found, Wait):
             return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
         if (preempts := self._preempting.find(queue, workload, found, self._placing.left(queue, kind))) is not None:
@@ -257,6 +255,17 @@ class _Decision:
             return None
         return as_nominated(self._ledger, nominee, kind)
 
+    def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
+        """Return what is known of a class to which nothing is new but room that was freed, or who may go."""
+        settled = self._snapshot.settled
+        known = None if settled is None else settled.waits.get(kind)
+        is_moved = queue.preemption.is_any and not self._looked_at.is_settled(kind)
+        if known is None or queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or is_moved:
+            return None
+        # a mix may move within the decision, and then it is not freed room alone that lets others in
+        is_mixed = queue.mix is not None and rests_on_mix(known)
+        return None if is_mixed or rests_on_other_nodes(self._snapshot, kind, known) else known
+
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
 
@@ -269,7 +278,7 @@ class _Decision:
         if self._standbys is not None and kind in self._standbys:
             self._reserve(queue, heads, kind, self._standbys)
             return None
-        known = self._placing.known(queue, run[index])
+        known = self._known(queue, kind)
         nominated = None if found else self._as_nominated(queue, kind)
         found = found or nominated or self._placing.find(queue, run[index], known)
         goes_on, taken = True, None
@@ -358,7 +367,7 @@ class _Decision:
                 self._users.add(queue.name, one.shape.user, one.requests)  # held as its quota is
             self._waits.tell_preempting(kind, workload.uid, preempting)
         else:
-            self._waits.tell(kind, found)
+            self._waits.tell(kind, found, known=known)
         return preempting is not None
 
     def _reserve(self, queue: ClusterQueue, heads: list[Head], kind: WorkloadClass, standbys: Standbys) -> None:

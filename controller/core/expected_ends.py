@@ -54,18 +54,17 @@ class ExpectedEnds:
         self._by_uid: dict[str, Holding] = {}
         self._shelves: dict[tuple[str, ...], _Shelf] = {}
 
-    def put(self, holding: Holding) -> bool:
-        """Let this be what its pod holds; say whether it is expected to end sooner than before."""
+    def put(self, holding: Holding) -> None:
+        """Let this be what its pod holds."""
         known = self._by_uid.get(holding.uid)
         if known == holding:
-            return False
+            return
         if known is not None and (known.key, known.flavors) == (holding.key, holding.flavors):
             self._by_uid[holding.uid] = holding
-            return False
+            return
         self.drop(holding.uid)
         self._by_uid[holding.uid] = holding
         self._shelves.setdefault(holding.flavors, _Shelf()).add(holding.key)
-        return known is not None and holding.at < known.at
 
     def drop(self, uid: str) -> None:
         """Forget a pod that holds nothing any more."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.core.amounts import PODS, Requests
-from controller.core.decisions import Blocker, Booking
+from controller.core.decisions import Blocker
 from controller.core.node_search import Search
 from controller.core.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.reasons import Reason
@@ -47,7 +47,7 @@ class Ledger:
         self.is_trying = False
         """Whether room may also grow now, so that nothing that is found may be remembered."""
         self._shadow: Ledger | None = None
-        self.booked: frozenset[Booking] = frozenset()
+        self.booked: frozenset[str] = frozenset()
         """No reservations: `booked.Beside` has some."""
         self.charges = 0
         """How often anything was charged for good."""

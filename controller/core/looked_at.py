@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from controller.core.amounts import Requests
-from controller.core.booked import AnyLedger
-from controller.core.decisions import Booking
 from controller.core.ledger import Ledger
 from controller.core.pods import Pod
 from controller.core.snapshot import Snapshot
-from controller.core.workloads import Workload, WorkloadClass
+from controller.core.workloads import WorkloadClass
 
 _EVERYBODY: Final = "*"
 """In the place of the root of a tree: who goes anyway for somebody makes room for those of other trees too."""
-_NONE: Final = frozenset[Booking]()
 _MOST_COMPARED: Final = 64
 """Of more nodes that came free than this it is taken for granted that one helps."""
 
@@ -29,38 +26,24 @@ class LookedAt:
     To those in `for_freed_room` nothing is new but room on `snapshot.freed`, beside whom they may preempt there;
     `emptied` says who could be held there at most. For those in `stirred` nothing is new but who may go; to those of
     them that are `near` room on `snapshot.freed` is new too, but is not enough without others going.
-
-    What was said of those that are `delayed`, of the first of them, whose uid stands there, holds beside the
-    reservations that stand there; without one of these all is new to them. To those that are `untouched` nothing else
-    is.
     """
 
     kinds: Mapping[WorkloadClass, object]
     for_freed_room: Collection[WorkloadClass]
     stirred: Mapping[WorkloadClass, object]
     near: Collection[WorkloadClass]
-    delayed: Mapping[WorkloadClass, tuple[str, frozenset[Booking]]]
-    untouched: Collection[WorkloadClass]
     emptied: Emptied
-
-    def is_new(self, workload: Workload, left: AnyLedger) -> bool:
-        """Say whether a workload of a delayed class has its turn without all of the reservations that stand there.
-
-        `left` is what it may take beside those that have been made by now.
-        """
-        uid, booked = self.delayed.get(workload.kind, (workload.uid, _NONE))
-        return uid != workload.uid or not booked <= left.booked
 
     def is_settled(self, kind: WorkloadClass) -> bool:
         """Say whether what was said of quota, and of other room, still holds of a class that may preempt."""
-        return kind in self.for_freed_room or kind in self.stirred or kind in self.untouched
+        return kind in self.for_freed_room or kind in self.stirred
 
 
 def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     """Return the classes to look at."""
     settled, nodes, freed, emptied = snapshot.settled, snapshot.nodes, snapshot.freed, Emptied(snapshot, ledger)
     if settled is None:
-        return LookedAt(snapshot.runs, (), {}, (), {}, (), emptied)
+        return LookedAt(snapshot.runs, (), {}, (), emptied)
     found, all_near = dict(settled.pending), dict[WorkloadClass, None]()
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
@@ -74,13 +57,11 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
             if ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(kinds))
     for_freed_room = (found.keys() | all_near.keys()) - settled.pending.keys() - settled.stirred.keys()
-    untouched = settled.delayed.keys() - found.keys() - all_near.keys() - settled.stirred.keys()
     fair_roots = snapshot.tree.fair_roots
     near = {kind: None for kind in all_near if kind not in found and _root_of(snapshot, kind) in fair_roots}
     found.update(dict.fromkeys(kind for kind in all_near if kind not in near))
     stirred = {kind: None for kind in (*settled.stirred, *near) if kind not in found}
-    delayed = {kind: (snapshot.runs[kind][0].uid, booked) for kind, booked in settled.delayed.items()}
-    return LookedAt({**found, **delayed}, for_freed_room, stirred, near, delayed, untouched, emptied)
+    return LookedAt(found, for_freed_room, stirred, near, emptied)
 
 
 def _queue_of(snapshot: Snapshot, kind: WorkloadClass) -> str:

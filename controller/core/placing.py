@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from controller.core.backfill import Backfill
-from controller.core.booked import AnyLedger, Beside
-from controller.core.decisions import Booking, Wait
+from controller.core.booked import AnyLedger
+from controller.core.decisions import Wait
 from controller.core.ledger import Ledger
-from controller.core.looked_at import LookedAt
-from controller.core.mixing import rests_on_mix
 from controller.core.placement import Placements, place
 from controller.core.preempting import Preempting
-from controller.core.queues import ClusterQueue, QueueingStrategy
+from controller.core.queues import ClusterQueue
 from controller.core.reasons import Reason
 from controller.core.settled import flavors_without_room
-from controller.core.shortages import rests_on_other_nodes
 from controller.core.snapshot import Snapshot
 from controller.core.user_limits import UserUsage
 from controller.core.workloads import Hold, Workload, WorkloadClass
@@ -23,54 +20,20 @@ class Placing:
     """The looks of one decision at what quota, room, users' limits and reservations leave."""
 
     def __init__(
-        self,
-        snapshot: Snapshot,
-        ledger: Ledger,
-        users: UserUsage,
-        backfill: Backfill | None,
-        preempting: Preempting,
-        looked_at: LookedAt,
+        self, snapshot: Snapshot, ledger: Ledger, users: UserUsage, backfill: Backfill | None, preempting: Preempting
     ) -> None:
         self._snapshot = snapshot
         self._ledger = ledger
         self._users = users
         self._backfill = backfill
         self._preempting = preempting
-        self._looked_at = looked_at
-        self.kept_out: dict[WorkloadClass, frozenset[Booking]] = {}
-        """As `Plan` has it."""
 
     def left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
         """Return what a class may take of what is left."""
         return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
 
-    def known(self, queue: ClusterQueue, workload: Workload) -> Wait | None:
-        """Return what is known of a class to which nothing is new but room that was freed, or who may go."""
-        settled, kind, look = self._snapshot.settled, workload.kind, self._looked_at
-        known = None if settled is None else settled.waits.get(kind)
-        if known is None or queue.strategy is QueueingStrategy.STRICT_FIFO:
-            return None
-        is_moved = queue.preemption.is_any and not look.is_settled(kind)
-        if is_moved or (kind.size > 1 and kind not in look.untouched) or look.is_new(workload, self.left(queue, kind)):
-            return None
-        # a mix may move within the decision, and then it is not freed room alone that lets others in
-        is_mixed = queue.mix is not None and rests_on_mix(known)
-        return None if is_mixed or rests_on_other_nodes(self._snapshot, kind, known) else known
-
     def find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
         """Say where a workload goes; `known`: why it waited, where nothing is new but room that was freed."""
-        found, kind = self._find(queue, workload, known), workload.kind
-        if not isinstance(found, Wait):
-            return found
-        left, former = self.left(queue, kind), self._looked_at.delayed.get(kind)
-        is_kept_out = found is not known and any(one.booking is not None for one in found.blockers)
-        if is_kept_out and isinstance(left, Beside):
-            self.kept_out[kind] = left.in_the_way(kind, found.blockers)
-        elif known is not None and former is not None:
-            self.kept_out[kind] = former[1]
-        return found
-
-    def _find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
         kind = workload.kind
         if kind.hold is not None:
             return held(kind.hold)

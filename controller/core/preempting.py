@@ -12,7 +12,7 @@ from functools import partial
 
 from controller.core.booked import AnyLedger
 from controller.core.candidates import Candidate
-from controller.core.decisions import Booking, Evict, EvictionCause, Place, Wait
+from controller.core.decisions import Evict, EvictionCause, Place, Wait
 from controller.core.ledger import Ledger
 from controller.core.looked_at import LookedAt
 from controller.core.placement import Placements, place, places
@@ -55,7 +55,7 @@ class Preempting:
         self.placed: dict[str, Placements] = {}
         """By workload where what is held for it is."""
         self.evicts: list[tuple[Evict, ...]] = []
-        self.beside: dict[WorkloadClass, frozenset[Booking]] = {}
+        self.beside: dict[WorkloadClass, frozenset[str]] = {}
         """As `Plan` has it."""
         self.put_off: set[str] = set()
         """Workloads for which nobody may be evicted yet, since enough others are to be."""
@@ -106,15 +106,11 @@ class Preempting:
     def is_in_vain(self, queue: ClusterQueue, workload: Workload, left: AnyLedger) -> bool:
         """Say whether a class is settled, and nothing that is new to it lets anybody go who would help.
 
-        Where anything is new that is told where shares decide, and by less than a search would take.
+        That is told where shares decide, and by less than a search would take.
         """
         kind, settled, tree = workload.kind, self._snapshot.settled, self._snapshot.tree
         wait = None if settled is None else settled.waits.get(kind)
-        if wait is None or kind in self._doubtful or self._looked_at.is_new(workload, left):
-            return False
-        if kind in self._looked_at.untouched:
-            return True
-        if not tree.strategies(queue.name):
+        if wait is None or kind in self._doubtful or not tree.strategies(queue.name):
             return False
         if workload.uid != self._snapshot.runs[kind][0].uid:
             return False  # it was said of the first

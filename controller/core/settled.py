@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
-from controller.core.decisions import Booking, Wait
+from controller.core.decisions import Wait
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.shapes import Shape
 from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass, among_all
@@ -30,14 +30,10 @@ class Settled:
         self.waits: dict[WorkloadClass, Wait] = {}
         self.stirred: _Kinds = {}
         """Settled classes for which others may go by now."""
-        self.delayed: dict[WorkloadClass, frozenset[Booking]] = {}
-        """Settled classes that may have their turn beside other reservations than these, which kept them out."""
         self.rebooked: dict[WorkloadClass, set[str]] = {}
         """Settled classes that found nobody to preempt beside reservations that gave way since, with those's nodes."""
         self.moved_shares: dict[str, set[str]] = {}
         """By root of a tree that shares fairly the queues of which the share, or who may go, is another since then."""
-        self.booked: _Kinds = {}
-        """Settled classes of which the first has a reservation."""
         self._short_of_room = _ByShape()
         self._may_preempt = _ByShape()
         self._lined: dict[WorkloadClass, OrderKey] = {}
@@ -107,8 +103,6 @@ class Settled:
         if not wait.blockers:
             return
         self.waits[kind] = wait
-        if wait.booking is not None:
-            self.booked[kind] = None
         for flavor in contested(wait) if may_preempt else ():
             self._may_preempt.add(flavor, kind)
         for flavor in flavors_without_room(wait):
@@ -128,8 +122,6 @@ class Settled:
         """Drop a class, of which nothing may wait any more."""
         self.pending.pop(kind, None)
         self.stirred.pop(kind, None)
-        self.delayed.pop(kind, None)
-        self.booked.pop(kind, None)
         if self._lined.pop(kind, None) is not None:
             self._moved[kind.queue] = None
         wait = self.waits.pop(kind, None)

@@ -70,6 +70,6 @@ class SinglePods:
 
         Who is admitted or goes in this decision may let others go, on any node.
         """
-        if kind not in self._look.for_freed_room or kind in self._look.delayed or self._away.victims:
+        if kind not in self._look.for_freed_room or self._away.victims:
             return False
         return not self._ledger.charged_in(self._tree.path(queue)[-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from controller.core.decisions import Wait
@@ -19,27 +18,16 @@ def behind_head(queue: str, reason: Reason) -> Wait:
 class Waits:
     """`of` is what was said of each."""
 
-    def __init__(self, known: Mapping[WorkloadClass, Wait]) -> None:
-        """`known` is what was said of settled ones before."""
-        self._known = known
+    def __init__(self) -> None:
         self.of: dict[WorkloadClass, Wait] = {}
 
-    def tell(self, kind: WorkloadClass, wait: Wait) -> None:
-        """Say why a class waits, where others go for some of it, why the rest does.
-
-        What is known is not said again, but who has a reservation.
-        """
+    def tell(self, kind: WorkloadClass, wait: Wait, *, known: Wait | None = None) -> None:
+        """Say why a class waits, unless just this is known; where others go for some of it, why the rest does."""
         first = self.of.get(kind)
         if first is not None and first.preempting:
             self.of[kind] = replace(first, others=wait)
-        elif wait is not self._known.get(kind) or wait.booking is not None:
+        elif wait is not known:
             self.of[kind] = wait
-
-    def withdraw(self, booked: Iterable[WorkloadClass]) -> None:
-        """Take back the reservations of settled classes that had one before and were given none."""
-        for kind in booked:
-            if kind not in self.of:
-                self.of[kind] = replace(self._known[kind], booking=None)
 
     def tell_behind(self, first: WorkloadClass, wait: Wait) -> None:
         """Say why the rest of a class waits where others go for its first."""

@@ -17,7 +17,6 @@ from controller.core.fair_sharing_policy import USUAL
 from controller.core.groups import GroupKey, Membership
 from controller.core.ledger import Ledger
 from controller.core.owners import Job, Owner
-from controller.core.placement import place
 from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Within
 from controller.core.queues import ClusterQueue, QueueingStrategy
@@ -289,45 +288,3 @@ def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservat
         assert wait.any_booking is not None
         assert (wait.any_booking.uid, wait.any_booking.at) == ("next", hours * HOUR + 1)
         assert "next" in set(iter(lambda: cache.reasons.next_queued(inf), None))
-
-
-def test_who_waits_behind_a_reservation_is_not_looked_at_again_until_something_changes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    doors = [a_local_queue(), *(a_local_queue(f"q{number}", f"team-{number}") for number in range(3))]
-    queues = (backfilling(), *(a_cluster_queue(f"team-{number}", a_quota(cpu="8")) for number in range(3)))
-    pods = [waits(f"long{number}", "1", 9, queue=f"q{number}", created=11.0) for number in range(3)]
-    elsewhere = runs("elsewhere", "1", 1, node="node-2", queue="q2", cluster_queue="team-2")
-    nodes = [a_node(cpu="8"), a_node("node-2", cpu="1")]
-    cache = a_world(
-        runs("r", "6", 2), waits("large", "8", 1), *pods, elsewhere, queues=queues, locals_=doors, nodes=nodes
-    )
-    looked_at: list[str] = []
-
-    def counting(snapshot: Any, ledger: Any, queue: ClusterQueue, *rest: Any, **more: Any) -> Any:
-        looked_at.append(queue.name)
-        return place(snapshot, ledger, queue, *rest, **more)
-
-    monkeypatch.setattr(backfill, "place", counting)
-    assert admitted(decided(cache)) == {}
-    assert sorted(looked_at) == ["team-0", "team-1", "team-2", "team-a"]
-    assert kept(cache) == {"large": 2 * HOUR + 1}
-    looked_at.clear()
-    assert admitted(decided(cache)) == {}
-    assert (looked_at, kept(cache)) == ([], {"large": 2 * HOUR + 1})
-    cache.put_pod(replace(cache.pods["r"], expected_runtime=3 * HOUR, resource_version="3"))
-    assert admitted(decided(cache)) == {}
-    assert (sorted(looked_at), kept(cache)) == (["team-0", "team-1", "team-2"], {"large": 3 * HOUR + 1})
-    looked_at.clear()
-    cache.put_pod(replace(elsewhere, is_finished=True, resource_version="3"))
-    assert set(admitted(decided(cache))) == {"long0"}
-    assert (looked_at[0], kept(cache)) == ("team-0", {"large": 3 * HOUR + 1})
-
-
-def test_who_is_no_longer_first_of_its_queue_says_so() -> None:
-    cache = a_world(runs("r", "8", 1), waits("second", "6", 1))
-    decided(cache)
-    assert kept(cache) == {"second": HOUR + 1}
-    cache.put_pod(waits("first", "7", 1, created=5.0))
-    decided(cache)
-    assert kept(cache) == {"first": HOUR + 1}

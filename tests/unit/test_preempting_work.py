@@ -72,7 +72,7 @@ class Search:
         self.ledger = Ledger(self.snapshot)
         runs = self.snapshot.runs
         emptied = Emptied(self.snapshot, self.ledger)
-        looked_at = LookedAt(runs, runs if freed else (), {}, (), {}, (), emptied)
+        looked_at = LookedAt(runs, runs if freed else (), {}, (), emptied)
         self.preempting = Preempting(self.snapshot, self.ledger, looked_at)
         self.of = self.preempting.search
 
