@@ -13,7 +13,7 @@ from msgspec import Raw
 from controller.cache.pod_policies import read_policy
 from controller.core.runtime_classes import RuntimeClass
 from controller.core.taints import Toleration
-from tests.support.api_objects import pod_policy, scheduling_policy
+from tests.support.api_objects import node_terms, pod_policy, scheduling_policy
 from tests.support.scheduling_strategies import pod_specs, policy_specs
 from tests.support.scheduling_worlds import NAMESPACE, a_pod, a_request, a_world
 from tests.support.strategies import KEYS
@@ -39,6 +39,7 @@ def _lists(least: int = 0) -> st.SearchStrategy[list[Json]]:
     return st.lists(_tolerations(), min_size=least, max_size=3)
 
 
+_NOT_SPOT: Json = node_terms({"matchExpressions": [{"key": "pool", "operator": "NotIn", "values": ["spot"]}]})
 _unique = st.lists(_tolerations(), max_size=2, unique_by=lambda one: tuple(one.get(k) for k in ("key", "effect")))
 _selectors = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(("a", "b")), max_size=1)
 
@@ -59,6 +60,9 @@ _selectors = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(("a", "b")),
     [([{"key": "spot", "operator": "Exists"}], {})],
     [],
     False,
+)
+@example(
+    {}, [], [], [([], {"pool": "a"})], [{"default": {"nodeSelector": {"pool": "spot"}, "affinity": _NOT_SPOT}}], False
 )
 def test_what_was_changed_once_is_not_changed_again(
     spec: Json,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from controller.core.directives import PREFERRED, REQUIRED, Directives
 from controller.core.node_terms import Beside, TooManyTerms, product
@@ -13,8 +14,18 @@ from controller.core.scheduling_policies.pod import Pod
 
 
 def held_givers(pod: Pod, merged: Merged) -> frozenset[str]:
-    """Name the policies of which the pod holds something that they give, whoever put it there."""
-    full = complete(Pod(exempt=pod.exempt), merged)
+    """Name the policies of which the pod holds something that they give, whoever put it there.
+
+    A default that the default selector rules out is given to pods that select otherwise.
+    """
+    own, bare = pod.directives, Pod(exempt=pod.exempt)
+    selecting = replace(bare.directives, node_selector=own.node_selector, node_name=own.node_name)
+    return _givers(pod, bare, merged) | _givers(pod, replace(bare, directives=selecting), merged)
+
+
+def _givers(pod: Pod, without: Pod, merged: Merged) -> frozenset[str]:
+    """Name those that give a pod without something what this one holds."""
+    full = complete(without, merged)
     held = {
         SCHEDULER.path: pod.directives.scheduler_name == full.pod.directives.scheduler_name,
         PRIORITY_CLASS.path: pod.priority_class == full.pod.priority_class,
