@@ -375,7 +375,7 @@ class _Decision:
         settled, backfill, runs = self._snapshot.settled, self._backfill, self._snapshot.runs
         if settled is None or backfill is None or not backfill.may_book(queue):
             return
-        wait = backfill.book(queue, runs[kind][0], settled.waits[kind])
+        wait = backfill.book(queue, runs[kind][0], self._placing.limited(queue, kind) or settled.waits[kind])
         if wait.booking is not None:
             self._waits.tell(kind, wait)
             return

@@ -39,8 +39,8 @@ class Placing:
             return held(kind.hold)
         if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
             # others took it; yet nobody goes for a user who is at a limit by now
-            return (self._limited(queue, kind) if queue.preemption.is_any else None) or known
-        limited = self._limited(queue, kind)
+            return (self.limited(queue, kind) if queue.preemption.is_any else None) or known
+        limited = self.limited(queue, kind)
         if limited is not None:
             return limited
         found = self._place(queue, kind, known)
@@ -48,7 +48,8 @@ class Placing:
             self._preempting.rather(queue, workload, found, self.left(queue, kind)) if queue.preempts_first else found
         )
 
-    def _limited(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
+    def limited(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
+        """Return why a class waits whose user is at a limit by now."""
         limit = self._users.first_blocker(queue.name, kind)
         return None if limit is None else Wait(limit.reason, blockers=(limit,))
 

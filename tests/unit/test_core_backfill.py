@@ -36,6 +36,7 @@ from tests.support.builders import (
     a_released_pod,
     a_shape,
     admitted,
+    constraints,
     decided,
 )
 
@@ -288,3 +289,20 @@ def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservat
         assert wait.any_booking is not None
         assert (wait.any_booking.uid, wait.any_booking.at) == ("next", hours * HOUR + 1)
         assert "next" in set(iter(lambda: cache.reasons.next_queued(inf), None))
+
+
+def test_nothing_is_kept_for_who_waited_for_room_and_whose_user_is_at_a_limit_by_now() -> None:
+    here = a_shape(constraints(selector={"host": "here"}), cpu="2")
+    cache = a_world(
+        runs("r", "3", 1, node="here"),
+        waits("first", "3", 9, user="ann"),
+        a_pod("second", here, created=11.0, expected_runtime=HOUR, user="ann"),
+        waits("third", "1", 9, created=12.0, user="bob"),
+        queues=(backfilling(user_limits={"cpu": 3000}),),
+        nodes=[a_node("here", labels={"pool": "spot", "host": "here"}, cpu="3")],
+    )
+    assert admitted(decided(cache)) == admitted(decided(cache)) == {}
+    assert set(kept(cache)) == {"first"}
+    cache.put_node(a_node("there", labels={"pool": "spot"}, cpu="4"))
+    assert set(admitted(decided(cache))) == {"first", "third"}
+    assert kept(cache) == {}
