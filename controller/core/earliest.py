@@ -54,12 +54,11 @@ class Outlook:
         found: Placements | Wait | None = self._place(queue, kind)
         if isinstance(found, Wait):
             found = self._step(queue, kind, found) if kind.is_free else self._halve(queue, kind)
-        at, passed = self._seen[self.passed - 1].at if self.passed else self._snapshot.now, self.passed
-        if found is not None:
-            self._go_through(at)
-        if self.passed > passed:
-            found = self._place(queue, kind)
-        return None if found is None or isinstance(found, Wait) else (at, found)
+        if found is None:
+            return None
+        at = self._seen[self.passed - 1].at if self.passed else self._snapshot.now
+        placed = self._place(queue, kind) if self._go_through(at) else found
+        return None if isinstance(placed, Wait) else (at, placed)
 
     def _step(self, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> Placements | None:
         """Let one after the other end until a workload of one pod fits; return where, None: nowhere."""
@@ -95,26 +94,31 @@ class Outlook:
         quota = next(one for one in queue.flavors if one.flavor == short.flavor)
         return short.reason is Reason.MIX_LIMIT or self.then.quota_blocker(queue, quota, kind.requests) is None
 
-    def _halve(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait | None:
+    def _halve(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | None:
         """Let others end, in steps that double, until a workload fits; return where after the first that is enough.
 
         Ends only give back, so what fits after some of them fits after more.
         """
-        blocked = 0
-        while self.passed == blocked:
+        blocked, found = 0, None
+        while found is None:
             if not self._go_on(max(1, blocked)):
                 return None
-            blocked = self.passed if isinstance(self._place(queue, kind), Wait) else blocked
+            tried = self._place(queue, kind)
+            if isinstance(tried, Wait):
+                blocked = self.passed
+            else:
+                found = tried
         fitting = self.passed
         while fitting - blocked > 1:
             middle = (blocked + fitting) // 2
             self._go_to(middle)
-            if isinstance(self._place(queue, kind), Wait):
+            tried = self._place(queue, kind)
+            if isinstance(tried, Wait):
                 blocked = middle
             else:
-                fitting = middle
+                fitting, found = middle, tried
         self._go_to(fitting)
-        return self._place(queue, kind)
+        return found
 
     def _place(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
         with self.then.trying():
@@ -138,10 +142,12 @@ class Outlook:
         self._go_to(min(before + count, len(self._seen)))
         return self.passed > before
 
-    def _go_through(self, at: float) -> None:
-        """Let all end that do so at the same time."""
+    def _go_through(self, at: float) -> bool:
+        """Let all end that do so at the same time; say whether any did."""
+        before = self.passed
         while at < inf and (one := self._next()) is not None and one.at <= at:
             self._pass(one)
+        return self.passed > before
 
     def _go_to(self, count: int) -> None:
         """Be where so many have ended, of those that were seen."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import sys
+from asyncio import Event
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
@@ -67,8 +68,8 @@ def measure(
     # as the controller does when it starts, and below once it has listed everything
     garbage.look_through_all_seldom()
     say("drawing")
-    changes, chance = _Changes(), random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
-    cache = _loaded(recipe, rules, chance, changes)
+    changed, chance = Event(), random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
+    cache = _loaded(recipe, rules, chance, changed)
     pods, classes = len(cache.pods), len(cache.backlog.runs)
     garbage.spare_what_is_known()
     memory = psutil.Process().memory_info().rss
@@ -77,12 +78,12 @@ def measure(
     passes = [_full_pass(cache) for _ in range(_FULL_PASSES)]
     admitted = passes[0][1]
     say(f"all that fits, {admitted:,} pods, {'in batches' if is_batched else 'at once'}")
-    batches = _timed(lambda: _settle(cache, BATCH if is_batched else _ALL))
+    batches = _timed(lambda: _come_to_rest(cache, changed, BATCH if is_batched else _ALL))
     say("again, where nothing fits")
     again = median(_timed(lambda: _decided(cache, _ALL)) for _ in range(_IDLE_DECISIONS))
     anew = median(_timed(lambda: _anew(cache)) for _ in range(_FULL_PASSES))
     say(f"{endings} pods end")
-    ended, then = _end_pods(cache, changes, chance, endings)
+    ended, then = _end_pods(cache, changed, chance, endings)
     return Figures(
         pods=pods,
         classes=classes,
@@ -102,25 +103,11 @@ def measure(
     )
 
 
-def _loaded(recipe: Recipe, rules: Sequence[str], chance: random.Random, changes: _Changes) -> ClusterCache:
+def _loaded(recipe: Recipe, rules: Sequence[str], chance: random.Random, changed: Event) -> ClusterCache:
     world = draw(recipe)
     for name in rules:
         RULES[name](world, chance)
-    return load(world, changes.note)
-
-
-class _Changes:
-    """Whether the cache said since the last decision that there is anything to decide."""
-
-    def __init__(self) -> None:
-        self._is_any = False
-
-    def note(self) -> None:
-        self._is_any = True
-
-    def take(self) -> bool:
-        is_any, self._is_any = self._is_any, False
-        return is_any
+    return load(world, changed.set)
 
 
 def _p99(seconds: Sequence[float]) -> float:
@@ -158,15 +145,6 @@ def _anew(cache: ClusterCache) -> None:
     _decided(cache, _ALL)
 
 
-def _settle(cache: ClusterCache, limit: int) -> None:
-    """Decide until nothing more fits, every pod being released and bound at once."""
-    is_complete = False
-    while not is_complete:
-        plan = _decided(cache, limit)
-        _carry_out(cache, plan)
-        is_complete = plan.is_complete and not plan.evicts
-
-
 def _carry_out(cache: ClusterCache, plan: Plan) -> None:
     """Take in the pods as their releases, bindings and evictions leave them."""
     for admit in plan.admits:
@@ -187,22 +165,26 @@ def _bind(cache: ClusterCache, admit: Admit) -> None:
     cache.settle(pod.uid)
 
 
-def _come_to_rest(cache: ClusterCache, changes: _Changes) -> list[float]:
-    """Decide as the controller does, as long as anything changes; say how long each decision took."""
+def _come_to_rest(cache: ClusterCache, changed: Event, limit: int = BATCH) -> list[float]:
+    """Decide as the controller does, as long as anything changes, every pod being released and bound at once.
+
+    Say how long each decision took.
+    """
     seconds = []
-    while changes.take():
+    while changed.is_set():
+        changed.clear()
         start = process_time()
-        plan = _decided(cache, BATCH)
+        plan = _decided(cache, limit)
         seconds.append(process_time() - start)
         _carry_out(cache, plan)
     return seconds
 
 
 def _end_pods(
-    cache: ClusterCache, changes: _Changes, chance: random.Random, count: int
+    cache: ClusterCache, changed: Event, chance: random.Random, count: int
 ) -> tuple[list[float], list[float]]:
     """End running pods, each once the world is at rest; say how long the first decision and each after it took."""
-    _come_to_rest(cache, changes)
+    _come_to_rest(cache, changed)
     running = [uid for uid, pod in cache.pods.items() if pod.phase is Phase.RUNNING]
     seconds, then = list[float](), list[float]()
     for uid in chance.sample(running, min(count, len(running))):
@@ -216,7 +198,7 @@ def _end_pods(
         seconds.append(process_time() - start)
         _carry_out(cache, plan)
         cache.drop_pod(uid)
-        then += _come_to_rest(cache, changes)
+        then += _come_to_rest(cache, changed)
     return seconds, then
 
 
