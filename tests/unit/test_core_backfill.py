@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from typing import Any
 
 import pytest
 
-from controller.cache.cluster import ClusterCache
 from controller.core import backfill
 from controller.core.backfill import Backfill
 from controller.core.decide import decide
@@ -17,21 +15,18 @@ from controller.core.fair_sharing_policy import USUAL
 from controller.core.groups import GroupKey, Membership
 from controller.core.ledger import Ledger
 from controller.core.owners import Job, Owner
-from controller.core.pods import Pod
 from controller.core.preemption_policy import Preemption, Within
-from controller.core.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.run_history import LEAST
 from controller.core.settled import Settled
 from controller.core.topology import Slices, Topology
 from controller.core.workloads import QueueKey, Workload, WorkloadClass
+from tests.support.backfilling import HOUR, a_world, backfilling, kept, runs, waits
 from tests.support.builders import (
     UNLIMITED,
-    a_cache,
     a_cluster_queue,
     a_local_queue,
     a_node,
-    a_pod,
     a_quota,
     a_released_pod,
     a_shape,
@@ -40,37 +35,8 @@ from tests.support.builders import (
     decided,
 )
 
-HOUR = 3600
 Runs = Mapping[WorkloadClass, Sequence[Workload]]
 JOB = Owner("batch/v1", "Job", "train", "train")
-
-
-def backfilling(name: str = "team-a", cpu: str = "8", **fields: Any) -> ClusterQueue:
-    return a_cluster_queue(name, a_quota(cpu=cpu), **{"strategy": QueueingStrategy.BACKFILL, **fields})
-
-
-def runs(name: str, cpu: str, hours: float, **fields: Any) -> Pod:
-    """A pod that started at the beginning of time, on the one node, and is expected to run so long; 0: who knows."""
-    known = {"node": "node-1", "admitted_at": 1.0, "started": 1, "expected_runtime": int(hours * HOUR)}
-    return a_released_pod(name, a_shape(cpu=cpu), **{**known, **fields})
-
-
-def waits(name: str, cpu: str, hours: float = 0, **fields: Any) -> Pod:
-    return a_pod(name, a_shape(cpu=cpu), **{"created": 10.0, "expected_runtime": int(hours * HOUR), **fields})
-
-
-def a_world(*pods: Pod, cpu: str = "8", queues: tuple[ClusterQueue, ...] = (), **fields: Any) -> ClusterCache:
-    """One node that runs pods, and Backfill queues of as much; it is a minute past the beginning of time."""
-    nodes = fields.pop("nodes", [a_node(cpu=cpu)])
-    cache = a_cache(*pods, nodes=nodes, queues=queues or (backfilling(cpu=cpu),), **fields)
-    cache.pass_to(60.0)
-    return cache
-
-
-def kept(cache: ClusterCache) -> dict[str, float]:
-    """From when on something is kept for whom."""
-    bookings = (cache.reasons.of(kind).booking for kind in cache.backlog.runs)
-    return {booking.uid: booking.at for booking in bookings if booking is not None}
 
 
 def test_a_second_queues_reservation_is_beside_the_first_ones_and_binds_as_well() -> None:
@@ -292,11 +258,11 @@ def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservat
 
 
 def test_nothing_is_kept_for_who_waited_for_room_and_whose_user_is_at_a_limit_by_now() -> None:
-    here = a_shape(constraints(selector={"host": "here"}), cpu="2")
+    here = constraints(selector={"host": "here"})
     cache = a_world(
         runs("r", "3", 1, node="here"),
         waits("first", "3", 9, user="ann"),
-        a_pod("second", here, created=11.0, expected_runtime=HOUR, user="ann"),
+        waits("second", "2", 1, where=here, created=11.0, user="ann"),
         waits("third", "1", 9, created=12.0, user="bob"),
         queues=(backfilling(user_limits={"cpu": 3000}),),
         nodes=[a_node("here", labels={"pool": "spot", "host": "here"}, cpu="3")],
