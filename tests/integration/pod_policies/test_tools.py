@@ -20,6 +20,7 @@ from tests.support import plain_http
 from tests.support.api_objects import node_terms, requirement
 from tests.support.eventually import eventually
 from tests.support.pod_update_rules import PREFERRED
+from tests.support.policy_commands import explained
 from tests.support.sandbox import Answer, CommandLine
 from tests.support.team import TEAM_LABEL, Json
 
@@ -53,14 +54,8 @@ class Tool:
         return await asyncio.to_thread(self._line.run, "policy", *arguments, *settings)
 
     async def explained(self, bodies: Mapping[str, Json], namespace: str) -> dict[str, Json]:
-        """What it tells of each by its key, all of them asked for at once: a process starts in seconds."""
-        file = self._folder / "pods.yaml"
-        file.write_text(yaml.safe_dump_all(bodies.values()))
-        answer = await self("explain", "-f", str(file), "-n", namespace, "-o", "json")
-        assert answer.code in (0, 1), answer.err
-        found = orjson.loads(answer.out)["pods"]
-        assert answer.code == (1 if any(pod["result"] == "refused" for pod in found) else 0)
-        return dict(zip(bodies, found, strict=True))
+        where = ("-n", namespace, "--kubeconfig", str(self._sandbox.kubeconfig))
+        return await asyncio.to_thread(explained, self._line, self._folder / "pods.yaml", bodies, *where)
 
     async def report(self, *arguments: str) -> Json:
         answer = await self("report", *arguments, "-o", "json")
@@ -137,9 +132,9 @@ async def policies(team: PolicyTeam) -> None:
 async def test_explain_says_what_the_webhook_then_does(team: PolicyTeam, tool: Tool) -> None:
     await team.local_queue()
     await policies(team)
-    explained = await tool.explained(PODS, team.namespace)
+    told_of = await tool.explained(PODS, team.namespace)
     for name, pod in PODS.items():
-        told = explained[name]
+        told = told_of[name]
         done, warnings = await plain_http.create(team.sandbox, team.pods_path + "?dryRun=All", pod)
         if done["kind"] == "Status":
             assert told["result"] == "refused", (name, done)
@@ -157,7 +152,7 @@ async def test_explain_says_what_the_webhook_then_does(team: PolicyTeam, tool: T
         assert _told_once(warnings) == told_warnings, name
         noted = [change for step in told["steps"] for change in step["changes"] if POLICIES in change["path"]]
         assert noted[-1]["after"] == done["metadata"]["annotations"][POLICIES], name
-    assert [name for name, told in explained.items() if told["result"] == "refused"] == ["refused"]
+    assert [name for name, told in told_of.items() if told["result"] == "refused"] == ["refused"]
 
 
 def _told_once(warnings: list[str]) -> list[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import orjson
 import pytest
-import yaml
 
 from tests.support.accounts import AccountTeam, noted_of
+from tests.support.policy_commands import explained
 from tests.support.sandbox import CommandLine
 from tests.support.team import Json
 
@@ -35,17 +34,14 @@ async def test_explain_says_what_the_webhook_then_does(team: AccountTeam, tmp_pa
     await team.policy("told", mode="Warn", required={"nodeSelectors": {"pool": ["a", "b"]}})
     await team.account("stranger")
     await team.in_effect()
-    line = CommandLine(tmp_path / "state")
-    file = tmp_path / "pods.yaml"
     containers = [{"name": "main", "image": "none"}]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tried"}}
-    file.write_text(yaml.safe_dump_all([{**pod, "spec": {"containers": containers, **spec}} for spec in PODS.values()]))
+    bodies = {name: {**pod, "spec": {"containers": containers, **spec}} for name, spec in PODS.items()}
     where = ("-n", team.namespace, "--kubeconfig", str(team.sandbox.kubeconfig))
-    answer = await asyncio.to_thread(line.run, "policy", "explain", "-f", str(file), *where, "-o", "json")
-    assert answer.code == 1, answer.err
-    explained = dict(zip(PODS, orjson.loads(answer.out)["pods"], strict=True))
+    line = CommandLine(tmp_path / "state")
+    told_of = await asyncio.to_thread(explained, line, tmp_path / "pods.yaml", bodies, *where)
     for name, spec in PODS.items():
-        told = explained[name]
+        told = told_of[name]
         done, warnings = await team.tried(**spec)
         if done["kind"] == "Status":
             assert done["message"].endswith(f"denied the request: {told['message']}"), name
@@ -54,4 +50,4 @@ async def test_explain_says_what_the_webhook_then_does(team: AccountTeam, tmp_pa
             assert told["directives"].get(field) == done["spec"].get(field), (name, field)
         assert len(warnings) == len(told["warnings"]) == 1, name
         assert noted_of(done) == f"SchedulingPolicy/{own}", name
-    assert [name for name, told in explained.items() if told["result"] == "refused"] == REFUSED
+    assert [name for name, told in told_of.items() if told["result"] == "refused"] == REFUSED
