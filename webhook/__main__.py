@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from controller.core.keys import BREAK_GLASS
-from controller.core.names import is_dns_subdomain
+from controller.core.kubernetes.names import is_dns_subdomain
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.telemetry.logs import LogFormat, LogLevel
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from controller.cache.pod_policies import Policies
 from controller.core.keys import BREAK_GLASS, DEFAULT_RUNTIME_CLASS
-from controller.core.pod_policies import Policy, Target
-from controller.core.scheduler_preemption import Ruling
+from controller.core.policies.pod_policies import Policy, Target
+from controller.core.queueing.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_runtime_class

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core.protection import Actor
+from controller.core.gate.protection import Actor
 from webhook.review import Request
 from webhook.world import World
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from controller.core.directives import (
+from controller.core.kubernetes.directives import (
     DEFAULT_SCHEDULER,
     POD_TERM_LISTS,
     PREFERRED,
@@ -19,8 +19,8 @@ from controller.core.directives import (
     PodTermList,
     Preferred,
 )
-from controller.core.documents import term_document, toleration_document
-from controller.core.pointers import escape
+from controller.core.kubernetes.documents import term_document, toleration_document
+from controller.core.kubernetes.pointers import escape
 from controller.kube import wire
 from controller.kube.decode import read_term, read_toleration
 from webhook import limits

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
-from controller.core.queues import LocalQueue
-from controller.core.scheduler_preemption import QueueWord, Ruling, ruling
+from controller.core.queueing.queues import LocalQueue
+from controller.core.queueing.scheduler_preemption import QueueWord, Ruling, ruling
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")

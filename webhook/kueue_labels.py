@@ -1,4 +1,4 @@
-"""Kueue's labels on pods and on what makes pods, where their namespace has them accepted. Which: `core.kueue_labels`.
+"""Kueue's labels on pods and on what makes pods, where their namespace accepts them. Which: `core.gate.kueue_labels`.
 
 Pods get ours beside them. Kueue reads the label of a Job or Deployment, not of its template: so the template gets ours,
 and a new Job that its manifest suspends, for Kueue to begin it, begins: its pods wait at the gate instead. Not so a Job
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from controller.core import kueue_labels
+from controller.core.gate import kueue_labels
+from controller.core.gate.protection import Rule
 from controller.core.keys import KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
-from controller.core.pointers import escape
-from controller.core.protection import Rule
+from controller.core.kubernetes.pointers import escape
 from webhook.creators import actor
 from webhook.patching import Operations, applied
 from webhook.review import Answer, Request

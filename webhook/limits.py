@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sized
 from typing import Final
 
-from controller.core.directives import Directives
-from controller.core.labels import Term
+from controller.core.kubernetes.directives import Directives
+from controller.core.kubernetes.labels import Term
 from webhook.review import Answer, Request
 from webhook.world import World
 

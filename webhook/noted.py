@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from controller.core.keys import POLICIES, SCHEDULING_POLICY_ENTRY
-from controller.core.pointers import escape
+from controller.core.kubernetes.pointers import escape
 from webhook.patching import Operations
 
 

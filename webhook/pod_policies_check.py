@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.core.pod_policies import Mode, Policy, Result
-from controller.core.policy_breaches import Breach, breaches
+from controller.core.policies.pod_policies import Mode, Policy, Result
+from controller.core.policies.policy_breaches import Breach, breaches
 from webhook import directives
 from webhook.review import Answer, Request
 from webhook.updates import is_gated, is_judged_update

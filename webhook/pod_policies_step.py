@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from controller.core.directives import Directives
 from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME
-from controller.core.pod_policies import Mode, Outcome, Policy, Result, Verdict, apply, order_key
-from controller.core.policy_merge import for_fixed_template, merge
+from controller.core.kubernetes.directives import Directives
+from controller.core.policies.pod_policies import Mode, Outcome, Policy, Result, Verdict, apply, order_key
+from controller.core.policies.policy_merge import for_fixed_template, merge
 from webhook import directives
 from webhook.creators import has_controller, is_mirror_pod
 from webhook.noted import entries, with_entries

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller.core import protection
-from controller.core.demand import Quantities
+from controller.core.gate import protection
+from controller.core.gate.protection import Guarded
 from controller.core.keys import CONDITION
-from controller.core.protection import Guarded
-from controller.core.users import noted_user
+from controller.core.kubernetes.demand import Quantities
+from controller.core.workloads.users import noted_user
 from webhook.creators import actor
 from webhook.review import Answer, Request
 from webhook.subresource_review import BINDING, RESIZE, STATUS
@@ -65,7 +65,7 @@ def _guarded(pod: Mapping[str, Any]) -> Guarded:
 
 
 def _requests(spec: Mapping[str, Any]) -> Iterator[tuple[str, Quantities]]:
-    """By the paths that `core.demand` gives them."""
+    """By the paths that `core.kubernetes.demand` gives them."""
     for kind in ("containers", "initContainers"):
         for container in spec.get(kind) or ():
             yield f"spec.{kind}[{container.get('name', '')}].resources.requests", _asked(container)

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from controller.core.groups import GroupFault, membership
+from controller.core.gate.protection import Actor, Guarded, gate_required
 from controller.core.keys import DEFAULT_QUEUE, EXPECTED_RUNTIME, GATE, PRIORITY_CLASS, QUEUE_NAME
-from controller.core.owners import Owner
-from controller.core.pointers import escape
-from controller.core.protection import Actor, Guarded, gate_required
-from controller.core.runtimes import RuntimeFault, read_runtime
+from controller.core.kubernetes.owners import Owner
+from controller.core.kubernetes.pointers import escape
+from controller.core.workloads.groups import GroupFault, membership
+from controller.core.world.runtimes import RuntimeFault, read_runtime
 from webhook import scheduler_preemption
 from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
 from webhook.kueue_labels import taken_over

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from controller.core.directives import Directives
-from controller.core.pod_policies import Outcome
+from controller.core.kubernetes.directives import Directives
+from controller.core.policies.pod_policies import Outcome
 
 _API_VERSION = "admission.k8s.io/v1"
 _WARNING_ROOM = 250

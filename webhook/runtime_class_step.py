@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.core.documents import toleration_document
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
-from controller.core.pod_policies import Result
-from controller.core.pointers import escape
-from controller.core.runtime_classes import Additions, Conflict, additions, is_tolerant
+from controller.core.kubernetes.documents import toleration_document
+from controller.core.kubernetes.pointers import escape
+from controller.core.kubernetes.runtime_classes import Additions, Conflict, additions, is_tolerant
+from controller.core.kubernetes.taints import Toleration
+from controller.core.lists import first_few
+from controller.core.policies.pod_policies import Result
 from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.pod import Exempt, Pod
 from controller.core.scheduling_policies.runtime_class import ChosenClass, ClassSource, choose_class
-from controller.core.taints import Toleration
-from controller.core.wording import first_few
 from webhook import limits, scheduling_pods
 from webhook.creators import is_daemon_set_pod, is_mirror_pod
 from webhook.noted import entries, scheduling_entry, with_entries

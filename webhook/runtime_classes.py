@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from controller.core.runtime_classes import RuntimeClass
+from controller.core.kubernetes.runtime_classes import RuntimeClass
 
 PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 

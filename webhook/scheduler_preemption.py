@@ -7,8 +7,8 @@ is said; the controller, which knows all, admits no pod that is forbidden.
 from __future__ import annotations
 
 from controller.core.keys import PRIORITY_CLASS
-from controller.core.queues import SchedulerPreemption
-from controller.core.scheduler_preemption import preempting_class
+from controller.core.queueing.queues import SchedulerPreemption
+from controller.core.queueing.scheduler_preemption import preempting_class
 from webhook.review import NOTHING, Answer, Request
 from webhook.world import World
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from controller.core.keys import STAMPED_ANNOTATIONS, STAMPED_LABELS, WRITTEN_AT_CREATE
-from controller.core.pointers import escape
+from controller.core.kubernetes.pointers import escape
 from webhook.review import NOTHING, Answer, Request
 from webhook.world import World
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from controller.core.pod_policies import Policy
-from controller.core.runtime_classes import RuntimeClass
-from controller.core.scheduler_preemption import Ruling
+from controller.core.kubernetes.runtime_classes import RuntimeClass
+from controller.core.policies.pod_policies import Policy
+from controller.core.queueing.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 
 

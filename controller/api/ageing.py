@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StrictInt, StrictStr, model_validato
 
 from controller.api.base import Model
 from controller.api.rules import Fault, Rule, SchemaKeys, fault, refuse, rules
-from controller.core.durations import DURATION_PATTERN, DurationError, parse_duration
+from controller.core.calendar.durations import DURATION_PATTERN, DurationError, parse_duration
 
 _SHORTEST, _LONGEST = 60, 744 * 3600
 _FORM = 'must be a duration from 1m to 744h (31 days), such as "15m", "1h" or "1h30m"'

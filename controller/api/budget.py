@@ -1,6 +1,6 @@
 """Budgets of a ClusterQueue as they are written: how much in which time, and what happens at the end.
 
-What a pod uses of one belongs to `controller.core.budgets`.
+What a pod uses of one belongs to `controller.core.budgets.budget`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fair sharing as a ClusterQueue writes it, and as its status says it. The rules are `core.fair_turns`."""
+"""Fair sharing as a ClusterQueue writes it, and as its status says it. The rules are `core.turns.fair_turns`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How a spec selects nodes and namespaces and tolerates taints: Kubernetes' own shapes with Kubernetes' own rules.
 
 Mirrors ValidateNodeSelectorRequirement and ValidateTolerations (k8s.io/kubernetes) and ValidateLabelSelector
-(k8s.io/apimachinery). What a selector matches belongs to `controller.core.labels`.
+(k8s.io/apimachinery). What a selector matches belongs to `controller.core.kubernetes.labels`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, StrictInt, StrictStr, model_validator
 from controller.api.base import Model
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules
 from controller.api.values import LABEL_KEY_MESSAGE, LabelKey, Labels, LabelValue, label_key_cel
-from controller.core.names import is_label_key
+from controller.core.kubernetes.names import is_label_key
 
 _VALUES_LIMIT = 128
 _ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")

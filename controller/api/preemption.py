@@ -1,4 +1,4 @@
-"""Preemption as a ClusterQueue writes it: whom its workloads may evict. The search is `core.preempting`."""
+"""Preemption as a ClusterQueue writes it: whom its workloads may evict. The search is `core.preemption.preempting`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Windows of a ClusterQueue's schedule as they are written: when they open, for how long, and what they override.
 
-Which are open, and what comes next, belongs to `controller.core.windows`.
+Which are open, and what comes next, belongs to `controller.core.calendar.windows`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from controller.api.limit import OverriddenLimit
 from controller.api.rules import Fault, Rule, SchemaKeys, fault, rules, unique_names
 from controller.api.time_zones import is_zone
 from controller.api.values import ObjectName, QuotaAmount
-from controller.core.cron import CronError, parse_cron
-from controller.core.durations import DURATION_PATTERN, DurationError, parse_duration
+from controller.core.calendar.cron import CronError, parse_cron
+from controller.core.calendar.durations import DURATION_PATTERN, DurationError, parse_duration
 
 BY_NAME = SchemaKeys(x_kubernetes_list_type="map", x_kubernetes_list_map_keys=["name"])
 _LONGEST = 31 * 24 * 3600

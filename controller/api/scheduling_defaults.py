@@ -16,7 +16,7 @@ from controller.api.placement import Affinity
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules
 from controller.api.scheduling_tolerations import DefaultToleration
 from controller.api.values import GivenLabels, Subdomain
-from controller.core.directives import PREFERRED, REQUIRED
+from controller.core.kubernetes.directives import PREFERRED, REQUIRED
 
 _ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
 

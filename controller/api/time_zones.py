@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 @dataclass(frozen=True, slots=True)
 class IanaZone:
-    """A `core.wall_clock.Zone`; two of the same name are equal."""
+    """A `core.calendar.wall_clock.Zone`; two of the same name are equal."""
 
     name: str
     _rules: ZoneInfo = field(compare=False, repr=False)

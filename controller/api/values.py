@@ -12,15 +12,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PlainValidator, StrictStr, WithJsonSchema
 
 from controller.api.rules import Fault, Rule, SchemaKeys, fault, refuse, rules
-from controller.core.amounts import QuantityError, parse_quantity
-from controller.core.names import (
+from controller.core.kubernetes.amounts import QuantityError, parse_quantity
+from controller.core.kubernetes.names import (
     DNS_SUBDOMAIN_PATTERN,
     LABEL_NAME_PATTERN,
     LONGEST_SUBDOMAIN,
     is_label_key,
     is_label_value,
 )
-from controller.core.shares import SHARE_PATTERN, ShareError, parse_share
+from controller.core.queueing.shares import SHARE_PATTERN, ShareError, parse_share
 
 QUANTITY_LENGTH = 32
 _QUANTITY_PATTERN = r"^[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
@@ -81,7 +81,7 @@ def _checked_keys(message: str) -> AfterValidator:
 
 
 def _read_quantity(value: Any, form: str = _QUANTITY_FORM) -> str | int:
-    """Return `value` as it is written, which is the form that `core.amounts` counts; `form` says what is legal."""
+    """Return `value` as it is written, the form that `core.kubernetes.amounts` counts; `form` says what is legal."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise fault(form)
     try:

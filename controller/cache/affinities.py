@@ -1,4 +1,4 @@
-"""Affinity as our objects write it (`controller.api.placement`) to what is merged into pods (`core.directives`)."""
+"""Affinity as our objects write it (`controller.api.placement`) to what pods get (`core.kubernetes.directives`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from controller.api.nodes import NodeRequirement
 from controller.api.placement import Affinity, FieldRequirement, NodeAffinity, NodeTerm, PodAffinity
-from controller.core import directives
-from controller.core.directives import PREFERRED, REQUIRED, PodTermList, Preferred
-from controller.core.labels import Operator, Requirement, Term
+from controller.core.kubernetes import directives
+from controller.core.kubernetes.directives import PREFERRED, REQUIRED, PodTermList, Preferred
+from controller.core.kubernetes.labels import Operator, Requirement, Term
 
 
 def to_node_affinity(affinity: Affinity | None) -> tuple[tuple[Term, ...] | None, tuple[Preferred, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core.queues import ClusterQueue, SchedulerPreemption
+from controller.core.queueing.queues import ClusterQueue, SchedulerPreemption
 
 _Said = tuple[str, frozenset[str] | None, bool]
 """Parent, the classes that are allowed, and whether PriorityClasses by which kube-scheduler preempts are forbidden."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
-from controller.core.arithmetic import Arithmetic, arithmetic, place_of
-from controller.core.decisions import Wait
-from controller.core.workloads import Workload
+from controller.core.explaining.arithmetic import Arithmetic, arithmetic, place_of
+from controller.core.workloads.decisions import Wait
+from controller.core.workloads.workload import Workload
 
 
 def figures_of(cache: ClusterCache, workload: Workload, wait: Wait) -> Arithmetic | None:

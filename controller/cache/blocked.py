@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from controller.cache.usage import Usage
-from controller.core.backfill import ends_in_time
-from controller.core.decisions import Blocker, Wait
-from controller.core.queues import ClusterQueue, LocalQueue, QueueingStrategy
-from controller.core.quota_tree import QuotaTree
+from controller.core.backfill.easy import ends_in_time
+from controller.core.queueing.queues import ClusterQueue, LocalQueue, QueueingStrategy
+from controller.core.quota.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
-from controller.core.settled import HOPELESS, Settled
-from controller.core.workloads import OrderKey, QueueKey, WorkloadClass
+from controller.core.workloads.decisions import Blocker, Wait
+from controller.core.workloads.workload import OrderKey, QueueKey, WorkloadClass
+from controller.core.world.settled import HOPELESS, Settled
 
 _UNDECIDED = frozenset({Reason.PREEMPTING, Reason.PRIORITY, Reason.WOULD_DELAY})
 """What has to be decided anew each time: demand that is held, what a head that may go now leaves, what time leaves."""

@@ -2,7 +2,7 @@
 
 An event only notes; what it comes to is worked out when time passes (`pass_to`), which the loop does after each event.
 Where queues, parents or prices change, what was used so far is settled and all is set up anew from there. Without
-budgets nothing is kept. The arithmetic is `core.tally`.
+budgets nothing is kept. The arithmetic is `core.budgets.tally`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from controller.cache.usage import Charge
-from controller.core.amounts import Requests
-from controller.core.budgets import Budget
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, Flavor
-from controller.core.quota_tree import QuotaTree
-from controller.core.tally import Memory, Tally
-from controller.core.used_up import NOTHING_USED_UP, UsedUp, UsedUpBudgets
-from controller.core.windows import FOR_EVER
+from controller.core.budgets.budget import Budget
+from controller.core.budgets.tally import Memory, Tally
+from controller.core.calendar.windows import FOR_EVER
+from controller.core.kubernetes.amounts import Requests
+from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.quota.quota_tree import QuotaTree
+from controller.core.quota.used_up import NOTHING_USED_UP, UsedUp, UsedUpBudgets
+from controller.core.workloads.pods import Pod
 
 BudgetKey = tuple[str, str]
 """(cluster queue, budget)."""
@@ -88,8 +88,8 @@ def run_of(pod: Pod | None, charge: Charge | None) -> Run | None:
     if charge is not None and charge.cluster_queue:
         payer = charge.cluster_queue, charge.flavor
     elif (is_over or pod.is_terminating) and pod.queue is not None and not pod.gates:
-        # what ended is charged to nobody's quota any more, nor what is lost (`core.lost_pods`), which may run on: its
-        # stamps say who paid
+        # what ended is charged to nobody's quota any more, nor what is lost (`core.world.lost_pods`), which may run on:
+        # its stamps say who paid
         payer = (pod.cluster_queue or "", pod.flavor or "") if pod.cluster_queue and pod.flavor else ("", "")
     else:
         return None

@@ -8,10 +8,10 @@ from typing import Any, Final
 from controller.api.budget import Budget as WrittenBudget
 from controller.api.time_zones import load_zone
 from controller.cache.budget_book import Remembered
-from controller.core.budget_periods import CalendarPeriod, CalendarUnit, Period, SlidingPeriod
-from controller.core.budgets import AtEnd, Budget, hours_of, money
-from controller.core.durations import parse_duration
-from controller.core.tally import Memory
+from controller.core.budgets.budget import AtEnd, Budget, hours_of, money
+from controller.core.budgets.periods import CalendarPeriod, CalendarUnit, Period, SlidingPeriod
+from controller.core.budgets.tally import Memory
+from controller.core.calendar.durations import parse_duration
 from controller.kube.clock import epoch, rfc3339
 
 _DEFAULT_ZONE: Final = "UTC"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from controller.cache.usage import Charge
-from controller.core.decisions import Admit
-from controller.core.node_index import NodeIndex
-from controller.core.pods import Phase, Pod
-from controller.core.queues import ClusterQueue
+from controller.core.capacity.node_index import NodeIndex
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.workloads.decisions import Admit
+from controller.core.workloads.pods import Phase, Pod
 
 
 def is_unstamped(pod: Pod) -> bool:
@@ -31,8 +31,9 @@ def charge_for(
 ) -> Charge | None:
     """Return the pod's charge, None for nothing. `admit`: sent and not yet seen back; `payer`: who pays unstamped.
 
-    `is_overdue`: it was reserved for so long that the room planned for it goes to others. `is_lost` (`core.lost_pods`):
-    nobody pays for it any more; it takes room on its node alone, which nobody gets before it is Ready again.
+    `is_overdue`: it was reserved for so long that the room planned for it goes to others. `is_lost`
+    (`core.world.lost_pods`): nobody pays for it any more; it takes room on its node alone, which nobody gets before
+    that is Ready again.
     """
     queue = (pod.namespace, pod.queue or "")
     if admit is not None and pod.phase is Phase.QUEUED:

@@ -11,9 +11,9 @@ from controller.cache.preemptible import Preemptible
 from controller.cache.reservations import Reservations
 from controller.cache.stock_outs import StockOuts
 from controller.cache.timers import Timers
-from controller.core.nodes import Node
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, Flavor
+from controller.core.kubernetes.nodes import Node
+from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.workloads.pods import Pod
 
 
 class Clocks:

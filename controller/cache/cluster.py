@@ -23,18 +23,18 @@ from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
 from controller.cache.usage import NOTHING, Charge, Usage
 from controller.cache.waiting import Waiting
-from controller.core.decisions import Admit, Plan
-from controller.core.effective import FIXED, Variation, live_capacity
-from controller.core.groups import GroupKey, PodGroup
-from controller.core.node_index import NodeIndex
-from controller.core.nodes import Node
-from controller.core.owners import Job
-from controller.core.pods import Phase, Pod, is_older
-from controller.core.queues import ClusterQueue, Flavor, LocalQueue
-from controller.core.quota_tree import QuotaTree
-from controller.core.room import Room
-from controller.core.snapshot import Snapshot
-from controller.core.workloads import QueueKey
+from controller.core.capacity.node_index import NodeIndex
+from controller.core.capacity.room import Room
+from controller.core.kubernetes.nodes import Node
+from controller.core.kubernetes.owners import Job
+from controller.core.queueing.effective import FIXED, Variation, live_capacity
+from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
+from controller.core.quota.quota_tree import QuotaTree
+from controller.core.workloads.decisions import Admit, Plan
+from controller.core.workloads.groups import GroupKey, PodGroup
+from controller.core.workloads.pods import Phase, Pod, is_older
+from controller.core.workloads.workload import QueueKey
+from controller.core.world.snapshot import Snapshot
 
 
 class ClusterCache:

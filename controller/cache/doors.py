@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from controller.core.queues import LocalQueue
-from controller.core.workloads import QueueKey
+from controller.core.queueing.queues import LocalQueue
+from controller.core.workloads.workload import QueueKey
 
 
 class Doors:

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from controller.cache.timers import Timers
-from controller.core.decisions import Evict
-from controller.core.leaving import Leaving, stuck_at
-from controller.core.pods import Pod
+from controller.core.workloads.decisions import Evict
+from controller.core.workloads.pods import Pod
+from controller.core.world.leaving import Leaving, stuck_at
 
 _AT_ONCE = 100
 """Under way at the same time; one is over when the pod is seen to be terminating, or gone."""

@@ -1,15 +1,15 @@
-"""Which queued pods get to a later flavor when, by the `fallbackAfter` of their queues. The rule is `core.fallback`."""
+"""Which queued pods get to a later flavor when, by `fallbackAfter` of their queues. Rule: `core.queueing.fallback`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from controller.cache.timers import Timers
-from controller.core.backlog import Backlog
-from controller.core.fallback import Steps, steps_of, waited
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, LocalQueue
-from controller.core.workloads import QueueKey
+from controller.core.queueing.fallback import Steps, steps_of, waited
+from controller.core.queueing.queues import ClusterQueue, LocalQueue
+from controller.core.workloads.backlog import Backlog
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.workload import QueueKey
 
 
 class Fallbacks:

@@ -1,6 +1,6 @@
 """What admitted pods are expected to give back when, kept while a queue backfills: else nothing of it is.
 
-The rules are `core.runtimes`; what a decision reads is a `core.forecast.Forecast`.
+The rules are `core.world.runtimes`; what a decision reads is a `core.world.forecast.Forecast`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from controller.cache.usage import Charge
-from controller.core.amounts import Requests
-from controller.core.expected_ends import ExpectedEnds, Holding
-from controller.core.forecast import Forecast
-from controller.core.owners import Job
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, QueueingStrategy
-from controller.core.run_history import RunHistory
-from controller.core.runtimes import declared, expected_end, step_after
-from controller.core.workloads import QueueKey
+from controller.core.kubernetes.amounts import Requests
+from controller.core.kubernetes.owners import Job
+from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.workload import QueueKey
+from controller.core.world.expected_ends import ExpectedEnds, Holding
+from controller.core.world.forecast import Forecast
+from controller.core.world.run_history import RunHistory
+from controller.core.world.runtimes import declared, expected_end, step_after
 
 _Kind = tuple[QueueKey, Requests]
 _Seen = tuple[Charge, str]

@@ -7,7 +7,7 @@ that namespace's own pods. Of several on top the last in order is the front.
 
 from __future__ import annotations
 
-from controller.core.workloads import OrderKey, QueueKey, behind
+from controller.core.workloads.workload import OrderKey, QueueKey, behind
 
 Line = tuple[QueueKey, int]
 """(local queue, priority)."""

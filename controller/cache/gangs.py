@@ -1,7 +1,7 @@
 """Which pods belong to which group, and which groups have to be put together anew before the next decision.
 
 Events only mark a group: a group of a thousand pods is put together once for all that happened to it, not a thousand
-times. The rule is `core.gangs`.
+times. The rule is `core.workloads.gangs`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from heapq import heappop, heappush
 from math import inf
 
 from controller.cache.keyed import put_or_drop
-from controller.core.groups import GroupKey, PodGroup
-from controller.core.pods import Pod
+from controller.core.workloads.groups import GroupKey, PodGroup
+from controller.core.workloads.pods import Pod
 
 
 class Gangs:

@@ -1,7 +1,7 @@
 """Cluster queues as they are now, beside how they are written: worked out anew only after something changed.
 
 An event only marks; the next reader works out, so that a relist of nodes costs one pass. Queues without shares and
-windows cost nothing. The rules are `core.effective`.
+windows cost nothing. The rules are `core.queueing.effective`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from controller.core.effective import FIXED, Capacity, Variation, flavors_below, in_effect, stopped_by
-from controller.core.queues import ClusterQueue
-from controller.core.windows import FOR_EVER, Outlook, outlook
+from controller.core.calendar.windows import FOR_EVER, Outlook, outlook
+from controller.core.queueing.effective import FIXED, Capacity, Variation, flavors_below, in_effect, stopped_by
+from controller.core.queueing.queues import ClusterQueue
 
 CapacityAt = Callable[[str, int], Capacity]
 """What a flavor has at an instant."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from controller.core.flavor_sets import payer
-from controller.core.node_index import NodeIndex
-from controller.core.pods import Pod
-from controller.core.queues import Flavor
+from controller.core.capacity.node_index import NodeIndex
+from controller.core.queueing.flavor_sets import payer
+from controller.core.queueing.queues import Flavor
+from controller.core.workloads.pods import Pod
 
 
 def landed(pods: dict[str, Pod], uid: str, flavors: Mapping[str, Flavor], index: NodeIndex | None) -> Pod | None:

@@ -1,13 +1,13 @@
-"""Which pods are lost: deleted, past their time, and on a node that is not Ready or gone. Rule: `core.lost_pods`."""
+"""Which pods are lost: deleted, past their time, on a node that is not Ready or gone. Rule: `core.world.lost_pods`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from controller.cache.timers import Timers
-from controller.core.lost_pods import cannot_tell, lost_at
-from controller.core.nodes import Node
-from controller.core.pods import Pod
+from controller.core.kubernetes.nodes import Node
+from controller.core.workloads.pods import Pod
+from controller.core.world.lost_pods import cannot_tell, lost_at
 
 
 class LostPods:

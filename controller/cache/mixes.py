@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from controller.cache.blocked import Blocked
-from controller.core.mixing import rests_on_mix, standing
-from controller.core.queues import ClusterQueue, Flavor
-from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import WorkloadClass
+from controller.core.fitting.mixing import rests_on_mix, standing
+from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.workloads.workload import WorkloadClass
 
 
 class Mixes:

@@ -1,4 +1,4 @@
-"""Our objects as written (`controller.api`) to what the decision reads (`controller.core.queues`)."""
+"""Our objects as written (`controller.api`) to what the decision reads (`controller.core.queueing.queues`)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
 from controller.cache.budget_objects import to_budget
-from controller.core.ageing import Ageing
-from controller.core.amounts import parse_quantity, supply_amount, supply_amounts
-from controller.core.budgets import read_price
-from controller.core.cron import parse_cron
-from controller.core.decisions import DrySpell
-from controller.core.durations import parse_duration
-from controller.core.effective import Override, Variation, WrittenLimits, WrittenQuota
-from controller.core.fair_sharing_policy import USUAL, FairSharing, Strategy
+from controller.core.budgets.budget import read_price
+from controller.core.calendar.cron import parse_cron
+from controller.core.calendar.durations import parse_duration
+from controller.core.calendar.windows import Window
 from controller.core.keys import HELD
-from controller.core.labels import LabelSelector, Operator, Requirement
-from controller.core.mix import Mix
-from controller.core.past_usage import PastUsageRule
-from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import (
+from controller.core.kubernetes.amounts import parse_quantity, supply_amount, supply_amounts
+from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement
+from controller.core.kubernetes.taints import Toleration
+from controller.core.queueing.ageing import Ageing
+from controller.core.queueing.effective import Override, Variation, WrittenLimits, WrittenQuota
+from controller.core.queueing.fair_sharing_policy import USUAL, FairSharing, Strategy
+from controller.core.queueing.mix import Mix
+from controller.core.queueing.past_usage import PastUsageRule
+from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queueing.queues import (
     CapacityMode,
     ClusterQueue,
     Flavor,
@@ -47,9 +48,8 @@ from controller.core.queues import (
     WhenCanBorrow,
     WhenCanPreempt,
 )
-from controller.core.shares import Amount, parse_share
-from controller.core.taints import Toleration
-from controller.core.windows import Window
+from controller.core.queueing.shares import Amount, parse_share
+from controller.core.workloads.decisions import DrySpell
 from controller.kube.clock import epoch
 
 

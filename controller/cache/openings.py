@@ -11,12 +11,12 @@ from controller.cache.doors import Doors
 from controller.cache.keyed import put_or_drop
 from controller.cache.usage import Charge, GivenBack, Usage, taken
 from controller.cache.waiting import LetGo
-from controller.core.backlog import Backlog
-from controller.core.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue, Flavor
-from controller.core.quota_tree import QuotaTree
-from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import WorkloadClass
+from controller.core.queueing.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
+from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.quota.quota_tree import QuotaTree
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.workloads.backlog import Backlog
+from controller.core.workloads.workload import WorkloadClass
 
 _MOST_IN_A_ROW: Final = 3
 """Where shares decide, after so many decisions in which reservations gave way whom that concerns waits for the next

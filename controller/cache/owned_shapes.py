@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from controller.core.pods import Pod
-from controller.core.shapes import Shape
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.shapes import Shape
 
 _REMEMBERED = 10_000
 

@@ -1,6 +1,6 @@
 """What each LocalQueue, and user in it, has used, forgotten by halves: brought forward when it changes or is read.
 
-Only for trees whose root has a half-life; else nothing is kept. The arithmetic is `core.past_usage`.
+Only for trees whose root has a half-life; else nothing is kept. The arithmetic is `core.queueing.past_usage`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from controller.cache.usage_sums import Remembered, Sum, remembered, users_said
-from controller.core.amounts import Requests
-from controller.core.past_usage import PastUsage, PastUsageRule, cores
-from controller.core.queues import LocalQueue
-from controller.core.quota_tree import QuotaTree
-from controller.core.workloads import QueueKey
+from controller.core.kubernetes.amounts import Requests
+from controller.core.queueing.past_usage import PastUsage, PastUsageRule, cores
+from controller.core.queueing.queues import LocalQueue
+from controller.core.quota.quota_tree import QuotaTree
+from controller.core.workloads.workload import QueueKey
 from controller.kube.clock import rfc3339
 
 

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from controller.cache.allowed_classes import AllowedClasses
 from controller.cache.fronts import Fronts
 from controller.cache.timers import Timers
-from controller.core.allowed_classes import not_allowed
-from controller.core.hands import held, is_on_top
-from controller.core.owners import Job
-from controller.core.pods import Pod, foreign_gates, job_of, queue_priority
-from controller.core.queues import ClusterQueue, LocalQueue
+from controller.core.kubernetes.owners import Job
+from controller.core.queueing.allowed_classes import not_allowed
+from controller.core.queueing.hands import held, is_on_top
+from controller.core.queueing.queues import ClusterQueue, LocalQueue
+from controller.core.queueing.scheduler_preemption import forbidden
 from controller.core.reasons import Reason
-from controller.core.scheduler_preemption import forbidden
-from controller.core.workloads import Hold, OrderKey, QueueKey, order_key
+from controller.core.workloads.pods import Pod, foreign_gates, job_of, queue_priority
+from controller.core.workloads.workload import Hold, OrderKey, QueueKey, order_key
 
 _Source = tuple[str, str]
 """(kind of object, its name or uid): what a pod's place rests on beside the pod itself."""

@@ -15,9 +15,9 @@ from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_pol
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.cache.affinities import to_node_affinity, to_pod_terms
 from controller.cache.objects import to_selector
-from controller.core.directives import Directives
-from controller.core.pod_policies import Mode, OnConflict, Policy, Target, order_key
-from controller.core.taints import Toleration
+from controller.core.kubernetes.directives import Directives
+from controller.core.kubernetes.taints import Toleration
+from controller.core.policies.pod_policies import Mode, OnConflict, Policy, Target, order_key
 from controller.kube.decode_ours import decode_ours
 
 Key = tuple[str, str]

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from controller.core.keys import SCHEDULING_POLICY_ENTRY
-from controller.core.pod_policies import Mode, Policy, contradictions
+from controller.core.policies.pod_policies import Mode, Policy, contradictions
 
 Key = tuple[str, str]
 """(namespace, name); cluster-wide policies have an empty namespace."""

@@ -1,5 +1,5 @@
 """Which admitted pods others may be preempted for anew, though neither quota nor room moved: they begin to go, or time
-or their Job lets them. The rules are `core.preemption`, `core.rounds` and `core.returns`.
+or their Job lets them. The rules are `core.preemption.eligibility`, `core.workloads.rounds` and `core.world.returns`.
 """
 
 from __future__ import annotations
@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from controller.cache.timers import Timers
-from controller.core.groups import GroupKey
-from controller.core.owners import Job
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue
-from controller.core.rounds import BORROWERS, quiet_until
+from controller.core.kubernetes.owners import Job
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.workloads.groups import GroupKey
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.rounds import BORROWERS, quiet_until
 
 
 class Preemptible:
@@ -145,7 +145,7 @@ def _shields(gone: Pod, rest: Collection[Pod]) -> bool:
 
 
 def _returns(job: Job | None) -> tuple[object, ...] | None:
-    """What of a Job `core.returns` goes by."""
+    """What of a Job `core.world.returns` goes by."""
     if job is None or job.ignores_disruption:
         return None if job is None else (True,)
     return job.is_limited_per_index, job.failed, job.backoff_limit

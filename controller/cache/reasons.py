@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from math import inf
 
-from controller.core.decisions import NOT_YET, Wait
-from controller.core.pods import Said
 from controller.core.reasons import Reason
-from controller.core.workloads import WorkloadClass
+from controller.core.workloads.decisions import NOT_YET, Wait
+from controller.core.workloads.pods import Said
+from controller.core.workloads.workload import WorkloadClass
 
 RESERVED = "Reserved"
 """Reason of the condition of a pod that was admitted and is on no node for too long."""

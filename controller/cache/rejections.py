@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from controller.core.reasons import Reason
-from controller.core.workloads import Hold
+from controller.core.workloads.workload import Hold
 
 
 class Rejections:

@@ -1,13 +1,13 @@
-"""Which reserved pods have been without a node for longer than their queue allows. The rule is `core.reservations`."""
+"""Which reserved pods are without a node for longer than their queue allows. Rule: `core.evictions.reservations`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from controller.cache.timers import Timers
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue
-from controller.core.reservations import overdue_at
+from controller.core.evictions.reservations import overdue_at
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.workloads.pods import Pod
 
 
 class Reservations:

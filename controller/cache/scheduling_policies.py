@@ -17,8 +17,9 @@ from controller.api.parse import InvalidObject, parse_scheduling_policy
 from controller.api.scheduling_defaults import Defaults as WrittenDefaults
 from controller.api.scheduling_tolerations import DefaultToleration
 from controller.cache.affinities import to_node_affinity, to_pod_terms
-from controller.core.directives import PREFERRED, REQUIRED
-from controller.core.pod_policies import Mode
+from controller.core.kubernetes.directives import PREFERRED, REQUIRED
+from controller.core.kubernetes.taints import Toleration
+from controller.core.policies.pod_policies import Mode
 from controller.core.scheduling_policies.policy import (
     Affinities,
     AffinityKind,
@@ -35,7 +36,6 @@ from controller.core.scheduling_policies.policy import (
     TolerationForm,
 )
 from controller.core.scheduling_policies.validity import faults_of_defaults
-from controller.core.taints import Toleration
 from controller.kube.decode_ours import decode_ours
 
 

@@ -15,11 +15,11 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_dry_spell, to_flavor, to_local_queue, to_variation
 from controller.cache.pod_policies import to_policy
 from controller.cache.written import Entry, Key, Read, Written
-from controller.core.groups import GroupKey, PodGroup
-from controller.core.nodes import Node
-from controller.core.owners import Job
-from controller.core.pod_policies import Mode
-from controller.core.pods import Pod
+from controller.core.kubernetes.nodes import Node
+from controller.core.kubernetes.owners import Job
+from controller.core.policies.pod_policies import Mode
+from controller.core.workloads.groups import GroupKey, PodGroup
+from controller.core.workloads.pods import Pod
 from controller.kube.wire import Owned
 
 

@@ -1,4 +1,4 @@
-"""Which Autoscaled flavors are dry, until when, and who waits for their nodes. The rules are `core.stock_outs`.
+"""Which Autoscaled flavors are dry, until when, and who waits for their nodes. Rules: `core.evictions.stock_outs`.
 
 A dry spell is kept in the status of its flavor, so that a restart forgets nothing.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from controller.cache.timers import Timers
-from controller.core.decisions import DrySpell
-from controller.core.pods import Pod
-from controller.core.queues import CapacityMode, Flavor
-from controller.core.stock_outs import dry_spell, gives_up_at, is_unprovided
-from controller.core.windows import FOR_EVER
+from controller.core.calendar.windows import FOR_EVER
+from controller.core.evictions.stock_outs import dry_spell, gives_up_at, is_unprovided
+from controller.core.queueing.queues import CapacityMode, Flavor
+from controller.core.workloads.decisions import DrySpell
+from controller.core.workloads.pods import Pod
 
 
 class StockOuts:

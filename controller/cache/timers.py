@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop, heappush
 
-from controller.core.windows import FOR_EVER
+from controller.core.calendar.windows import FOR_EVER
 
 
 class Timers:

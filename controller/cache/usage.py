@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from controller.cache.past_usage import PastUsageBook
-from controller.core.amounts import Requests
-from controller.core.candidates import KnownCandidates
-from controller.core.fair_sharing import KnownShares
-from controller.core.offer import KnownOffers
-from controller.core.pods import Phase
-from controller.core.quota_tree import QuotaTree, UsageKey
-from controller.core.tree_usage import TreeUsage
-from controller.core.user_limits import UserUsage
-from controller.core.workloads import QueueKey
+from controller.core.kubernetes.amounts import Requests
+from controller.core.quota.fair_sharing import KnownShares
+from controller.core.quota.quota_tree import QuotaTree, UsageKey
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.quota.user_limits import UserUsage
+from controller.core.workloads.pods import Phase
+from controller.core.workloads.workload import QueueKey
+from controller.core.world.candidates import KnownCandidates
+from controller.core.world.offer import KnownOffers
 
 _K = TypeVar("_K")
 

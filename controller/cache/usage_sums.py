@@ -1,4 +1,4 @@
-"""A sum of what was used, forgotten by halves, and what a status keeps of it. The arithmetic is `core.past_usage`."""
+"""A sum of what was used, forgotten by halves, and what a status keeps. Arithmetic: `core.queueing.past_usage`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from controller.core.past_usage import PastUsageRule, cores, mixed
+from controller.core.queueing.past_usage import PastUsageRule, cores, mixed
 from controller.kube.clock import epoch
 
 MOST_USERS: Final = 64

@@ -15,17 +15,17 @@ from controller.cache.owned_shapes import OwnedShapes
 from controller.cache.places import Places
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
-from controller.core.backlog import Backlog
-from controller.core.decisions import EvictionCause, Place, Plan
-from controller.core.effective import Variation, tells_users
-from controller.core.gangs import Assembly, Candidate, Group, assemble, single
-from controller.core.groups import GroupKey
-from controller.core.owners import Job
-from controller.core.pods import Phase, Pod
-from controller.core.queues import ClusterQueue, LocalQueue
+from controller.core.kubernetes.owners import Job
+from controller.core.queueing.effective import Variation, tells_users
+from controller.core.queueing.queues import ClusterQueue, LocalQueue
+from controller.core.quota.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.reasons import Reason
-from controller.core.used_up import NOTHING_USED_UP, UsedUpBudgets
-from controller.core.workloads import OrderKey, QueueKey, Workload, WorkloadClass
+from controller.core.workloads.backlog import Backlog
+from controller.core.workloads.decisions import EvictionCause, Place, Plan
+from controller.core.workloads.gangs import Assembly, Candidate, Group, assemble, single
+from controller.core.workloads.groups import GroupKey
+from controller.core.workloads.pods import Phase, Pod
+from controller.core.workloads.workload import OrderKey, QueueKey, Workload, WorkloadClass
 
 
 class _Reservation(NamedTuple):

@@ -1,6 +1,7 @@
 """`penstock hold`, `top`, `drain` and `open`, and of `release` what undoes a hold: options, words, exit code.
 
-What is read and sent is the business of `runtime.hand_targets` and `runtime.hands`; what it means, of `core.hands`.
+What is read and sent is the business of `runtime.hand_targets` and `runtime.hands`; what it means, of
+`core.queueing.hands`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from rich.console import Console
 from controller.cli.acting import Where, acting_options
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
-from controller.core.hands import NOTE_MOST, Verb, note
-from controller.core.names import is_dns_label
+from controller.core.kubernetes.names import is_dns_label
+from controller.core.queueing.hands import NOTE_MOST, Verb, note
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.errors import KubeError, Unreachable, one_line

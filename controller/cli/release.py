@@ -17,10 +17,10 @@ from controller.cli.acting import Where, acting_options
 from controller.cli.by_hand import Asked, run_by_hand
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
-from controller.core.hands import Verb
+from controller.core.gate.opening import GatedPod
 from controller.core.keys import BREAK_GLASS, GATE
-from controller.core.names import is_dns_label
-from controller.core.opening import GatedPod
+from controller.core.kubernetes.names import is_dns_label
+from controller.core.queueing.hands import Verb
 from controller.kube.errors import KubeError, one_line
 from controller.runtime.gate_opener import GateOpener, Tally, gated_pods, is_protection, webhook_away
 

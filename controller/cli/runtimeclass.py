@@ -1,4 +1,4 @@
-"""`penstock runtimeclass`: asks the apiserver and prints; which node is for a class is `core.class_nodes`' to judge."""
+"""`penstock runtimeclass`: asks and prints; which nodes are for a class judges `core.kubernetes.class_nodes`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from controller.core.class_nodes import Verdict, judge
-from controller.core.names import is_dns_subdomain
-from controller.core.runtime_classes import RuntimeClass
-from controller.core.wording import first_few
+from controller.core.kubernetes.class_nodes import Verdict, judge
+from controller.core.kubernetes.names import is_dns_subdomain
+from controller.core.kubernetes.runtime_classes import RuntimeClass
+from controller.core.lists import first_few
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.decode import decode_node, decode_runtime_class

@@ -7,7 +7,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from controller.core.amounts import CPU, format_amount
+from controller.core.kubernetes.amounts import CPU, format_amount
 from controller.demo.picture import Picture, QuotaRow
 
 _FIXED_LINES = 17

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from controller.core.amounts import CPU, supply_amount
 from controller.core.keys import FLAVOR, GATE
+from controller.core.kubernetes.amounts import CPU, supply_amount
 from controller.demo import wire
 from controller.demo.picture import Picture, QuotaRow, Reason, TeamRow
 from controller.demo.world import World

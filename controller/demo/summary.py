@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from controller.core.amounts import CPU, format_amount
+from controller.core.kubernetes.amounts import CPU, format_amount
 from controller.demo.observer import Observer, Stage, Track
 from controller.demo.writes import Writes
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller.core.amounts import CPU, format_amount
 from controller.core.keys import GROUP, VERSION
+from controller.core.kubernetes.amounts import CPU, format_amount
 from controller.sandbox.nodes import NodeShape
 
 RUN_LABEL: Final = "demo.penstock.dev/run"

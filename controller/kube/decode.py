@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from controller.core.amounts import QuantityError, supply_amount
-from controller.core.demand import ContainerDemand, Reported, pod_demand
+from controller.core.gate.opening import GatedPod
+from controller.core.gate.release_patch import PIN_WEIGHT
 from controller.core.keys import (
     CONDITION,
     EXPECTED_RUNTIME,
@@ -26,19 +26,19 @@ from controller.core.keys import (
     SCHEDULING_POLICY_ENTRY,
     USER,
 )
-from controller.core.labels import Operator, Requirement, Term
-from controller.core.nodes import Node
-from controller.core.opening import GatedPod
-from controller.core.pods import Outline, Pod, Said
-from controller.core.priority_classes import PriorityClass
+from controller.core.kubernetes.amounts import QuantityError, supply_amount
+from controller.core.kubernetes.demand import ContainerDemand, Reported, pod_demand
+from controller.core.kubernetes.labels import Operator, Requirement, Term
+from controller.core.kubernetes.nodes import Node
+from controller.core.kubernetes.priority_classes import PriorityClass
+from controller.core.kubernetes.runtime_classes import RuntimeClass
+from controller.core.kubernetes.taints import Taint, Toleration
+from controller.core.queueing.scheduler_preemption import preempting_class
 from controller.core.reasons import Reason, has_begun
-from controller.core.release_patch import PIN_WEIGHT
-from controller.core.runtime_classes import RuntimeClass
-from controller.core.runtimes import stated
-from controller.core.scheduler_preemption import preempting_class
-from controller.core.shapes import Constraints, Shape
-from controller.core.taints import Taint, Toleration
-from controller.core.workloads import Hold
+from controller.core.workloads.pods import Outline, Pod, Said
+from controller.core.workloads.shapes import Constraints, Shape
+from controller.core.workloads.workload import Hold
+from controller.core.world.runtimes import stated
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode_owners import Kin, completion_index

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import Decoder
 
-from controller.core.disruption_budgets import DisruptionBudget, GuardedPod
-from controller.core.labels import LabelSelector, Operator, Requirement
+from controller.core.kubernetes.disruption_budgets import DisruptionBudget, GuardedPod
+from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement
 from controller.kube import wire
 from controller.kube.errors import UnreadableObject
 

@@ -8,11 +8,11 @@ from typing import TypeVar
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from controller.core.groups import GroupFault, Membership, PodGroup, membership
 from controller.core.keys import HELD, ON_TOP
-from controller.core.owners import Job, Owner
+from controller.core.kubernetes.owners import Job, Owner
 from controller.core.reasons import Reason
-from controller.core.workloads import Hold
+from controller.core.workloads.groups import GroupFault, Membership, PodGroup, membership
+from controller.core.workloads.workload import Hold
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.errors import UnreadableObject

@@ -8,8 +8,8 @@ from __future__ import annotations
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from controller.core.queues import LocalQueue, SchedulerPreemption
-from controller.core.scheduler_preemption import QueueWord
+from controller.core.queueing.queues import LocalQueue, SchedulerPreemption
+from controller.core.queueing.scheduler_preemption import QueueWord
 from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
 

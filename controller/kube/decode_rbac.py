@@ -7,8 +7,8 @@ from typing import Final
 from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import Decoder
 
-from controller.core import rbac
-from controller.core.rbac import Binding, Role
+from controller.core.policies import rbac
+from controller.core.policies.rbac import Binding, Role
 from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
 

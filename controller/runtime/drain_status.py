@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from controller.cache.cluster import ClusterCache
-from controller.core.draining import Leaving, door_drained_by, drained_by, leaving
-from controller.core.returns import Returns
-from controller.core.workloads import QueueKey
+from controller.core.evictions.draining import Leaving, door_drained_by, drained_by, leaving
+from controller.core.workloads.workload import QueueKey
+from controller.core.world.returns import Returns
 from controller.runtime.status import Finding
 
 

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decisions import Evict
 from controller.core.keys import EVICTION
-from controller.core.pods import Pod
+from controller.core.workloads.decisions import Evict
+from controller.core.workloads.pods import Pod
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound, one_line

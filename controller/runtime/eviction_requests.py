@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller.core.disruption_budgets import GuardedPod, too_narrow
-from controller.core.pods import Pod
+from controller.core.kubernetes.disruption_budgets import GuardedPod, too_narrow
+from controller.core.workloads.pods import Pod
 from controller.kube.client import Client
 from controller.kube.decode_disruptions import decode_disruption_budget, decode_guarded_pod
 from controller.kube.errors import (

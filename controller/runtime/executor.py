@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decisions import Admit
-from controller.core.pods import Phase, Pod
-from controller.core.queues import Flavor
-from controller.core.release_patch import Admission, release_patch
+from controller.core.gate.release_patch import Admission, release_patch
+from controller.core.queueing.queues import Flavor
+from controller.core.workloads.decisions import Admit
+from controller.core.workloads.pods import Phase, Pod
 from controller.kube import clock
 from controller.kube.client import JSON_PATCH, Client
 from controller.kube.decode import PodDecoder

@@ -11,8 +11,8 @@ from typing import Final
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry, counted_until
-from controller.core.fair_sharing import FairShares, shown
-from controller.core.queues import ClusterQueue
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.quota.fair_sharing import FairShares, shown
 from controller.runtime.status import Finding, Status
 
 _WRITTEN_SECONDS: Final = 60

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
-from controller.core.opening import GatedPod, opening_patch
-from controller.core.protection import Rule
+from controller.core.gate.opening import GatedPod, opening_patch
+from controller.core.gate.protection import Rule
 from controller.kube.client import JSON_PATCH, Client
 from controller.kube.decode import decode_gated
 from controller.kube.errors import (

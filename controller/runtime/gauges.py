@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
-from controller.core.amounts import CPU
+from controller.core.kubernetes.amounts import CPU
 from controller.core.reasons import Reason
 from controller.telemetry.metrics import ControllerMetrics
 

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from controller.core.keys import GROUP, POD_GROUP, VERSION
-from controller.core.names import is_dns_subdomain, is_label_value
+from controller.core.kubernetes.names import is_dns_subdomain, is_label_value
 from controller.kube.client import Client
 from controller.kube.decode_hands import Handled, decode_handled
 from controller.kube.errors import KubeError, NotFound

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from controller.core.hands import Change, Misplaced, Spared, Verb, change
+from controller.core.queueing.hands import Change, Misplaced, Spared, Verb, change
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound, TooManyRequests, Unreachable
 from controller.runtime.hand_targets import Subject, again

@@ -8,8 +8,8 @@ from math import inf
 from typing import Protocol
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decide import decide
-from controller.core.decisions import Admit, Evict
+from controller.core.decision.decide import decide
+from controller.core.workloads.decisions import Admit, Evict
 from controller.kube.clock import monotonic, now
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics

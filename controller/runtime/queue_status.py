@@ -8,15 +8,15 @@ from typing import Any
 from controller.api.cluster_queue_status import FLAVORS_REPORTED, LIMITS_REPORTED
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
-from controller.core.amounts import format_amount
-from controller.core.doors import any_fault, tree_fault
-from controller.core.hands import aside
-from controller.core.over_quota import excesses
-from controller.core.pods import Phase
-from controller.core.queues import ClusterQueue, StopPolicy
-from controller.core.quota_tree import Column
-from controller.core.windows import Outlook
-from controller.core.wording import first_few
+from controller.core.calendar.windows import Outlook
+from controller.core.decision.doors import any_fault, tree_fault
+from controller.core.evictions.over_quota import excesses
+from controller.core.kubernetes.amounts import format_amount
+from controller.core.lists import first_few
+from controller.core.queueing.hands import aside
+from controller.core.queueing.queues import ClusterQueue, StopPolicy
+from controller.core.quota.quota_tree import Column
+from controller.core.workloads.pods import Phase
 from controller.kube.clock import rfc3339
 from controller.runtime.budget_status import budgets_status, used_up
 from controller.runtime.drain_status import queue_drain

@@ -12,12 +12,12 @@ from typing import Any
 from controller.cache.arithmetic import figures_of
 from controller.cache.cluster import ClusterCache
 from controller.cache.reasons import RESERVED
-from controller.core.decisions import Evict, Wait, onto
+from controller.core.evictions.reservations import overdue_text
+from controller.core.explaining.wording import describe
 from controller.core.keys import CONDITION
-from controller.core.pods import Phase, Pod, Said
 from controller.core.reasons import Reason
-from controller.core.reservations import overdue_text
-from controller.core.wording import describe
+from controller.core.workloads.decisions import Evict, Wait, onto
+from controller.core.workloads.pods import Phase, Pod, Said
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.decode import PodDecoder

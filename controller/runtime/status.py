@@ -10,9 +10,9 @@ from typing import Any
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.written import Entry
-from controller.core.amounts import format_amount
-from controller.core.pod_policies import Mode, Policy, Target
-from controller.core.queues import Flavor
+from controller.core.kubernetes.amounts import format_amount
+from controller.core.policies.pod_policies import Mode, Policy, Target
+from controller.core.queueing.queues import Flavor
 from controller.kube.clock import rfc3339
 
 Status = dict[str, Any]

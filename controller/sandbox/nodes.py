@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from controller.core.amounts import QuantityError, parse_quantity
-from controller.core.names import is_label_key, is_label_value
+from controller.core.kubernetes.amounts import QuantityError, parse_quantity
+from controller.core.kubernetes.names import is_label_key, is_label_value
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.sandbox.components import NODE_ANNOTATION

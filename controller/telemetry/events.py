@@ -5,10 +5,10 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from controller.core.decisions import Admit, Evict
 from controller.core.keys import GROUP, VERSION
-from controller.core.pods import Pod
-from controller.core.used_up import UsedUp
+from controller.core.quota.used_up import UsedUp
+from controller.core.workloads.decisions import Admit, Evict
+from controller.core.workloads.pods import Pod
 from controller.kube.clock import rfc3339, rfc3339_micro
 
 COMPONENT = "penstock.dev/controller"

@@ -19,9 +19,9 @@ import psutil
 
 import controller.runtime.app  # noqa: F401  # what a controller has in memory besides its world
 from controller.cache.cluster import ClusterCache
-from controller.core.decide import decide
-from controller.core.decisions import Admit, Plan
-from controller.core.pods import Phase, Pod
+from controller.core.decision.decide import decide
+from controller.core.workloads.decisions import Admit, Plan
+from controller.core.workloads.pods import Phase, Pod
 from controller.runtime import garbage
 from tests.bench.rules import RULES
 from tests.bench.worlds import NOW, Recipe, draw, load

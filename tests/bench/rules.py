@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from controller.core.fair_sharing_policy import FairSharing
-from controller.core.pods import Pod
-from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import QueueingStrategy
-from controller.core.shapes import Shape
+from controller.core.queueing.fair_sharing_policy import FairSharing
+from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queueing.queues import QueueingStrategy
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.shapes import Shape
 from tests.bench.worlds import NOW, World
 
 _RUNTIMES = (600, 1_800, 3_600, 7_200, 28_800)

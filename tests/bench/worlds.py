@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from controller.cache.cluster import ClusterCache
-from controller.core.amounts import CPU, PODS, as_requests
 from controller.core.keys import GATE
-from controller.core.labels import LabelSelector, Operator, Requirement, Term
-from controller.core.nodes import Node
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, LocalQueue
-from controller.core.shapes import Constraints, Shape
-from controller.core.taints import Taint, Toleration
+from controller.core.kubernetes.amounts import CPU, PODS, as_requests
+from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement, Term
+from controller.core.kubernetes.nodes import Node
+from controller.core.kubernetes.taints import Taint, Toleration
+from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota, LocalQueue
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.shapes import Constraints, Shape
 
 GPU = "nvidia.com/gpu"
 MEMORY = "memory"

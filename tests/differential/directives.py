@@ -8,7 +8,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from controller.core.directives import PREFERRED, REQUIRED
+from controller.core.kubernetes.directives import PREFERRED, REQUIRED
 from tests.differential import words
 from tests.differential.words import chance, some
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from controller.core.directives import REQUIRED
+from controller.core.kubernetes.directives import REQUIRED
 from tests.differential import directives, foreign, words
 from tests.differential.words import chance, some
 

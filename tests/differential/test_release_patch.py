@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Iterator
 from random import Random
 
+from controller.core.gate.narrowing import Narrowing, narrow
+from controller.core.gate.release_patch import release_patch
 from controller.core.keys import GATE, QUEUE_NAME
-from controller.core.labels import Operator, Requirement
-from controller.core.narrowing import Narrowing, narrow
-from controller.core.queues import Flavor
-from controller.core.release_patch import release_patch
-from controller.core.taints import Toleration
+from controller.core.kubernetes.labels import Operator, Requirement
+from controller.core.kubernetes.taints import Toleration
+from controller.core.queueing.queues import Flavor
 from tests.differential import directives, words
 from tests.differential.oracle import Oracle, Pair
 from tests.differential.pairs import stored_pod

@@ -37,12 +37,13 @@ from tests.mutation.mutants import Mutant, mutants
 _ROOT = Path(__file__).parents[2]
 _SURVIVORS = Path(__file__).parent / "survivors.txt"
 _UPDATE = "controller/core/pod_update"
+_NARROWING = ("gate/narrowing.py", "kubernetes/labels.py")
 _UPDATE_TESTS = (
-    "tests/unit/test_core_pod_update.py",
+    "tests/unit/core/test_pod_update.py",
     "tests/differential/test_agreement.py::test_our_table_of_fields_is_that_of_kubernetes",
 )
 _NARROWING_TESTS = (
-    *("tests/unit/test_core_narrowing.py", "tests/unit/test_core_labels.py", "tests/unit/test_core_release_patch.py"),
+    *("tests/unit/core/test_narrowing.py", "tests/unit/core/test_labels.py", "tests/unit/core/test_release_patch.py"),
     *("tests/property/test_narrowing.py", "tests/property/test_amounts_and_labels.py"),
 )
 _LOADED = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
@@ -115,7 +116,7 @@ def _known() -> list[str]:
 
 def _trials() -> Iterator[Trial]:
     update = [(file, _UPDATE_TESTS, True) for file in sorted((_ROOT / _UPDATE).glob("*.py"))]
-    narrowing = [(_ROOT / "controller/core" / name, _NARROWING_TESTS, False) for name in ("narrowing.py", "labels.py")]
+    narrowing = [(_ROOT / "controller/core" / name, _NARROWING_TESTS, False) for name in _NARROWING]
     for file, tests, asks_pairs in (*update, *narrowing):
         module = ".".join(file.relative_to(_ROOT).with_suffix("").parts)
         for mutant in mutants(file.read_text(encoding="utf-8")):

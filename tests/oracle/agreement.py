@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decide import decide
-from controller.core.decisions import Plan
+from controller.core.decision.decide import decide
+from controller.core.workloads.decisions import Plan
 from tests.oracle.documents import document
 from tests.oracle.rules import OR
 from tests.oracle.turns import Decided, Fault, follow

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from controller.core.decide import decide
+from controller.core.decision.decide import decide
 from tests.oracle.agreement import UNLIMITED, begin, read
 from tests.oracle.documents import document, queue_document
 from tests.oracle.drawing import newcomer

@@ -6,7 +6,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.core.amounts import (
+from controller.core.kubernetes.amounts import (
     CPU,
     MAX_VALUE,
     QuantityError,
@@ -15,7 +15,7 @@ from controller.core.amounts import (
     parse_quantity,
     supply_amount,
 )
-from controller.core.labels import Requirement, contradictory_key
+from controller.core.kubernetes.labels import Requirement, contradictory_key
 from tests.support.pod_update_rules import holds
 from tests.support.strategies import NUMBERS, VALUES, requirement_document, requirements
 

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decide import decide
-from controller.core.decisions import Admit
-from controller.core.groups import GroupKey, Membership
-from controller.core.nodes import Node
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, QueueingStrategy
-from controller.core.workloads import OrderKey
+from controller.core.decision.decide import decide
+from controller.core.kubernetes.nodes import Node
+from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.workloads.decisions import Admit
+from controller.core.workloads.groups import GroupKey, Membership
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.workload import OrderKey
 from tests.support.builders import (
     UNLIMITED,
     a_cache,

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decide import decide
-from controller.core.decisions import Admit
-from controller.core.effective import FIXED, Variation
+from controller.core.calendar.windows import outlook
+from controller.core.capacity.room import Room
+from controller.core.decision.decide import decide
 from controller.core.keys import GATE
-from controller.core.lost_pods import LOST_SECONDS
-from controller.core.pods import Pod
-from controller.core.queues import StopPolicy
+from controller.core.queueing.effective import FIXED, Variation
+from controller.core.queueing.queues import StopPolicy
+from controller.core.queueing.shares import Share
 from controller.core.reasons import Reason
-from controller.core.room import Room
-from controller.core.shares import Share
-from controller.core.windows import outlook
+from controller.core.workloads.decisions import Admit
+from controller.core.workloads.pods import Pod
+from controller.core.world.lost_pods import LOST_SECONDS
 from tests.support.builders import UNLIMITED, a_cache, a_foreign_pod, decided
 from tests.support.strategies import DOORS, FLAVORS, parent_queues, waiting_pods
 from tests.support.tight_worlds import SHAPES, VARIATIONS, tight_nodes, tight_queues

@@ -6,14 +6,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.core.amounts import PODS
-from controller.core.decide import decide
-from controller.core.decisions import Plan
-from controller.core.node_index import NodeIndex
-from controller.core.pods import Pod
-from controller.core.queues import CapacityMode, ClusterQueue, QueueingStrategy
-from controller.core.snapshot import Snapshot
-from controller.core.tree_usage import TreeUsage
+from controller.core.capacity.node_index import NodeIndex
+from controller.core.decision.decide import decide
+from controller.core.kubernetes.amounts import PODS
+from controller.core.queueing.queues import CapacityMode, ClusterQueue, QueueingStrategy
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.workloads.decisions import Plan
+from controller.core.workloads.pods import Pod
+from controller.core.world.snapshot import Snapshot
 from tests.support.builders import UNLIMITED, a_snapshot, a_workload
 from tests.support.strategies import DOORS, worlds
 

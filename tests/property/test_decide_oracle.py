@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.core.decide import decide
-from controller.core.decisions import Plan, Wait
+from controller.core.decision.decide import decide
 from controller.core.reasons import Reason
-from controller.core.snapshot import Snapshot
+from controller.core.workloads.decisions import Plan, Wait
+from controller.core.world.snapshot import Snapshot
 from tests.oracle import agreement, rules, sequences
 from tests.oracle.agreement import decided, disagreement, report, smallest
 from tests.oracle.drawing import draw_world

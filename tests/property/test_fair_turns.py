@@ -8,14 +8,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.core.decide import decide
-from controller.core.fair_sharing import FairShares
-from controller.core.fair_sharing_policy import Share
-from controller.core.queues import FlavorQuota
-from controller.core.settled import Settled
-from controller.core.snapshot import Snapshot
-from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import Workload, among_all
+from controller.core.decision.decide import decide
+from controller.core.queueing.fair_sharing_policy import Share
+from controller.core.queueing.queues import FlavorQuota
+from controller.core.quota.fair_sharing import FairShares
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.workloads.workload import Workload, among_all
+from controller.core.world.settled import Settled
+from controller.core.world.snapshot import Snapshot
 from tests.support.builders import (
     STRICT,
     UNLIMITED,

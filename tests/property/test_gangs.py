@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decide import decide
-from controller.core.groups import GroupKey, Membership
-from controller.core.owners import Owner
-from controller.core.pods import Pod
-from controller.core.topology import Slices, held_to
+from controller.core.decision.decide import decide
+from controller.core.kubernetes.owners import Owner
+from controller.core.workloads.groups import GroupKey, Membership
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.topology import Slices, held_to
 from tests.support.builders import (
     UNLIMITED,
     a_cache,

@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.candidates import KnownCandidates
-from controller.core.decide import decide
-from controller.core.decisions import Booking, Place, Plan
-from controller.core.fair_sharing import KnownShares
+from controller.core.decision.decide import decide
 from controller.core.keys import GATE
-from controller.core.offer import KnownOffers
-from controller.core.pods import Phase, Pod
-from controller.core.queues import Flavor, StopPolicy
-from controller.core.snapshot import Snapshot
+from controller.core.queueing.queues import Flavor, StopPolicy
+from controller.core.quota.fair_sharing import KnownShares
+from controller.core.workloads.decisions import Booking, Place, Plan
+from controller.core.workloads.pods import Phase, Pod
+from controller.core.world.candidates import KnownCandidates
+from controller.core.world.offer import KnownOffers
+from controller.core.world.snapshot import Snapshot
 from tests.support.builders import a_cache, a_flavor, a_local_queue, a_node, a_static_flavor, too_much
 from tests.support.contested_worlds import (
     CLOUD,

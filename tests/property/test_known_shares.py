@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from controller.core.candidates import Candidate
-from controller.core.fair_preempting import FairVictims
-from controller.core.fair_sharing import Demand, FairShares, KnownShares
-from controller.core.fair_sharing_policy import FairSharing, Strategy
-from controller.core.quota_tree import QuotaTree
-from controller.core.tree_usage import TreeUsage
+from controller.core.preemption.fair_preempting import FairVictims
+from controller.core.queueing.fair_sharing_policy import FairSharing, Strategy
+from controller.core.quota.fair_sharing import Demand, FairShares, KnownShares
+from controller.core.quota.quota_tree import QuotaTree
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.world.candidates import Candidate
 from tests.property.test_surplus import draw
 from tests.support.builders import a_cluster_queue, a_tree_quota
 

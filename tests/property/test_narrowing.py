@@ -8,10 +8,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.core.labels import Requirement, Term
-from controller.core.narrowing import Conflict, Narrowing, narrow
-from controller.core.queues import Flavor
-from controller.core.shapes import Constraints
+from controller.core.gate.narrowing import Conflict, Narrowing, narrow
+from controller.core.kubernetes.labels import Requirement, Term
+from controller.core.queueing.queues import Flavor
+from controller.core.workloads.shapes import Constraints
 from tests.support.builders import a_flavor
 from tests.support.strategies import requirements
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
-from controller.core.ageing import Ageing
-from controller.core.owners import Job, Owner
-from controller.core.pods import Pod
-from controller.core.workloads import Workload
+from controller.core.kubernetes.owners import Job, Owner
+from controller.core.queueing.ageing import Ageing
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.workload import Workload
 from tests.support.builders import a_cluster_queue, a_local_queue, a_pod
 
 TIMES = st.integers(0, 2).map(float)

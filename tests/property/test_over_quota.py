@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decide import decide
-from controller.core.decisions import Evict, EvictionCause
-from controller.core.over_quota import Excess, excesses
-from controller.core.owners import Owner
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, FlavorQuota
+from controller.core.decision.decide import decide
+from controller.core.evictions.over_quota import Excess, excesses
+from controller.core.kubernetes.owners import Owner
+from controller.core.queueing.queues import ClusterQueue, FlavorQuota
+from controller.core.workloads.decisions import Evict, EvictionCause
+from controller.core.workloads.pods import Pod
 from tests.support.builders import a_cache, a_cluster_queue, a_flavor, a_local_queue, a_node, a_released_pod, a_shape
 
 _FLAVORS = ("spot", "steady")

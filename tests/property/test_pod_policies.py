@@ -8,15 +8,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec import convert
 
-from controller.core.directives import Directives, Preferred
-from controller.core.labels import LabelSelector, Term
-from controller.core.narrowing import Narrowing, narrow
-from controller.core.node_terms import TERMS_MOST
-from controller.core.pod_policies import Mode, OnConflict, Policy, apply
+from controller.core.gate.narrowing import Narrowing, narrow
+from controller.core.gate.release_patch import release_patch
+from controller.core.kubernetes.directives import Directives, Preferred
+from controller.core.kubernetes.labels import LabelSelector, Term
+from controller.core.kubernetes.node_terms import TERMS_MOST
+from controller.core.kubernetes.taints import Toleration
 from controller.core.pod_update import may_change
-from controller.core.queues import Flavor
-from controller.core.release_patch import release_patch
-from controller.core.taints import Toleration
+from controller.core.policies.pod_policies import Mode, OnConflict, Policy, apply
+from controller.core.queueing.queues import Flavor
 from controller.kube.decode import read_term, read_toleration
 from controller.kube.wire import PodToleration, SelectorTerm
 from tests.support.json_patch import patched

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.core.decisions import Evict
-from controller.core.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
+from controller.core.workloads.decisions import Evict
 from tests.property.test_preemption import QUEUES, WEB, World
 from tests.support.builders import a_cluster_queue, a_pod, a_shape, a_tree_quota, decided
 

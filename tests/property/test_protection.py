@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.core.demand import ContainerDemand, Quantities, Reported, pod_demand
+from controller.core.gate.protection import Actor, Guarded, no_growth
 from controller.core.keys import QUEUE_NAME
-from controller.core.protection import Actor, Guarded, no_growth
+from controller.core.kubernetes.demand import ContainerDemand, Quantities, Reported, pod_demand
 
 AMOUNTS = st.sampled_from(["0", "1m", "999.5m", "999.9m", "1", "1000m", "1500m", "2", "1Gi", "1024Mi", "4Gi"])
 REQUESTS = st.dictionaries(st.sampled_from(["cpu", "memory", "example.com/gpu"]), AMOUNTS, max_size=3)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.core.queues import ClusterQueue, FlavorQuota
-from controller.core.quota_tree import QuotaTree
-from controller.core.tree_usage import TreeUsage
+from controller.core.queueing.queues import ClusterQueue, FlavorQuota
+from controller.core.quota.quota_tree import QuotaTree
+from controller.core.quota.tree_usage import TreeUsage
 from tests.support.builders import a_tree_quota
 
 THOROUGH = settings(deadline=None, max_examples=300)

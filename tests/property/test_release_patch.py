@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from controller.core.flavor_sets import merged
+from controller.core.gate.narrowing import Narrowing, narrow
+from controller.core.gate.release_patch import release_patch
 from controller.core.keys import GATE
-from controller.core.narrowing import Narrowing, narrow
 from controller.core.pod_update import may_change
-from controller.core.queues import Flavor
-from controller.core.release_patch import release_patch
+from controller.core.queueing.flavor_sets import merged
+from controller.core.queueing.queues import Flavor
 from tests.support.json_patch import PatchFailed, patched
 from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on

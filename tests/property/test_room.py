@@ -8,14 +8,14 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.core.amounts import Requests, as_requests
-from controller.core.labels import Operator, Requirement, Term
-from controller.core.node_index import NodeIndex
-from controller.core.node_search import Search
-from controller.core.nodes import Node
-from controller.core.room import Amounts, Room, RoomLeft
-from controller.core.shapes import Constraints
-from controller.core.taints import Toleration, are_tolerated
+from controller.core.capacity.node_index import NodeIndex
+from controller.core.capacity.node_search import Search
+from controller.core.capacity.room import Amounts, Room, RoomLeft
+from controller.core.kubernetes.amounts import Requests, as_requests
+from controller.core.kubernetes.labels import Operator, Requirement, Term
+from controller.core.kubernetes.nodes import Node
+from controller.core.kubernetes.taints import Toleration, are_tolerated
+from controller.core.workloads.shapes import Constraints
 from tests.support.builders import a_flavor, a_node, a_taint, constraints
 from tests.support.strategies import node_labels, requirements
 

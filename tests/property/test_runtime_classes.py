@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from controller.core.documents import toleration_document
-from controller.core.narrowing import Narrowing, narrow
+from controller.core.gate.narrowing import Narrowing, narrow
+from controller.core.gate.release_patch import release_patch
+from controller.core.kubernetes.documents import toleration_document
+from controller.core.kubernetes.runtime_classes import Additions, RuntimeClass, additions
+from controller.core.kubernetes.taints import Taint, Toleration, are_tolerated, merge_tolerations
 from controller.core.pod_update import may_change
-from controller.core.queues import Flavor
-from controller.core.release_patch import release_patch
-from controller.core.runtime_classes import Additions, RuntimeClass, additions
-from controller.core.taints import Taint, Toleration, are_tolerated, merge_tolerations
+from controller.core.queueing.queues import Flavor
 from tests.support.classes import ClassyWorld
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, decoded

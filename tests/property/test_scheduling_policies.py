@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from controller.core.documents import term_document, toleration_document
+from controller.core.kubernetes.documents import term_document, toleration_document
 from controller.core.scheduling_policies.completion import complete
 from controller.core.scheduling_policies.judgement import judge
 from controller.core.scheduling_policies.merging import merge

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
-from controller.core import backfill, decide
-from controller.core.decisions import Booking
-from controller.core.pods import Pod
-from controller.core.queues import QueueingStrategy
-from controller.core.workloads import among_all
+from controller.core.backfill import easy
+from controller.core.decision import decide
+from controller.core.queueing.queues import QueueingStrategy
+from controller.core.workloads.decisions import Booking
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.workload import among_all
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -38,7 +39,7 @@ DOORS = [a_local_queue(f"door-{n}", f"team-{n // 2}") for n in range(2 * TEAMS)]
 def few_reservations(most: int) -> Iterator[None]:
     """So that some queues have none, and come up when others go."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(backfill, "MOST_RESERVATIONS", most)
+        patched.setattr(easy, "MOST_RESERVATIONS", most)
         patched.setattr(decide, "MOST_RESERVATIONS", most)
         yield
 

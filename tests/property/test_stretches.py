@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
-from controller.core import decide as decisions
-from controller.core.decisions import Plan
-from controller.core.fair_sharing_policy import FairSharing
-from controller.core.owners import Owner
-from controller.core.pods import Pod
-from controller.core.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue, FlavorMode, QueueingStrategy
-from controller.core.snapshot import Snapshot
+from controller.core.decision import decide as decisions
+from controller.core.kubernetes.owners import Owner
+from controller.core.queueing.fair_sharing_policy import FairSharing
+from controller.core.queueing.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
+from controller.core.queueing.queues import ClusterQueue, FlavorMode, QueueingStrategy
+from controller.core.workloads.decisions import Plan
+from controller.core.workloads.pods import Pod
+from controller.core.world.snapshot import Snapshot
 from tests.support.builders import (
     UNLIMITED,
     a_cache,

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from controller.core.fair_sharing import NOTHING, FairShares
-from controller.core.fair_sharing_policy import ONE_THOUSANDTH, FairSharing, Share, share_of
-from controller.core.queues import ClusterQueue, FlavorQuota
-from controller.core.quota_tree import Column, QuotaTree
-from controller.core.tree_usage import TreeUsage
+from controller.core.queueing.fair_sharing_policy import ONE_THOUSANDTH, FairSharing, Share, share_of
+from controller.core.queueing.queues import ClusterQueue, FlavorQuota
+from controller.core.quota.fair_sharing import NOTHING, FairShares
+from controller.core.quota.quota_tree import Column, QuotaTree
+from controller.core.quota.tree_usage import TreeUsage
 from tests.support.builders import a_cluster_queue
 
 _FLAVORS, _RESOURCES = ("spot", "steady"), ("cpu", "memory")

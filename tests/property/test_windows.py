@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.api.schedule import CRON_PATTERN
-from controller.core.cron import CronError, parse_cron
-from controller.core.effective import Capacity, Variation, WrittenLimits, flavors_below, in_effect
-from controller.core.queues import ClusterQueue
-from controller.core.shares import Share, parse_share
-from controller.core.windows import outlook
+from controller.core.calendar.cron import CronError, parse_cron
+from controller.core.calendar.windows import outlook
+from controller.core.queueing.effective import Capacity, Variation, WrittenLimits, flavors_below, in_effect
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.queueing.shares import Share, parse_share
 from tests.support.builders import a_quota
 from tests.support.zones import a_window, utc
 

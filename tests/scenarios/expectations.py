@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from controller.core.amounts import QuantityError, demand_amount, format_amount
-from controller.core.decisions import Admit
+from controller.core.kubernetes.amounts import QuantityError, demand_amount, format_amount
 from controller.core.reasons import Reason
+from controller.core.workloads.decisions import Admit
 from controller.runtime import local_queue_status, queue_status, status
 from tests.scenarios.events import Stage
 from tests.scenarios.model import ScenarioError, Step

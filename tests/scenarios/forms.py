@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from controller.core.keys import GATE, POD_GROUP, POD_GROUP_SIZE, QUEUE_NAME
-from controller.core.labels import Operator
+from controller.core.kubernetes.labels import Operator
 from tests.scenarios.model import Form, Json, ScenarioError
 
 _S = TypeVar("_S", bound=Struct)

@@ -23,13 +23,13 @@ from controller.cache.written import (
     read_local_queue,
     read_priority_class,
 )
-from controller.core.decide import decide
-from controller.core.decisions import Admit, Evict, Plan
+from controller.core.decision.decide import decide
+from controller.core.explaining.wording import describe
+from controller.core.gate.release_patch import Admission, release_patch
 from controller.core.keys import CONDITION
-from controller.core.pods import Phase, Pod
 from controller.core.reasons import Reason
-from controller.core.release_patch import Admission, release_patch
-from controller.core.wording import describe
+from controller.core.workloads.decisions import Admit, Evict, Plan
+from controller.core.workloads.pods import Phase, Pod
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_node
 from controller.kube.decode_owners import decode_job, decode_pod_group

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decisions import Booking
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, QueueingStrategy
-from controller.core.shapes import Constraints
+from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.workloads.decisions import Booking
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.shapes import Constraints
 from tests.support.builders import a_cache, a_cluster_queue, a_node, a_pod, a_quota, a_released_pod, a_shape
 
 HOUR = 3600

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
-from controller.core.budget_periods import CalendarPeriod, CalendarUnit, Period, SlidingPeriod
-from controller.core.budgets import AtEnd, Budget, hours_of
-from controller.core.pods import Pod
+from controller.core.budgets.budget import AtEnd, Budget, hours_of
+from controller.core.budgets.periods import CalendarPeriod, CalendarUnit, Period, SlidingPeriod
+from controller.core.workloads.pods import Pod
 from tests.support.builders import a_cache, a_cluster_queue, a_flavor, a_released_pod, a_shape
 from tests.support.zones import utc, zone
 

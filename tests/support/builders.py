@@ -6,17 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from controller.cache.cluster import ClusterCache
-from controller.core.amounts import PODS, as_requests, demand_amount, supply_amount
-from controller.core.backlog import Backlog
-from controller.core.decide import decide
-from controller.core.decisions import Plan
+from controller.core.capacity.node_index import NodeIndex
+from controller.core.decision.decide import decide
+from controller.core.evictions.over_quota import excesses
 from controller.core.keys import GATE
-from controller.core.labels import LabelSelector, Operator, Requirement, Term
-from controller.core.node_index import NodeIndex
-from controller.core.nodes import Node
-from controller.core.over_quota import excesses
-from controller.core.pods import Outline, Pod, Said
-from controller.core.queues import (
+from controller.core.kubernetes.amounts import PODS, as_requests, demand_amount, supply_amount
+from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement, Term
+from controller.core.kubernetes.nodes import Node
+from controller.core.kubernetes.taints import Taint, Toleration
+from controller.core.queueing.queues import (
     CapacityMode,
     ClusterQueue,
     Flavor,
@@ -25,13 +23,15 @@ from controller.core.queues import (
     QueueingStrategy,
     StopPolicy,
 )
-from controller.core.quota_tree import QuotaTree, UsageKey
+from controller.core.quota.quota_tree import QuotaTree, UsageKey
+from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import has_begun
-from controller.core.shapes import Constraints, Shape
-from controller.core.snapshot import Snapshot
-from controller.core.taints import Taint, Toleration
-from controller.core.tree_usage import TreeUsage
-from controller.core.workloads import PodSet, Workload, WorkloadClass, order_key
+from controller.core.workloads.backlog import Backlog
+from controller.core.workloads.decisions import Plan
+from controller.core.workloads.pods import Outline, Pod, Said
+from controller.core.workloads.shapes import Constraints, Shape
+from controller.core.workloads.workload import PodSet, Workload, WorkloadClass, order_key
+from controller.core.world.snapshot import Snapshot
 
 GPU = "nvidia.com/gpu"
 MAIN: Final = ("default", "main")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
-from controller.core.runtime_classes import RuntimeClass
-from controller.core.taints import Toleration
+from controller.core.kubernetes.runtime_classes import RuntimeClass
+from controller.core.kubernetes.taints import Toleration
 from tests.support.worlds import EmptyWorld
 
 

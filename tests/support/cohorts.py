@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
-from controller.core.owners import Owner
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue
+from controller.core.kubernetes.owners import Owner
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.workloads.pods import Pod
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,

@@ -24,7 +24,7 @@ def main() -> int:
         print(f"the compiled core is not tried: {lacks}", file=sys.stderr)  # noqa: T201
         return int("CI" in os.environ)
     _build()
-    _run("-c", "import controller.core.decide as it; assert it.__file__.endswith('.so'), it.__file__")
+    _run("-c", "import controller.core.decision.decide as it; assert it.__file__.endswith('.so'), it.__file__")
     return subprocess.run([sys.executable, "-m", *sys.argv[1:]], cwd=_COPY, env=_environment(), check=False).returncode
 
 

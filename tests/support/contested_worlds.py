@@ -10,14 +10,14 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from controller.core.fair_sharing_policy import FairSharing, Strategy
-from controller.core.groups import GroupKey, Membership
-from controller.core.nodes import Node
-from controller.core.owners import Owner
-from controller.core.pods import Pod
-from controller.core.preemption_policy import Preemption, Reclaim, Within
-from controller.core.queues import ClusterQueue, FlavorQuota, QueueingStrategy, WhenCanBorrow, WhenCanPreempt
-from controller.core.shapes import Shape
+from controller.core.kubernetes.nodes import Node
+from controller.core.kubernetes.owners import Owner
+from controller.core.queueing.fair_sharing_policy import FairSharing, Strategy
+from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queueing.queues import ClusterQueue, FlavorQuota, QueueingStrategy, WhenCanBorrow, WhenCanPreempt
+from controller.core.workloads.groups import GroupKey, Membership
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.shapes import Shape
 from tests.support.builders import UNLIMITED, a_cluster_queue, a_foreign_pod, a_node, a_pod, a_released_pod, a_shape
 
 NOW = 100_000

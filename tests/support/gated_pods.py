@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
+from controller.core.gate.opening import GatedPod
 from controller.core.keys import GATE
-from controller.core.opening import GatedPod
 from controller.kube.decode import decode_gated
 from controller.kube.errors import Forbidden, ServerError
 from tests.support.fake_client import FakeClient

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
+from controller.core.gate.release_patch import Admission
 from controller.core.keys import ADMITTED_AT, ADMITTED_BY, CLUSTER_QUEUE, FLAVOR, GATE, QUEUE_NAME
-from controller.core.pods import Pod
-from controller.core.release_patch import Admission
+from controller.core.workloads.pods import Pod
 from controller.kube.decode import PodDecoder
 
 Json = dict[str, Any]

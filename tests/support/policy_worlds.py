@@ -9,7 +9,7 @@ import orjson
 from msgspec import Raw
 
 from controller.cache.pod_policies import Policies, read_cluster_policy, read_policy
-from controller.core.pod_policies import Policy, Target
+from controller.core.policies.pod_policies import Policy, Target
 from tests.support.worlds import EmptyWorld
 
 Json = dict[str, Any]

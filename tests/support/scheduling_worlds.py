@@ -9,8 +9,8 @@ import orjson
 from msgspec import Raw
 
 from controller.cache.scheduling_policies import read_scheduling_policy
-from controller.core.priority_classes import PriorityClass
-from controller.core.runtime_classes import RuntimeClass
+from controller.core.kubernetes.priority_classes import PriorityClass
+from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.wire import Owned
 from tests.support.api_objects import Json

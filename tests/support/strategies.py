@@ -8,15 +8,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from controller.core.fair_sharing_policy import FairSharing
 from controller.core.keys import GATE
-from controller.core.labels import Operator, Requirement
-from controller.core.nodes import Node
-from controller.core.pods import Pod
-from controller.core.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
-from controller.core.shapes import Shape
-from controller.core.snapshot import Snapshot
-from controller.core.taints import Toleration
+from controller.core.kubernetes.labels import Operator, Requirement
+from controller.core.kubernetes.nodes import Node
+from controller.core.kubernetes.taints import Toleration
+from controller.core.queueing.fair_sharing_policy import FairSharing
+from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.shapes import Shape
+from controller.core.world.snapshot import Snapshot
 from tests.support.builders import (
     STRICT,
     a_cluster_queue,

@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from controller.core.effective import FIXED, Override, Variation, WrittenQuota
-from controller.core.mix import Mix
-from controller.core.nodes import Node
-from controller.core.queues import ClusterQueue, FlavorMode, QueueingStrategy
-from controller.core.shares import Amount, Share
+from controller.core.kubernetes.nodes import Node
+from controller.core.queueing.effective import FIXED, Override, Variation, WrittenQuota
+from controller.core.queueing.mix import Mix
+from controller.core.queueing.queues import ClusterQueue, FlavorMode, QueueingStrategy
+from controller.core.queueing.shares import Amount, Share
 from tests.support.builders import HOLD, a_cluster_queue, a_node, a_quota, a_shape
 from tests.support.strategies import cluster_queues, nodes, shapes
 from tests.support.zones import a_window

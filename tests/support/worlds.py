@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from controller.core.keys import BREAK_GLASS
-from controller.core.pod_policies import Policy
-from controller.core.scheduler_preemption import Ruling
+from controller.core.policies.pod_policies import Policy
+from controller.core.queueing.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 from webhook.world import RuntimeClasses
 

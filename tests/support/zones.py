@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 
 from controller.api.time_zones import IanaZone, load_zone
-from controller.core.cron import parse_cron
-from controller.core.durations import parse_duration
-from controller.core.windows import Window
+from controller.core.calendar.cron import parse_cron
+from controller.core.calendar.durations import parse_duration
+from controller.core.calendar.windows import Window
 
 
 def zone(name: str = "UTC") -> IanaZone:

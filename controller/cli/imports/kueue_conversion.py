@@ -25,8 +25,8 @@ from controller.cli.imports.kueue_groups import Folding, Given
 from controller.cli.imports.kueue_objects import Fungibility, Preemption
 from controller.cli.imports.kueue_report import Report
 from controller.cli.imports.kueue_tree import Trees
-from controller.core.amounts import supply_amount
 from controller.core.keys import GROUP, VERSION
+from controller.core.kubernetes.amounts import supply_amount
 
 Document = dict[str, Any]
 _PARSERS = {

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from controller.cli.imports.kueue_documents import Found
 from controller.cli.imports.kueue_objects import Group, Preemption, QueueSpecV1Beta1
 from controller.cli.imports.kueue_report import Report
-from controller.core.amounts import demand_amount, supply_amount
+from controller.core.kubernetes.amounts import demand_amount, supply_amount
 
 _RETURNS = (
     "preempts only pods whose owner makes them anew at no cost; see allowBarePods and allowJobRetries of a ClusterQueue"

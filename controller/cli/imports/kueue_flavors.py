@@ -9,9 +9,9 @@ from typing import Any, Literal
 from controller.cli.imports.kueue_documents import Found
 from controller.cli.imports.kueue_objects import Taint
 from controller.cli.imports.kueue_report import Report
-from controller.core import taints
-from controller.core.amounts import MAX_VALUE, format_amount
 from controller.core.keys import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, SLICE_SIZE, SLICE_TOPOLOGY
+from controller.core.kubernetes import taints
+from controller.core.kubernetes.amounts import MAX_VALUE, format_amount
 
 Capacity = Literal["Nodes", "Static"]
 

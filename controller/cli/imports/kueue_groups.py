@@ -20,7 +20,7 @@ from controller.cli.imports.kueue_documents import Found
 from controller.cli.imports.kueue_objects import Flavor, Group, Quota
 from controller.cli.imports.kueue_report import Report
 from controller.cli.imports.kueue_tree import TreeKey, Trees
-from controller.core.amounts import CPU, PODS, supply_amount
+from controller.core.kubernetes.amounts import CPU, PODS, supply_amount
 
 _Column = tuple[TreeKey, str, str]
 """(tree, flavor, resource)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controller.cli.policy.surroundings import Surroundings
-from controller.core.rbac import ALL
+from controller.core.policies.rbac import ALL
 from controller.core.scheduling_policies.completion import Addition
 from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.outcome import completed

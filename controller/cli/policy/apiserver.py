@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from controller.cli.policy.surroundings import Surroundings
-from controller.core.directives import DEFAULT_SCHEDULER
+from controller.core.kubernetes.directives import DEFAULT_SCHEDULER
 from webhook.patching import applied
 from webhook.review import Request
 from webhook.runtime_class_step import assign_runtime_class

@@ -10,7 +10,7 @@ from controller.cache.pod_policies import PolicySink, ReadPolicy
 from controller.cache.scheduling_policies import ReadSchedulingPolicy
 from controller.cli.policy.accounts import usable_by
 from controller.cli.policy.surroundings import Surroundings
-from controller.core.pod_policies import Mode, Outcome, Result
+from controller.core.policies.pod_policies import Mode, Outcome, Result
 from webhook import scheduling_pods
 from webhook.account_policies import AccountPolicies
 from webhook.cluster_world import ClusterWorld

@@ -11,8 +11,8 @@ from controller.cli.policy.candidates import Candidate, request_of
 from controller.cli.policy.enforced import Judged, enforcing, judge
 from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.workloads import Unusable
-from controller.core.pod_policies import Mode, Target
-from controller.core.pod_policies import Result as PolicyResult
+from controller.core.policies.pod_policies import Mode, Target
+from controller.core.policies.pod_policies import Result as PolicyResult
 from webhook.noted import scheduling_entry
 
 _ENDED = ("Succeeded", "Failed")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from controller.core.names import is_dns_subdomain
+from controller.core.kubernetes.names import is_dns_subdomain
 from controller.core.scheduling_policies.policy import MergeOption
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from controller.cli.policy.changes import as_json
 from controller.cli.policy.findings import Fate, Finding, Findings
-from controller.core.pod_policies import Result
+from controller.core.policies.pod_policies import Result
 
 _COUNTED: Final = (Result.REFUSED, Result.CHANGED, Result.CONFLICT, Result.UNCHANGED)
 _STYLES: Final = {Fate.REFUSED: "red", Fate.CHANGED: "yellow", Fate.CONFLICT: "yellow", Fate.UNCHANGED: ""}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from controller.core.labels import LabelSelector, Operator, Requirement
-from controller.core.pod_policies import Policy
+from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement
+from controller.core.policies.pod_policies import Policy
 
 Labels = Mapping[str, str]
 

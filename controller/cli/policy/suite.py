@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from controller.api.base import Model
 from controller.api.parse import fault_line
 from controller.cli.policy.surroundings import Settings
-from controller.core.names import is_dns_subdomain
+from controller.core.kubernetes.names import is_dns_subdomain
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.fields import member
 

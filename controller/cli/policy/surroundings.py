@@ -12,8 +12,8 @@ from typing import Any, Final
 from controller.cache.pod_policies import PolicySink, ReadPolicy
 from controller.cache.scheduling_policies import ReadSchedulingPolicy
 from controller.cli.policy.priorities import Priorities, PriorityClass
-from controller.core import priority_classes
-from controller.core.pod_policies import Policy, Target, order_key
+from controller.core.kubernetes import priority_classes
+from controller.core.policies.pod_policies import Policy, Target, order_key
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.wire import Owned
 from webhook.account_policies import AccountPolicies

@@ -10,7 +10,7 @@ import orjson
 
 from controller.cli.policy.candidates import Candidate
 from controller.cli.policy.workloads import WORKLOADS, Unusable
-from controller.core.directives import DEFAULT_SCHEDULER
+from controller.core.kubernetes.directives import DEFAULT_SCHEDULER
 from webhook.patching import applied
 from webhook.review import Answer, BadReview, Request
 from webhook.template_review import WORKLOADS as TREATED

@@ -14,8 +14,8 @@ from controller.cli.policy.changes import Change, changes
 from controller.cli.policy.selection import why_not
 from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.templates import written
-from controller.core.pod_policies import Mode, Outcome, Policy, Target, Verdict
-from controller.core.pod_policies import Result as PolicyResult
+from controller.core.policies.pod_policies import Mode, Outcome, Policy, Target, Verdict
+from controller.core.policies.pod_policies import Result as PolicyResult
 from webhook import directives
 from webhook.cluster_world import ClusterWorld
 from webhook.patching import applied

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller.core.directives import REQUIRED
-from controller.core.node_terms import NODE_NAME_FIELD
+from controller.core.kubernetes.directives import REQUIRED
+from controller.core.kubernetes.node_terms import NODE_NAME_FIELD
 
 Object = Mapping[str, Any]
 

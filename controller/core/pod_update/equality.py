@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from controller.core.amounts import QuantityError, parse_quantity
+from controller.core.kubernetes.amounts import QuantityError, parse_quantity
 
 Json = Mapping[str, Any]
 

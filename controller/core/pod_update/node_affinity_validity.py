@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from controller.core.directives import PREFERRED, REQUIRED
-from controller.core.labels import Operator
-from controller.core.names import (
+from controller.core.kubernetes.directives import PREFERRED, REQUIRED
+from controller.core.kubernetes.labels import Operator
+from controller.core.kubernetes.names import (
     DNS_SUBDOMAIN_FORM,
     LABEL_KEY_FORM,
     LABEL_VALUE_FORM,
@@ -15,7 +15,7 @@ from controller.core.names import (
     is_label_key,
     is_label_value,
 )
-from controller.core.node_terms import NODE_NAME_FIELD
+from controller.core.kubernetes.node_terms import NODE_NAME_FIELD
 from controller.core.pod_update.equality import Json
 from controller.core.pod_update.scheduling import required_terms
 from controller.core.pod_update.violation import Cause, Violation, invalid, shown

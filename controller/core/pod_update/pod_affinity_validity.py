@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from controller.core.directives import POD_TERM_LISTS, PREFERRED
-from controller.core.names import (
+from controller.core.kubernetes.directives import POD_TERM_LISTS, PREFERRED
+from controller.core.kubernetes.names import (
     DNS_LABEL_FORM,
     LABEL_KEY_FORM,
     LABEL_VALUE_FORM,

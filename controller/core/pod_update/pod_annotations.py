@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from controller.core.names import LABEL_KEY_FORM, is_label_key
+from controller.core.kubernetes.names import LABEL_KEY_FORM, is_label_key
 from controller.core.pod_update.annotated_tolerations import TOLERATIONS, annotated_tolerations
 from controller.core.pod_update.equality import Json
 from controller.core.pod_update.spec_validity import compares_tolerations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from controller.core.directives import REQUIRED
+from controller.core.kubernetes.directives import REQUIRED
 from controller.core.pod_update.equality import Json, same_field
 from controller.core.pod_update.violation import Cause, Rule, Violation, shown
 

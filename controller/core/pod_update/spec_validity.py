@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from controller.core.names import (
+from controller.core.kubernetes.names import (
     DNS_SUBDOMAIN_FORM,
     LABEL_KEY_FORM,
     LABEL_VALUE_FORM,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from controller.core.names import LABEL_KEY_FORM, LABEL_VALUE_FORM, is_label_key, is_label_value
+from controller.core.kubernetes.names import LABEL_KEY_FORM, LABEL_VALUE_FORM, is_label_key, is_label_value
 from controller.core.pod_update.equality import Json
 from controller.core.pod_update.violation import Cause, Violation, invalid, shown
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from controller.core.directives import PREFERRED, REQUIRED, PodAffinity
-from controller.core.labels import Requirement, Term
+from controller.core.kubernetes.directives import PREFERRED, REQUIRED, PodAffinity
+from controller.core.kubernetes.labels import Requirement, Term
 from controller.core.scheduling_policies.entries import (
     default_nodes,
     default_pods,

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from controller.core.directives import DEFAULT_SCHEDULER, PREFERRED, REQUIRED, PodAffinity, PodTermList
-from controller.core.labels import Term
-from controller.core.node_terms import Beside, TooManyTerms, product
-from controller.core.policy_merge import can_hold
+from controller.core.kubernetes.directives import DEFAULT_SCHEDULER, PREFERRED, REQUIRED, PodAffinity, PodTermList
+from controller.core.kubernetes.labels import Term
+from controller.core.kubernetes.node_terms import Beside, TooManyTerms, product
+from controller.core.policies.policy_merge import can_hold
 from controller.core.scheduling_policies.entries import (
     Entry,
     default_nodes,

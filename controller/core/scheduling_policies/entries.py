@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from controller.core.directives import REQUIRED, PodTermList
+from controller.core.kubernetes.directives import REQUIRED, PodTermList
 from controller.core.scheduling_policies.forms import allowed_part, required_part
 from controller.core.scheduling_policies.policy import AffinityKind, DefaultAffinity, Policy, TermForms
 

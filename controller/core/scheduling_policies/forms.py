@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from controller.core.labels import Operator, Requirement, Term
+from controller.core.kubernetes.labels import Operator, Requirement, Term
+from controller.core.kubernetes.taints import Toleration
 from controller.core.scheduling_policies.policy import (
     Affinities,
     AffinityKind,
@@ -15,7 +16,6 @@ from controller.core.scheduling_policies.policy import (
     TermForms,
     TolerationForm,
 )
-from controller.core.taints import Toleration
 
 EFFECTS: Final = frozenset(("NoSchedule", "PreferNoSchedule", "NoExecute"))
 

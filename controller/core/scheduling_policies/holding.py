@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from controller.core.directives import PREFERRED, REQUIRED, Directives
-from controller.core.node_terms import Beside, TooManyTerms, product
+from controller.core.kubernetes.directives import PREFERRED, REQUIRED, Directives
+from controller.core.kubernetes.node_terms import Beside, TooManyTerms, product
 from controller.core.scheduling_policies.completion import complete
 from controller.core.scheduling_policies.merging import Merged
 from controller.core.scheduling_policies.names import PRIORITY_CLASS, RUNTIME_CLASS, SCHEDULER

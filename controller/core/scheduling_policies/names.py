@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from controller.core.directives import DEFAULT_SCHEDULER
+from controller.core.kubernetes.directives import DEFAULT_SCHEDULER
 from controller.core.scheduling_policies.merging import Merged
 from controller.core.scheduling_policies.pod import Pod
 from controller.core.scheduling_policies.policy import Allowed, Defaults, Names, Required

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from controller.core.directives import Directives
-from controller.core.labels import Operator, Requirement
-from controller.core.node_terms import NODE_NAME_FIELD
-from controller.core.taints import Toleration
+from controller.core.kubernetes.directives import Directives
+from controller.core.kubernetes.labels import Operator, Requirement
+from controller.core.kubernetes.node_terms import NODE_NAME_FIELD
+from controller.core.kubernetes.taints import Toleration
 
 _GRACE_SECONDS: Final = 300
 APISERVER_TOLERATIONS: Final = frozenset(

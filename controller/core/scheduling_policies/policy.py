@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from controller.core.directives import PodTermList, Preferred
-from controller.core.labels import Term
-from controller.core.pod_policies import Mode
-from controller.core.taints import Toleration
+from controller.core.kubernetes.directives import PodTermList, Preferred
+from controller.core.kubernetes.labels import Term
+from controller.core.kubernetes.taints import Toleration
+from controller.core.policies.pod_policies import Mode
 
 Names = tuple[str, ...]
 
@@ -64,7 +64,7 @@ class TolerationForm:
 
 TermForms = tuple[TermForm, ...]
 Parts = Mapping[str, TermForms]
-"""By REQUIRED and PREFERRED of `core.directives`; the terms of other pods are not looked into, so theirs are ()."""
+"""By REQUIRED and PREFERRED of `kubernetes.directives`; terms of other pods are not looked into, so theirs are ()."""
 
 Affinities = Mapping[AffinityKind, Parts]
 NodeSelectors = Mapping[str, Names]
@@ -96,7 +96,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultAffinity:
-    """core/v1 Affinity, as in `core.directives`; what is empty or None is not given."""
+    """core/v1 Affinity, as in `kubernetes.directives`; what is empty or None is not given."""
 
     required: tuple[Term, ...] | None = None
     preferred: tuple[Preferred, ...] = ()

@@ -1,4 +1,4 @@
-"""Which RuntimeClass a pod gets. What the class then adds to the pod is `core.runtime_classes`."""
+"""Which RuntimeClass a pod gets. What the class then adds to the pod is `kubernetes.runtime_classes`."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from controller.core.directives import Directives
+from controller.core.kubernetes.directives import Directives
 from controller.core.scheduling_policies.affinity_judgement import judge_affinities
 from controller.core.scheduling_policies.judgement import judge_tolerations
 from controller.core.scheduling_policies.merging import merge

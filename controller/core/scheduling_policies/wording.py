@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from controller.core.labels import Term
+from controller.core.kubernetes.labels import Term
+from controller.core.kubernetes.taints import Toleration
 from controller.core.scheduling_policies.policy import Form, Names, TermForm, TolerationForm
-from controller.core.taints import Toleration
 
 _LISTED_MOST = 8
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from controller.core.gate.protection import Rule
 from controller.core.keys import FLAVOR, POLICIES, QUEUE_NAME
-from controller.core.protection import Rule
 from tests.integration.protection.table import ALLOWED, IN_QUEUE_NAME, Bind, Refused, Row, Start, Who
 
 BINDING = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controller.core.gate.protection import Rule
 from controller.core.keys import (
     ADMITTED_AT,
     CLUSTER_QUEUE,
@@ -16,7 +17,6 @@ from controller.core.keys import (
     QUEUEING,
     USER,
 )
-from controller.core.protection import Rule
 from tests.integration.protection.table import (
     ALLOWED,
     BY_KUEUE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core.protection import Rule
+from controller.core.gate.protection import Rule
 from tests.integration.protection.table import ALLOWED, IN_CPU, Refused, Row, Start, Update, Who, resources
 
 RESIZE = (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from controller.core.gate.protection import Rule
 from controller.core.keys import (
     ACCEPTED,
     ADMITTED_AT,
@@ -26,7 +27,6 @@ from controller.core.keys import (
     QUEUEING,
     REQUIRED,
 )
-from controller.core.protection import Rule
 
 Json = dict[str, Any]
 

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 import pytest
 
+from controller.core.gate.protection import Rule
 from controller.core.keys import QUEUE_NAME
-from controller.core.protection import Rule
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import NotFound
 from tests.integration.protection.conftest import Protected

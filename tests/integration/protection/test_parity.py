@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.protection import Rule
+from controller.core.gate.protection import Rule
 from tests.integration.protection.binding_rows import BINDING
 from tests.integration.protection.conftest import Protected
 from tests.integration.protection.create_rows import CREATE

@@ -13,7 +13,7 @@ from msgspec import Raw
 from controller.api.parse import parse_cluster_queue, parse_local_queue, parse_resource_flavor
 from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
-from controller.core.decide import decide
+from controller.core.decision.decide import decide
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder, decode_node
 from controller.runtime.executor import Executor, Released

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from controller.core.keys import PRIORITY_CLASS
-from controller.core.pointers import escape
+from controller.core.kubernetes.pointers import escape
 from controller.kube import clock
 from controller.kube.clock import epoch
 from tests.support.clusters import Cluster

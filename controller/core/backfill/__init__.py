@@ -1,0 +1,1 @@
+"""Who may pass a blocked workload without delaying it, and when that one fits."""

@@ -1,0 +1,1 @@
+"""Which nodes are of a flavor, and what is free on them."""

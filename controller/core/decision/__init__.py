@@ -1,0 +1,1 @@
+"""The one decision, from doors to evictions."""

@@ -1,0 +1,73 @@
+"""What a decision admits: each admission with what it takes of quota, of room, and of what its user may have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from controller.core.backfill.easy import Backfill
+from controller.core.fitting.placement import Placement, Placements
+from controller.core.kubernetes.amounts import times
+from controller.core.ledgers.booked import AnyLedger
+from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.quota.user_limits import UserUsage
+from controller.core.workloads.decisions import Admit
+from controller.core.workloads.workload import Workload
+from controller.core.world.snapshot import Snapshot
+
+
+class Admissions:
+    """The admissions of one decision, `made` in this order."""
+
+    def __init__(self, snapshot: Snapshot, users: UserUsage, backfill: Backfill | None) -> None:
+        self._preemptors = snapshot.preemptors
+        self._held = snapshot.held
+        self._users = users
+        self._backfill = backfill
+        self.made: list[Admit] = []
+        self.frees_room = False
+        """Whether a preemptor came in elsewhere than room was held for it: who that is room for was not looked at."""
+
+    def admit(self, workload: Workload, queue: ClusterQueue, found: Placements, left: AnyLedger) -> None:
+        """Admit all pods of a workload where they were placed in what was `left` for it."""
+        shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
+        if self._backfill is not None:
+            self._backfill.took(queue, workload, found)
+        for uid, shape, one in zip(workload.pods, shapes, found, strict=True):
+            left.spend(queue.name, one.flavor, shape.requests, one.node, one.also)
+            self._users.add(queue.name, shape.user, shape.requests)
+            among = tuple(flavor.name for flavor in one.among)
+            place = (queue.name, one.flavor.name, one.node, among, one.domains)
+            preemptions = self._preemptors.get(workload.uid, 0)
+            self.made.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
+        self._compare_with_held(workload)
+
+    def _compare_with_held(self, workload: Workload) -> None:
+        """Take in where the workload came in that was admitted last."""
+        held = self._held.get(workload.uid)
+        if held is not None:
+            places = (place for admit in self.made[-len(workload.pods) :] for place in admit.places)
+            self.frees_room = self.frees_room or bool(held - Counter(places))
+
+    def admit_alike(
+        self,
+        workloads: Sequence[Workload],
+        queue: ClusterQueue,
+        flavor: Flavor,
+        nodes: Sequence[str | None],
+        left: AnyLedger,
+    ) -> None:
+        """Admit pods of one class, each by itself and on its node: what they take is charged once for all of them."""
+        if not workloads:
+            return
+        requests = workloads[0].kind.requests
+        for workload, node in zip(workloads, nodes, strict=True):
+            left.occupy(node, requests)
+            uid = workload.pods[0]  # a gang of one has a uid of its own
+            preemptions = self._preemptors.get(workload.uid, 0)
+            place = (queue.name, flavor.name, node)
+            self.made.append(Admit(uid, workload, *place, is_pinned=queue.pins, preemptions=preemptions))
+            self._compare_with_held(workload)
+            if self._backfill is not None:
+                self._backfill.took(queue, workload, (Placement(flavor, node),))
+        left.charge(queue.name, flavor, times(requests, len(nodes)))

@@ -1,0 +1,70 @@
+"""Where a workload goes as things stand in a decision, or why it waits."""
+
+from __future__ import annotations
+
+from controller.core.backfill.easy import Backfill
+from controller.core.fitting.placement import Placements, place
+from controller.core.ledgers.booked import AnyLedger
+from controller.core.ledgers.ledger import Ledger
+from controller.core.preemption.preempting import Preempting
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.quota.user_limits import UserUsage
+from controller.core.reasons import Reason
+from controller.core.workloads.decisions import Wait
+from controller.core.workloads.workload import Hold, Workload, WorkloadClass
+from controller.core.world.settled import flavors_without_room
+from controller.core.world.snapshot import Snapshot
+
+
+class Placing:
+    """The looks of one decision at what quota, room, users' limits and reservations leave."""
+
+    def __init__(
+        self, snapshot: Snapshot, ledger: Ledger, users: UserUsage, backfill: Backfill | None, preempting: Preempting
+    ) -> None:
+        self._snapshot = snapshot
+        self._ledger = ledger
+        self._users = users
+        self._backfill = backfill
+        self._preempting = preempting
+
+    def left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
+        """Return what a class may take of what is left."""
+        return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
+
+    def find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
+        """Say where a workload goes; `known`: why it waited, where nothing is new but room that was freed."""
+        kind = workload.kind
+        if kind.hold is not None:
+            return held(kind.hold)
+        if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
+            # others took it; yet nobody goes for a user who is at a limit by now
+            return (self.limited(queue, kind) if queue.preemption.is_any else None) or known
+        limited = self.limited(queue, kind)
+        if limited is not None:
+            return limited
+        found = self._place(queue, kind, known)
+        return (
+            self._preempting.rather(queue, workload, found, self.left(queue, kind)) if queue.preempts_first else found
+        )
+
+    def limited(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
+        """Return why a class waits whose user is at a limit by now."""
+        limit = self._users.first_blocker(queue.name, kind)
+        return None if limit is None else Wait(limit.reason, blockers=(limit,))
+
+    def _place(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
+        if self._backfill is None:
+            return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
+        found = self._backfill.place(queue, kind, only_freed=known is not None)
+        is_kept = isinstance(found, Wait) and found.reason is Reason.WOULD_DELAY
+        # what is free and kept for another is not told by what was freed
+        return self._backfill.place(queue, kind, only_freed=False) if known is not None and is_kept else found
+
+    def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
+        return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
+
+
+def held(hold: Hold) -> Wait:
+    """Return why a class waits that is held."""
+    return Wait(hold.reason, hold.text)

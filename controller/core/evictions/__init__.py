@@ -1,0 +1,1 @@
+"""Which admitted pods go back, rule by rule."""

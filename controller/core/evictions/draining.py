@@ -1,0 +1,69 @@
+"""stopPolicy HoldAndDrain: which admitted pods are to go, and which of them may be returned to their owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controller.core.queueing.queues import StopPolicy
+from controller.core.workloads.decisions import Evict, EvictionCause
+from controller.core.workloads.pods import Phase, Pod
+from controller.core.workloads.workload import QueueKey
+from controller.core.world.returns import Returns, Verdict
+from controller.core.world.snapshot import Snapshot
+
+_ADMITTED = (Phase.RESERVED, Phase.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A pod that is to go: who says so, and whether it may be returned. A pod that is being deleted has no verdict."""
+
+    pod: Pod
+    by: str
+    verdict: Verdict | None
+
+
+def drains(snapshot: Snapshot, returns: Returns) -> Iterator[Evict]:
+    """Say which pods to evict for a drain."""
+    for queue in _draining(snapshot):
+        for one in leaving(snapshot, queue, returns):
+            if one.verdict is not None and one.verdict.may_return:
+                yield Evict(one.pod, EvictionCause.DRAINED, f"{one.by}; {one.verdict.why}")
+
+
+def leaving(snapshot: Snapshot, queue: str, returns: Returns) -> Iterator[Leaving]:
+    """Tell of the pods charged to a cluster queue those that are to go, by its stopPolicy or their local queue's."""
+    by = drained_by(snapshot, queue)
+    for uid in snapshot.admitted.get(queue, ()):
+        pod = snapshot.pods[uid]
+        why = by or door_drained_by(snapshot, (pod.namespace, pod.queue or ""))
+        if why and pod.phase in _ADMITTED:
+            yield Leaving(pod, why, None if pod.is_terminating else returns.verdict(pod, queue))
+
+
+def drained_by(snapshot: Snapshot, queue: str) -> str:
+    """Say which cluster queue, of this one and those above it, drains it; empty: none does."""
+    for name in snapshot.tree.path(queue):
+        found = snapshot.cluster_queues.get(name)
+        if found is not None and found.stop is StopPolicy.HOLD_AND_DRAIN:
+            return f"ClusterQueue {name} has stopPolicy HoldAndDrain"
+    return ""
+
+
+def door_drained_by(snapshot: Snapshot, key: QueueKey) -> str:
+    """Say whether the local queue itself drains; empty: it does not."""
+    local = snapshot.local_queues.get(key)
+    if local is None or local.stop is not StopPolicy.HOLD_AND_DRAIN:
+        return ""
+    return f"LocalQueue {local.name} has stopPolicy HoldAndDrain"
+
+
+def _draining(snapshot: Snapshot) -> list[str]:
+    """The cluster queues of which any pod may have to go. Without a drain this costs one look at each queue."""
+    drain = StopPolicy.HOLD_AND_DRAIN
+    names = {
+        below for q in snapshot.cluster_queues.values() if q.stop is drain for below in snapshot.tree.below(q.name)
+    }
+    names.update(local.cluster_queue for local in snapshot.local_queues.values() if local.stop is drain)
+    return sorted(names)

@@ -1,0 +1,35 @@
+"""Which admitted pods to evict now, and why: every rule that takes a pod back, the first that names it first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from controller.core.evictions.draining import drains
+from controller.core.evictions.over_quota import over_quota_evictions
+from controller.core.evictions.reservations import overdue_evictions
+from controller.core.evictions.stock_outs import dry_evictions
+from controller.core.workloads.decisions import Evict
+from controller.core.world.returns import Returns
+from controller.core.world.snapshot import Snapshot
+
+
+def evictions(snapshot: Snapshot, preempted: Iterable[Sequence[Evict]]) -> tuple[Evict, ...]:
+    """Return as many as may be under way beside those that are; none that is under way or was refused just now.
+
+    `preempted` go all that go for one, or none: those that are left might be enough no more, and the others would have
+    gone for nothing.
+    """
+    found: dict[str, Evict] = {}
+    returns = Returns(snapshot)
+    rules = (drains, overdue_evictions, dry_evictions)
+    ruled = ((evict,) for rule in rules for evict in rule(snapshot, returns))
+    # last, for whoever goes for another reason is too much no more
+    for together in chain(ruled, preempted, over_quota_evictions(snapshot, returns, found.keys())):
+        if len(found) >= snapshot.leaving.evictions_left:
+            break
+        for evict in together:
+            if evict.pod.uid not in snapshot.leaving.evicting and evict.pod.uid not in found:
+                found[evict.pod.uid] = evict
+                returns.take(evict.pod)
+    return tuple(found.values())

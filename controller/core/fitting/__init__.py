@@ -1,0 +1,1 @@
+"""Where a workload fits, and why nowhere: flavors, nodes, domains of a topology."""

@@ -1,0 +1,47 @@
+"""Whether the mix of a queue lets pods go to a spot flavor now. What counts are its admitted pods, by their flavors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from controller.core.kubernetes.amounts import PODS
+from controller.core.ledgers.booked import AnyLedger
+from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.reasons import Reason
+from controller.core.workloads.decisions import Blocker, Wait
+
+
+def standing(flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueue) -> tuple[int, int]:
+    """Return how many of the queue's admitted pods are on its spot flavors, and how many on all of its flavors."""
+    counts = [(quota.flavor, usage.used(queue.name, quota.flavor, PODS)) for quota in queue.flavors]
+    spot = sum(count for name, count in counts if name in flavors and flavors[name].is_spot)
+    return spot, sum(count for _, count in counts)
+
+
+def rests_on_mix(wait: Wait) -> bool:
+    """Whether who waits so may go on where the mix moves: it opens, or closes a flavor before one for later."""
+    return wait.later is not None or any(one.reason is Reason.MIX_LIMIT for one in wait.blockers)
+
+
+def mix_blocker(
+    flavors: Mapping[str, Flavor], ledger: AnyLedger, queue: ClusterQueue, flavor: Flavor, count: int
+) -> Blocker | None:
+    """Say why the mix does not let so many pods more onto a flavor; None: it does, or does not concern it.
+
+    Spot that is held for who waits for others to go is taken; on-demand pods that wait for that let nobody onto spot,
+    for they may never come.
+    """
+    mix = queue.mix
+    if mix is None or not flavor.is_spot:
+        return None
+    if not mix.spot_percent:
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=f"spotPercent of ClusterQueue {queue.name} is 0")
+    spot, total = standing(flavors, ledger.usage, queue)
+    total -= ledger.awaited_on_demand(queue.name)
+    lacks = mix.lacks(spot, total, count)
+    if not lacks:
+        return None
+    more = f"{lacks} more pod{'s' * (lacks > 1)} of ClusterQueue {queue.name} on-demand first"
+    detail = f"needs {more}: {spot} of its {total} are on spot"
+    return Blocker(flavor.name, Reason.MIX_LIMIT, need=lacks, detail=detail)

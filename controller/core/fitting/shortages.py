@@ -1,0 +1,72 @@
+"""Why no node, or too few nodes, have room: none matches, none is large enough, or all are taken for now."""
+
+from __future__ import annotations
+
+from controller.core.kubernetes.amounts import PODS
+from controller.core.ledgers.booked import AnyLedger
+from controller.core.queueing.queues import Flavor
+from controller.core.reasons import Reason
+from controller.core.workloads.decisions import Blocker, Wait
+from controller.core.workloads.shapes import Shape
+from controller.core.workloads.workload import PodSet, WorkloadClass
+from controller.core.world.snapshot import Snapshot
+
+
+def no_node(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:
+    """Say why no node has room for one pod of this shape."""
+    return unfit_nodes(snapshot, flavor, shape) or _tightest(ledger, flavor, shape)
+
+
+def too_few_nodes(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, found: int) -> Blocker:
+    """Say why there is room for only `found` of the pods of a set."""
+    unfit = unfit_for_all(snapshot, flavor, pod_set)
+    if unfit is not None:
+        return unfit
+    if not found:
+        return _tightest(ledger, flavor, pod_set.shape)
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {found} of the {pod_set.count} pods now")
+
+
+def unfit_for_all(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet) -> Blocker | None:
+    """Say why the nodes would not do for all pods of a set even if nothing ran there; None where they would."""
+    shape, count = pod_set.shape, pod_set.count
+    unfit = unfit_nodes(snapshot, flavor, shape)
+    most = snapshot.nodes.most(flavor, shape) if unfit is None and count > 1 else count
+    if most >= count:
+        return unfit
+    detail = f"its nodes hold at most {most} of the {count} pods, even when nothing else runs there"
+    return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail, rests_on_nodes=True)
+
+
+def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | None:
+    """Say why no node would do even if nothing ran there; None where one would."""
+    index = snapshot.nodes
+    if not index.allowed(flavor, shape.constraints):
+        usable = len(index.usable(flavor.name))
+        detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
+        reason = Reason.NEVER_FITS if usable else Reason.NO_CAPACITY
+        return Blocker(flavor.name, reason, detail=detail, rests_on_nodes=True)
+    for resource, need in shape.requests:
+        largest = index.largest(flavor, shape.constraints, resource)
+        if need > largest:
+            detail = "more than its largest node has"
+            return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, detail, rests_on_nodes=True)
+    return None
+
+
+def rests_on_other_nodes(snapshot: Snapshot, kind: WorkloadClass, known: Wait) -> bool:
+    """Say whether of a flavor's nodes something else is told by now than when a class was found to fit none of them."""
+    return any(
+        one.rests_on_nodes
+        and all(unfit_nodes(snapshot, snapshot.flavors[one.flavor], pods.shape) != one for pods in kind.pod_sets)
+        for one in known.blockers
+    )
+
+
+def _tightest(ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:
+    """Name the resource that the fullest-handed node lacks, `pods` last: it is rarely the real shortage."""
+    for resource, need in sorted(shape.requests, key=lambda pair: pair[0] == PODS):
+        best = ledger.most_free(flavor, shape, resource)
+        if need > best:
+            return Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, best, "free on its emptiest node")
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail="no single node has all that the pod asks for")

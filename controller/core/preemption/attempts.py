@@ -1,0 +1,138 @@
+"""In which attempts it is tried to find room for a workload by preemption, and who gives way in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from controller.core.ledgers.booked import AnyLedger
+from controller.core.ledgers.ledger import Ledger
+from controller.core.preemption.eligibility import Candidates, Claim
+from controller.core.preemption.offers import Offers
+from controller.core.queueing.preemption_policy import Reclaim
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.quota.quota_tree import Column, QuotaTree
+from controller.core.workloads.workload import WorkloadClass
+from controller.core.world.offer import Offer
+
+
+class Yield(Enum):
+    """Who of other queues gives way in an attempt: all, whom priority lets go for a borrower, or who goes anyway."""
+
+    ALL = "all"
+    MILD = "mild"
+    GOING = "going"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One of Kueue's: whether the workload may borrow then, and who gives way.
+
+    `first` are queues that give up anyone before the others do. `takes_going`: of all queues only who goes anyway.
+    `spares_refused`: nobody goes whose eviction was refused before.
+    """
+
+    may_borrow: bool
+    first: frozenset[str] = frozenset()
+    yields: Yield = Yield.ALL
+    takes_going: bool = False
+    spares_refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What is searched for: room in a flavor for a workload of this class, at whose cost, in what is left.
+
+    `offer` is what other queues give up of it where shares do not decide that.
+    """
+
+    claim: Claim
+    kind: WorkloadClass
+    flavor: str
+    left: AnyLedger
+    columns: tuple[Column, ...]
+    offer: Offer | None
+
+    @property
+    def queue(self) -> ClusterQueue:
+        """The preemptor's."""
+        return self.claim.queue
+
+
+class Attempts:
+    """The attempts of one decision's searches."""
+
+    def __init__(self, tree: QuotaTree, ledger: Ledger, candidates: Candidates, offers: Offers) -> None:
+        self._tree = tree
+        self._ledger = ledger
+        self._candidates = candidates
+        self._offers = offers
+
+    def of(self, need: Need, *, is_any_away: bool) -> list[Attempt]:
+        """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each.
+
+        None where nobody might go: most of those that look again after something ended find that. With others away for
+        good (`is_any_away`) it may fit without anybody more.
+        """
+        policy = need.queue.preemption
+        if self._tree.strategies(need.queue.name):
+            return [Attempt(may_borrow=True)]
+        others = self._others(need)
+        if not others:
+            is_any = is_any_away or next(self._candidates.own(need.claim, need.flavor), None) is not None
+            return [Attempt(may_borrow=True, yields=Yield.GOING)] if is_any else []
+        attempts: list[Attempt] = []
+        if any(map(self._candidates.going_of, others)):
+            attempts.append(Attempt(may_borrow=True, takes_going=True))
+        first = self._advantage(need, others)
+        if first or policy.borrows:
+            attempts.append(Attempt(may_borrow=True, first=first, yields=Yield.MILD))
+        if self._is_under_nominal(need):
+            attempts.append(Attempt(may_borrow=False))
+        attempts.append(Attempt(may_borrow=True, yields=Yield.GOING))
+        return attempts
+
+    def _others(self, need: Need) -> list[str]:
+        """Return the other queues that borrow and have somebody whom the claim may drive out, or who goes anyway."""
+        offer, name = need.offer, need.queue.name
+        if offer is None or need.queue.preemption.reclaim is Reclaim.NEVER:
+            return []
+        givers = self._offers.givers(offer, name)
+        if need.queue.preemption.reclaim is Reclaim.ANY:
+            return [one for one in givers if one != name]
+        lines = ((one, offer.by_queue[one].known) for one in givers if one != name)
+        return [one for one, known in lines if any(need.claim.reclaims(it) for _, it in known)]
+
+    def short(self, need: Need) -> Sequence[Column]:
+        """Return those columns of which there is too little quota; all of them where it is something else.
+
+        Kueue's `frsNeedPreemption`: who uses or borrows only what is not short is in nobody's way.
+        """
+        usage, needs = self._ledger.usage, dict(need.kind.requests)
+        found = [
+            column
+            for column in need.columns
+            if self._tree.cell(need.queue.name, column) is not None
+            and usage.available(need.queue.name, column).amount < needs[column[1]]
+        ]
+        return found or need.columns
+
+    def _advantage(self, need: Need, others: Iterable[str]) -> frozenset[str]:
+        """Return those other queues that are outside a subtree that holds the workload within what it owns.
+
+        The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
+        own again, whatever `borrowWithinCohort` says.
+        """
+        level = self._ledger.borrowing_level(need.queue, need.flavor, need.kind.requests)
+        if not level or need.offer is None:
+            return frozenset()  # then it is within its own quota, and all others are outside
+        found = self._offers.outside(need.offer, need.queue.name, level)
+        return found if need.queue.preemption.reclaim is Reclaim.ANY else found.intersection(others)
+
+    def _is_under_nominal(self, need: Need) -> bool:
+        for column in need.columns:
+            cell = self._tree.cell(need.queue.name, column)
+            if cell is not None and self._ledger.usage.used(need.queue.name, *column) >= cell.subtree:
+                return False
+        return True

@@ -1,0 +1,380 @@
+"""Whom to preempt next where a tree shares fairly: Kueue's `fairPreemptions`, victim after victim.
+
+From the root down the queue with the largest share gives somebody up, as long as that leaves its part of the tree with
+no less than the preemptor's part has then. A share always counts the preemptor's demand in.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from itertools import pairwise, takewhile
+
+from controller.core.queueing.fair_sharing_policy import Share, Strategy
+from controller.core.quota.fair_sharing import NOTHING, Demand, FairShares, Ranked
+from controller.core.quota.quota_tree import Column, QuotaTree
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.world.candidates import Candidate, standing
+
+
+class FairVictims:
+    """Candidates one after the other, each to be gone from the usage before the next is asked for."""
+
+    def __init__(
+        self,
+        tree: QuotaTree,
+        usage: TreeUsage,
+        shares: FairShares,
+        demand: Demand,
+        now: float,
+        least_of: Callable[[str], Mapping[Column, int]],
+    ) -> None:
+        """`shares` know what holds while nobody is away; each candidate has at least what `least_of` its queue says."""
+        self._tree = tree
+        self._usage = usage
+        self._shares = shares
+        self._demand = demand
+        self._now = now
+        self._least_of = least_of
+        self._path = tree.path(demand.queue)
+        self._known: dict[str, Share] = {}
+        """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
+        self._is_within: bool | None = None
+        self._given: set[str] = set()
+        """Queues at or below which somebody is away."""
+
+    def take(
+        self,
+        going: Collection[Candidate],
+        line_of: Callable[[str], Iterator[Candidate]],
+        strategies: tuple[Strategy, ...],
+    ) -> Iterator[Candidate]:
+        """Yield whom to take away, as long as anybody may be; `line_of` says who of a queue is asked, in order.
+
+        Those that are `going` anyway come first.
+        """
+        for queue in {self._demand.queue, *(one.queue for one in going)}:
+            self._shares.keep(queue, self._demand.flavor)
+        for one in going:
+            yield one
+            self.note_gone(one)
+        targets = _Targets(line_of, self._stands_before, spares_owner=False)
+        refused: dict[str, Candidate] = {}
+        yield from self._first(targets, strategies[0], refused)
+        if len(strategies) > 1:
+            yield from self._second(self._again(targets, refused))
+
+    def _first(self, targets: _Targets, strategy: Strategy, refused: dict[str, Candidate]) -> Iterator[Candidate]:
+        """One victim of the queue with the largest share at a time; note the first of each that may not go."""
+        while (name := self._next(targets)) is not None:
+            if name == self._demand.queue or self._is_within_nominal():
+                one = targets.pop(name)
+                yield one
+                self._is_gone(one, targets)
+                continue
+            mine, theirs = self._almost_common(name)
+            preemptor, before = self._share(mine), self._share(theirs)
+            if not preemptor < before:
+                # a share never grows by whom its queue gives up, so nobody of it may go
+                targets.refuse(theirs)
+                continue
+            # a share that falls only as far as the preemptor's has fallen: the place cannot be taken back for ever
+            surplus = self._shares.surplus(theirs, name, preemptor)
+            is_any = strategy is Strategy.LESS_THAN_INITIAL_SHARE
+            if not is_any and not surplus.covers(self._least_of(name)):
+                self._refuse_all(name, targets, refused)
+            for one in targets.rest(name):
+                if self._now < one.quiet_for_borrowers:
+                    continue
+                if is_any or surplus.covers(one.held):
+                    yield one
+                    self._is_gone(one, targets)
+                    break
+                refused.setdefault(name, one)
+
+    def _refuse_all(self, name: str, targets: _Targets, refused: dict[str, Candidate]) -> None:
+        """Take in that nobody of a queue may go, whoever it is."""
+        one = next((one for one in targets.rest(name) if self._now >= one.quiet_for_borrowers), None)
+        if one is not None:
+            refused.setdefault(name, one)
+        targets.close(name)
+
+    def _second(self, targets: _Targets) -> Iterator[Candidate]:
+        """One victim of each queue that has a larger share than the preemptor's would be."""
+        while (name := self._next(targets)) is not None:
+            mine, theirs = self._almost_common(name)
+            if not self._share(mine) < self._share(theirs):
+                targets.refuse(theirs)
+                continue
+            one = targets.pop(name)
+            targets.pruned.add(name)
+            yield one
+            self._is_gone(one, targets)
+
+    def _again(self, targets: _Targets, refused: Mapping[str, Candidate]) -> _Targets:
+        """Return of each queue the first that was refused; of equal shares those first that were refused one by one."""
+        order = {name: number for number, name in enumerate(refused)}
+
+        def first(name: str) -> Iterator[Candidate]:
+            one = refused.get(name)
+            if one is None and not targets.refused.isdisjoint(self._tree.path(name)):
+                one = next((it for it in targets.rest(name) if self._now >= it.quiet_for_borrowers), None)
+            return iter(() if one is None else (one,))
+
+        def comes_before(one: Candidate, other: Candidate) -> bool:
+            numbers = [order.get(it.queue, len(order)) for it in (one, other)]
+            return self._stands_before(one, other) if numbers[0] == numbers[1] else numbers[0] < numbers[1]
+
+        return _Targets(first, comes_before, spares_owner=True)
+
+    def _stands_before(self, one: Candidate, other: Candidate) -> bool:
+        own = self._demand.queue
+        return standing(one, own) < standing(other, own)
+
+    def _next(self, targets: _Targets) -> str | None:
+        """Return the queue that gives somebody up next."""
+        root = self._path[-1]
+        if len(self._path) == 1:
+            return root if targets.first(root) is not None else None
+        while root not in targets.pruned:
+            name = self._descend(root, targets)
+            if name is not None:
+                return name
+        return None
+
+    def _descend(self, above: str, targets: _Targets) -> str | None:
+        """Mirrors `nextTarget`: of the children the largest share, an inner queue before one that takes pods."""
+        if above not in targets.ranked:
+            targets.ranked[above] = self._ranked(above, targets)
+        queues, inner = targets.ranked[above]
+        while True:
+            queue, deeper = self._best(queues, targets), self._best(inner, targets)
+            shares = [one[0] for one in (queue, deeper) if one is not None]
+            if self._is_refused(above, shares, targets):
+                targets.refuse(above)
+                return None
+            if deeper is None or (queue is not None and deeper[0] < queue[0]):
+                break
+            found = self._descend(deeper[-1], targets)
+            if found is not None:
+                return found
+        if queue is None:
+            targets.pruned.add(above)
+            return None
+        return self._first_of_alike(queues, targets)
+
+    def _is_refused(self, above: str, shares: Collection[Share], targets: _Targets) -> bool:
+        """Whether nobody below may go: the preemptor's part has nobody left, and none of the others, `shares` being the
+        largest, a larger share.
+        """
+        if not shares or above not in self._path[1:]:
+            return False
+        mine = self._path[self._path.index(above) - 1]
+        if mine not in targets.pruned or self._share(mine) < max(shares):
+            return False
+        return targets.spares_owner or not self._is_within_nominal()
+
+    def _ranked(self, above: str, targets: _Targets) -> tuple[list[Ranked], list[Ranked]]:
+        """Return the queues that take pods right below one, and the inner ones there, the largest shares last."""
+        ranked = list(self._shares.ranked(above))
+        if self._is_another(above):
+            ranked = [one for one in ranked if not self._is_another(one[-1])]
+            for number, name in enumerate(self._tree.children(above)):
+                if self._is_another(name):
+                    self._rank(ranked, number, name, targets)
+        inner = [one for one in ranked if self._tree.children(one[-1])]
+        return [one for one in ranked if not self._tree.children(one[-1])] if inner else ranked, inner
+
+    def _rank(self, ranked: list[Ranked], number: int, name: str, targets: _Targets) -> None:
+        """Put a queue where its share is, unless nobody goes in it: it borrows nothing, and is not the preemptor's."""
+        share = self._share(name)
+        if share == NOTHING and name not in self._path:
+            targets.pruned.add(name)
+        else:
+            insort(ranked, (share, number, name))
+
+    def _best(self, ranked: list[Ranked], targets: _Targets) -> Ranked | None:
+        """Return the one with the largest share; of several the last. Shares only fall, so others need no look."""
+        while ranked:
+            _, number, name = ranked[-1]
+            if name in targets.pruned:
+                ranked.pop()
+            elif name not in targets.stale:
+                if self._tree.children(name) or targets.first(name) is not None:
+                    return ranked[-1]
+            else:
+                targets.stale.discard(name)
+                ranked.pop()
+                self._rank(ranked, number, name, targets)
+        return None
+
+    def _first_of_alike(self, queues: list[Ranked], targets: _Targets) -> str:
+        """Return the queue that gives somebody up of those with the largest share, the best of them being known."""
+        share, _, best = queues[-1]
+        for other, _, name in reversed(queues[:-1]):
+            if other != share:
+                break
+            is_out = name in targets.pruned or (name in targets.stale and self._share(name) != share)
+            if not is_out and targets.is_before(name, best):
+                best = name
+        return best
+
+    def _almost_common(self, name: str) -> tuple[str, str]:
+        """Return the queues right below the lowest that is above both: on the preemptor's way, and on the other's."""
+        theirs = self._tree.path(name)
+        common = next(one for one in self._path if one in theirs)
+        return self._path[self._path.index(common) - 1], theirs[theirs.index(common) - 1]
+
+    def _is_another(self, name: str) -> bool:
+        """Whether a queue's share is another than while nobody is away, or counts the demand in."""
+        return name in self._path or name in self._given
+
+    def _share(self, name: str) -> Share:
+        known = self._known.get(name)
+        if known is None:
+            if not self._is_another(name):
+                return self._shares.kept(name)
+            known = self._known[name] = self._work_out(name)
+        return known
+
+    def _work_out(self, name: str) -> Share:
+        if name not in self._path:
+            return self._shares.of(name)
+        if name not in self._given:
+            return self._shares.asking(name, self._demand)
+        return self._shares.of(name, self._shares.rise(name, self._demand))
+
+    def _is_gone(self, one: Candidate, targets: _Targets) -> None:
+        """Take in that a candidate is gone from the usage, while others are asked for."""
+        self.note_gone(one)
+        targets.stale.update(self._tree.path(one.queue))
+
+    def note_gone(self, one: Candidate) -> None:
+        """Take in that a candidate is gone from the usage."""
+        if one.queue == self._path[0]:
+            self._is_within = None
+        for name in self._tree.path(one.queue):
+            self._given.add(name)
+            self._known.pop(name, None)
+
+    def has_larger_shares(self, moved: AbstractSet[str] | None = None) -> bool:
+        """Say whether any share is larger than the preemptor's; where it stays within its own, whether there is any.
+
+        Else nobody goes but of its own queue: most that search have a share like all others. Only parts count in which
+        anybody has borrowed of the flavor. `moved`: only where that may be new now that these queues moved, for each
+        part of the tree gives up what it does whatever the others do.
+        """
+        if moved is not None and not moved:
+            return False
+        parts = self._shares.parts(self._path[-1], self._demand.flavor)
+        may_be_less = False  # by those who go below, who may be the same as before
+        for mine, above in pairwise(self._path):
+            is_any_new, is_any_larger = moved is None or mine in moved, False
+            for share, _, name in reversed(self._shares.ranked(above)):
+                if name == mine or name not in parts:
+                    continue
+                is_larger = self._is_less(mine, share)
+                if not (may_be_less or is_larger):
+                    break
+                if is_any_new or (moved is not None and name in moved):
+                    return True
+                is_any_larger = is_any_larger or is_larger
+            may_be_less = may_be_less or is_any_larger
+        return False
+
+    def _is_any_larger(self, mine: str, above: str) -> bool:
+        largest = next((share for share, _, name in reversed(self._shares.ranked(above)) if name != mine), NOTHING)
+        return largest != NOTHING and self._is_less(mine, largest)
+
+    def may_take(self, one: Candidate, strategies: tuple[Strategy, ...]) -> bool:
+        """Say whether a candidate of another queue may go, whoever goes before.
+
+        Whom its queue cannot spare now it cannot once others have gone.
+        """
+        mine, theirs = self._almost_common(one.queue)
+        before = self._share(theirs)
+        if before == NOTHING or self._is_within_nominal():
+            return before != NOTHING
+        for below, above in takewhile(lambda link: link[0] != mine, pairwise(self._path)):
+            if self._is_any_larger(below, above):
+                return True  # those there may go first, and leave the preemptor's part less
+        preemptor = self._share(mine)
+        if not preemptor < before or strategies[0] is Strategy.LESS_THAN_INITIAL_SHARE:
+            return preemptor < before
+        return len(strategies) > 1 or self._shares.surplus(theirs, one.queue, preemptor).covers(one.held)
+
+    def _is_less(self, mine: str, share: Share) -> bool:
+        return self._is_within_nominal() or self._share(mine) < share
+
+    def _is_within_nominal(self) -> bool:
+        if self._is_within is None:
+            flavor, requests = self._demand.flavor, self._demand.requests
+            amounts: dict[Column, int] = {(flavor, resource): amount for resource, amount in requests}
+            self._is_within = not self._usage.exceeds(self._demand.queue, amounts)
+        return self._is_within
+
+
+class _Targets:
+    """Candidates by queue, as far as they are asked for, and the parts of the tree that have nobody to give up."""
+
+    def __init__(
+        self,
+        line_of: Callable[[str], Iterator[Candidate]],
+        comes_before: Callable[[Candidate, Candidate], bool],
+        *,
+        spares_owner: bool,
+    ) -> None:
+        """`spares_owner`: shares are asked also where the preemptor stays within what is its own."""
+        self.spares_owner = spares_owner
+        self._line_of = line_of
+        self._comes_before = comes_before
+        self._lines: dict[str, Iterator[Candidate]] = {}
+        self._first: dict[str, Candidate | None] = {}
+        self.pruned: set[str] = set()
+        self.refused: set[str] = set()
+        """Parts of which whoever is left may not go, by shares."""
+        self.ranked: dict[str, tuple[list[Ranked], list[Ranked]]] = {}
+        """By queue those right below it that may have somebody to give up: those that take pods, and inner ones."""
+        self.stale: set[str] = set()
+        """Queues whose share is less by now than it is there."""
+
+    def refuse(self, part: str) -> None:
+        """Let nobody more of a part of the tree go."""
+        self.pruned.add(part)
+        self.refused.add(part)
+
+    def first(self, queue: str) -> Candidate | None:
+        """Return the queue's first candidate, if it has any left."""
+        if queue not in self._first:
+            self._lines[queue] = self._line_of(queue)
+            self._set(queue, next(self._lines[queue], None))
+        return self._first[queue]
+
+    def is_before(self, queue: str, other: str) -> bool:
+        """Say whether the first of a queue comes before the first of another."""
+        one, another = self.first(queue), self.first(other)
+        return one is not None and (another is None or self._comes_before(one, another))
+
+    def pop(self, queue: str) -> Candidate:
+        """Take the queue's first candidate, which there is."""
+        for one in self.rest(queue):
+            return one
+        raise LookupError(queue)
+
+    def close(self, queue: str) -> None:
+        """Ask nobody more of a queue."""
+        self._set(queue, None)
+
+    def rest(self, queue: str) -> Iterator[Candidate]:
+        """Yield those that were not taken, each for good."""
+        one = self.first(queue)
+        while one is not None:
+            self._set(queue, next(self._lines[queue], None))
+            yield one
+            one = self._first[queue]
+
+    def _set(self, queue: str, first: Candidate | None) -> None:
+        self._first[queue] = first
+        if first is None:
+            self.pruned.add(queue)

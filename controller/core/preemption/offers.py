@@ -1,0 +1,139 @@
+"""What the queues of trees would give up to others, as a decision needs it, and what moved since that was known.
+
+Kueue looks at all candidates of all queues for each workload. Most workloads that look find nobody, and look in the
+same trees: so what the queues of a tree would give up is known, and where something is charged that of one queue is
+looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from controller.core.ledgers.away import Away
+from controller.core.ledgers.ledger import Ledger
+from controller.core.preemption.borrowers import Borrowers
+from controller.core.preemption.eligibility import Candidates
+from controller.core.quota.quota_tree import Column
+from controller.core.world.offer import Offer
+from controller.core.world.snapshot import Snapshot
+
+
+class Offers:
+    """The offers of one decision; those that hold since an earlier one are taken over."""
+
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, candidates: Candidates, away: Away) -> None:
+        self._snapshot = snapshot
+        self._tree = snapshot.tree
+        self._ledger = ledger
+        self._candidates = candidates
+        self._away = away
+        self.borrowers = Borrowers(snapshot.tree, snapshot.usage, ledger)
+        self._of: dict[tuple[str, tuple[Column, ...]], Offer] = {}
+        snapshot.offers.catch_up(snapshot.tree)
+        self._unsteady = {self._tree.path(queue)[-1] for queue in candidates.moving}
+
+    @property
+    def looked_at(self) -> int:
+        """How many candidates were looked at for them."""
+        return sum(one.looked_at for one in self._of.values())
+
+    @property
+    def compared(self) -> int:
+        """How many candidates were compared with claims."""
+        return sum(one.compared for one in self._of.values())
+
+    def of(self, queue: str, columns: tuple[Column, ...]) -> Offer:
+        """Return what the queues of a queue's tree give up of columns of one flavor, itself among them."""
+        root = self._tree.path(queue)[-1]
+        charged, victims = self._ledger.charged_in(root), self._away.queues_in(root)
+        offer = self._of.get((root, columns))
+        if offer is None:
+            offer = self._of[root, columns] = self._begin(root, columns, {*charged, *victims})
+        else:
+            moved = {*charged[offer.charges :], *victims[offer.victims :]}
+            if moved:
+                self._move(offer, moved)
+        offer.charges, offer.victims = len(charged), len(victims)
+        return offer
+
+    def close(self) -> None:
+        """End those that are not kept for another decision, and what others have of this one alone."""
+        for (root, columns), offer in self._of.items():
+            if not self._snapshot.offers.has(root, columns, offer):
+                offer.close()
+            elif offer.moved:
+                offer.move()
+
+    def _begin(self, root: str, columns: tuple[Column, ...], moved: set[str]) -> Offer:
+        """Go on with what is known, or look at all of the tree; some queues `moved` in this decision by now."""
+        known, now = self._snapshot.offers, self._snapshot.now
+        is_lasting = root not in self._unsteady
+        offer = known.get(root, columns, now) if is_lasting else None
+        if offer is not None:
+            offer.go_on(now)
+            if offer.moved or moved:
+                self._move(offer, offer.moved | moved)
+                offer.moved = moved  # what moved before is taken in by now
+        else:
+            offer = Offer(columns, now, moved=moved)
+            self._put(offer, set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going)))
+            if is_lasting and all(map(self._candidates.is_lasting, self._tree.below(root))):
+                known.put(root, offer)
+        if not moved:
+            offer.usage = self._snapshot.usage
+        return offer
+
+    def _move(self, offer: Offer, moved: set[str]) -> None:
+        """Take in that these queues moved; what they give up now, another decision may not know."""
+        offer.move()
+        offer.moved |= moved
+        self._put(offer, moved)
+
+    def givers(self, offer: Offer, queue: str) -> list[str]:
+        """Return the queues that give anybody up to a queue: they borrow, or their pods go anyway; it may be one."""
+        above = self.above(queue)
+        known = offer.givers.get(above)
+        if known is None:
+            borrows = offer.borrows.__getitem__
+            known = offer.givers[above] = [
+                one
+                for one, line in offer.by_queue.items()
+                if line.known and (self._candidates.going_of(one) or is_over(self._tree.path(one), above, borrows))
+            ]
+        return known
+
+    def above(self, queue: str) -> tuple[str, ...]:
+        """Return the queues on a queue's path that have others below them: those to which it is near."""
+        path = self._tree.path(queue)
+        return path if self._tree.children(queue) else path[1:]
+
+    def outside(self, offer: Offer, queue: str, level: int) -> frozenset[str]:
+        """Return those of the givers that meet a queue's path higher than this level; it is not one of them."""
+        above, tree = self.above(queue), self._tree
+        known = offer.outside.get((above, level))
+        if known is None:
+            meets = {name: next(one for one in tree.path(name) if one in above) for name in self.givers(offer, queue)}
+            found = (name for name, meeting in meets.items() if tree.height(meeting) > level)
+            known = offer.outside[above, level] = frozenset(found)
+        return known - {queue} if queue in known else known
+
+    def _put(self, offer: Offer, moved: Collection[str]) -> None:
+        """Look at these queues, and at what is above them."""
+        usage, above = self._ledger.usage, {above for one in moved for above in self._tree.path(one)}
+        for name in above:
+            offer.borrows[name] = usage.borrows(name, offer.columns)
+        for name in {*moved, *(above & offer.by_queue.keys())}:
+            is_any = self._candidates.going_of(name) or usage.borrows(name, offer.columns)
+            candidates = self._candidates.of(name, offer.columns[0][0]) if is_any else ()
+            # what is kept must not know who goes in this decision
+            offer.put(name, usage, candidates, self._away.victims if name in offer.moved else frozenset())
+
+
+def is_over(path: Iterable[str], above: Collection[str], borrows: Callable[[str], bool]) -> bool:
+    """Say whether a queue, and all those above it on its path that are not in `above` too, use more than their own."""
+    for one in path:
+        if one in above:
+            return True
+        if not borrows(one):
+            return False
+    return False

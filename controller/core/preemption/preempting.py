@@ -1,0 +1,265 @@
+"""Preempting for a workload that cannot go in: on which flavor, by whose going, and what is held for it meanwhile.
+
+Until they are gone the workload's demand is held: nobody behind it gets what they leave.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from controller.core.fitting.placement import Placements, place, places
+from controller.core.ledgers.booked import AnyLedger
+from controller.core.ledgers.ledger import Ledger
+from controller.core.ledgers.looked_at import LookedAt
+from controller.core.preemption.eligibility import Claim
+from controller.core.preemption.victim_search import VictimSearch
+from controller.core.queueing.queues import ClusterQueue, WhenCanBorrow
+from controller.core.reasons import Reason, waits_for
+from controller.core.workloads.decisions import Evict, EvictionCause, Place, Wait
+from controller.core.workloads.rounds import led_to
+from controller.core.workloads.workload import Workload, WorkloadClass
+from controller.core.world.candidates import Candidate
+from controller.core.world.returns import Returns
+from controller.core.world.settled import contested
+from controller.core.world.snapshot import Snapshot
+
+_Found = tuple[Claim, list[Candidate], str]
+"""On whose account, whom, and in which flavor."""
+
+
+class Preempting:
+    """The preemptions of one decision. `evicts` are those to be sent, each time for one; others go already."""
+
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, looked_at: LookedAt) -> None:
+        self._snapshot = snapshot
+        self._looked_at = looked_at
+        self._returns = Returns(snapshot)
+        self.search = VictimSearch(snapshot, ledger, self._returns, looked_at)
+        self._ledger = ledger
+        self._state: tuple[int, int, AnyLedger] | None = None
+        self._found: dict[str, _Found | None] = {}
+        """What was found in this state: how much was charged, for how many others go, and in what is left."""
+        self._hopeless: set[str] = set()
+        """Workloads that nobody can be preempted for."""
+        self._rather: dict[str, _Found] = {}
+        """What was found for a workload that could have a later flavor."""
+        self._doubtful: set[WorkloadClass] = set()
+        """Settled classes for which somebody may go by now."""
+        self._goes_on: set[tuple[WorkloadClass, int]] = set()
+        """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
+        self.preemptors: dict[str, int] = {}
+        """As `Plan` has them."""
+        self.placed: dict[str, Placements] = {}
+        """By workload where what is held for it is."""
+        self.evicts: list[tuple[Evict, ...]] = []
+        self.beside: dict[WorkloadClass, frozenset[str]] = {}
+        """As `Plan` has it."""
+        self.put_off: set[str] = set()
+        """Workloads for which nobody may be evicted yet, since enough others are to be."""
+
+    def end(self) -> Sequence[tuple[Evict, ...]]:
+        """Return those that have to be sent; nothing is searched for any more."""
+        self.search.offers.close()
+        return self.evicts
+
+    @property
+    def held(self) -> dict[str, Counter[Place]]:
+        """What is held for whom, as `Plan` has it."""
+        return {uid: places(placed) for uid, placed in self.placed.items()}
+
+    def make_room(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> Wait | None:
+        """Preempt for a workload that cannot be admitted for this reason; None where that would not help, or not yet.
+
+        `left` is what it may take: beside reservations of others no more than their time leaves.
+
+        The flavors are tried in the queue's order. Nobody goes for a user who is at a limit of their own, nor for a
+        workload whose release was refused before and may be again.
+        """
+        found = self.find(queue, workload, wait, left)
+        return None if found is None else self._take(workload, *found, left)
+
+    def find(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
+        """Say whom to preempt for it, and on which flavor; None: nobody, nor later in this decision."""
+        if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
+            return None
+        if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+            return None
+        found = self._rather.pop(workload.uid, None)
+        if found is None and self.is_in_vain(queue, workload, left):
+            self._hopeless.add(workload.uid)
+            return None
+        if not self._is_too_early(workload):
+            found = found or self._found_just_now(queue, workload, wait, left)
+            if found is None:
+                self._hopeless.add(workload.uid)
+                self.beside[workload.kind] = left.booked
+            return found
+        if found is None or any(one.to_evict for one in found[1]):
+            found = self._among_going(queue, workload, wait, left)
+        if found is None and _contested(queue, wait):
+            self.put_off.add(workload.uid)
+        return found
+
+    def is_in_vain(self, queue: ClusterQueue, workload: Workload, left: AnyLedger) -> bool:
+        """Say whether a class is settled, and nothing that is new to it lets anybody go who would help.
+
+        That is told where shares decide, and by less than a search would take.
+        """
+        kind, settled, tree = workload.kind, self._snapshot.settled, self._snapshot.tree
+        wait = None if settled is None else settled.waits.get(kind)
+        if wait is None or kind in self._doubtful or not tree.strategies(queue.name):
+            return False
+        if workload.uid != self._snapshot.runs[kind][0].uid:
+            return False  # it was said of the first
+        is_room_new = kind in self._looked_at.near or kind not in self._looked_at.stirred
+        by_quota = {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY}
+        nodes = self._snapshot.freed if is_room_new else frozenset[str]()
+        for claim, flavor in self._claims(queue, workload, wait):
+            is_by_room = flavor not in by_quota and "" not in by_quota
+            if self.search.may_help(claim, kind, flavor, left, is_by_room=is_by_room, nodes=nodes):
+                self._doubtful.add(kind)
+                return False
+        return True
+
+    def _is_too_early(self, workload: Workload) -> bool:
+        """Whether nobody may be evicted for it yet: as many are to be by now as may be at once.
+
+        What is found for more is not acted upon, and it would be looked for in each decision until all those are gone.
+        """
+        enough = self._snapshot.leaving.evictions_left
+        return sum(map(len, self.evicts)) >= enough and workload.uid not in self._snapshot.preemptors
+
+    def _among_going(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
+        """Say which of those that go anyway it needs gone, and on which flavor; None: they are too few."""
+        if not self.search.is_any_going:
+            return None
+        claims = self._claims(queue, workload, wait)
+        find = self.search.find_going
+        return _first(claims, lambda claim, flavor: find(claim, workload.kind, flavor, left))
+
+    def _claims(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Iterator[tuple[Claim, str]]:
+        """Yield the flavors in which others are in the way, in order, and on what account they would go."""
+        claim = self.search.candidates.claim(queue, workload)
+        for flavor in _contested(queue, wait):
+            yield replace(claim, queue=_up_to(queue, flavor)) if queue.preempts_first else claim, flavor
+
+    def _found_just_now(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
+        """Find, or return what was found since anything was taken last: who is nominated often has the turn at once."""
+        state = self._ledger.charges, len(self.preemptors), left
+        if self._state != state:
+            self._state = state
+            self._found.clear()
+        if workload.uid not in self._found:
+            self._found[workload.uid] = self._find(queue, workload, wait, left)
+        return self._found[workload.uid]
+
+    def rather(
+        self, queue: ClusterQueue, workload: Workload, found: Placements | Wait, left: AnyLedger
+    ) -> Placements | Wait:
+        """Return why a workload waits that could have a later flavor, where others go for it in an earlier one.
+
+        Mirrors where Kueue's flavor assignment stops with `whenCanPreempt: MayStopSearch`. Where it would borrow in
+        that earlier flavor, and its queue rather tries the next one then, nobody goes.
+        """
+        last = _last_of(queue, found)
+        if not last or workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+            return found
+        alike = (workload.kind, self.search.candidates.claim(queue, workload).priority)
+        if alike in self._goes_on:
+            return found
+        may_borrow = queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
+        while last:
+            earlier = replace(queue, flavors=queue.flavors[:last])
+            there = place(self._snapshot, left, earlier, workload.kind, only_freed=False)
+            if isinstance(there, Wait):
+                victims = self._find(queue, workload, there, left, may_borrow=may_borrow)
+                if victims is None:
+                    self._goes_on.add(alike)
+                    return found
+                self._rather[workload.uid] = victims
+                return there
+            last = _last_of(queue, there)
+        return found
+
+    def _find(
+        self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool = True
+    ) -> _Found | None:
+        begun = self._goes_on_waiting(queue, workload, wait, left, may_borrow=may_borrow)
+        if begun is not None:
+            return begun
+        if self.search.is_ruled_out(queue, workload.kind):
+            return None
+        find = partial(self.search.find, may_borrow=may_borrow)
+        claims = self._claims(queue, workload, wait)
+        return _first(claims, lambda claim, flavor: find(claim, workload.kind, flavor, left))
+
+    def _goes_on_waiting(
+        self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool
+    ) -> _Found | None:
+        """Say who of those that go already is needed by who has begun: nobody is compared with it anew then.
+
+        Members of a gang go one after the other. By policies and shares as they are in between it might give up, and
+        all would have gone for nothing.
+        """
+        if not self._snapshot.preemptors.get(workload.uid):
+            return None
+        claims = [claim for claim, _ in self._claims(queue, workload, wait)]
+        claim = claims[-1] if claims else self.search.candidates.claim(queue, workload)
+        found = self.search.among_going(claim, workload.kind, left, may_borrow=may_borrow)
+        return None if found is None else (claim, *found)
+
+    def _take(self, workload: Workload, claim: Claim, victims: list[Candidate], flavor: str, left: AnyLedger) -> Wait:
+        """Preempt these: evict those that do not go yet, and hold what the workload needs."""
+        pods = [pod for one in victims for pod in one.pods]
+        begun = self._snapshot.preemptors.get(workload.uid, 0)
+        self.preemptors[workload.uid] = max(begun, led_to(pods, self._snapshot.now)) if pods else begun
+        self.placed[workload.uid] = self.search.take(claim, workload.kind, victims, left)
+        to_evict = [(pod, one) for one in victims for pod in one.to_evict]
+        for pod, _ in to_evict:
+            self._returns.take(pod)
+        if to_evict:
+            cause = EvictionCause.PREEMPTED
+            self.evicts.append(tuple(Evict(pod, cause, _told(claim, one), one.together) for pod, one in to_evict))
+        where = f"flavor {flavor}: " if flavor else ""
+        # what those that go for others leave may be enough for it too
+        text = waits_for(len(pods), has_begun=bool(self.preemptors[workload.uid]))
+        return Wait(Reason.PREEMPTING, f"{where}{text}")
+
+
+def _first(claims: Iterable[tuple[Claim, str]], find: Callable[[Claim, str], list[Candidate] | None]) -> _Found | None:
+    """Return what is found in the first of these flavors in which anything is; those behind it are not searched."""
+    for claim, flavor in claims:
+        victims = find(claim, flavor)
+        if victims is not None:
+            return claim, victims, flavor
+    return None
+
+
+def _last_of(queue: ClusterQueue, found: Placements | Wait) -> int:
+    """Return which of the queue's flavors, counted from 0, is the last that a workload would be placed in."""
+    names = set() if isinstance(found, Wait) else {one.flavor.name for one in found}
+    return max((number for number, quota in enumerate(queue.flavors) if quota.flavor in names), default=0)
+
+
+def _up_to(queue: ClusterQueue, flavor: str) -> ClusterQueue:
+    """Return the queue as if this flavor were its last: in those behind it nobody has to go."""
+    names = [quota.flavor for quota in queue.flavors]
+    return replace(queue, flavors=queue.flavors[: names.index(flavor) + 1])
+
+
+def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
+    """The flavors in which others are in the way, in order; all of them where a limit over all is."""
+    found = contested(wait)
+    return [quota.flavor for quota in queue.flavors if quota.flavor in found or "" in found]
+
+
+def _told(claim: Claim, one: Candidate) -> str:
+    """Say who preempts, but no name that the owner of the pod may not be allowed to see."""
+    if one.queue == claim.queue.name:
+        return (
+            f"for a workload of priority {claim.priority} in its ClusterQueue {one.queue}; this one has {one.priority}"
+        )
+    return f"for a workload of ClusterQueue {claim.queue.name}, from what {one.queue} borrowed"

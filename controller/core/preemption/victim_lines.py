@@ -1,0 +1,98 @@
+"""Who of each queue is asked, in order, to go for a workload; and by which shares, where these decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from controller.core.ledgers.away import Away
+from controller.core.ledgers.booked import AnyLedger
+from controller.core.ledgers.ledger import Ledger
+from controller.core.preemption.attempts import Attempt, Need
+from controller.core.preemption.eligibility import Candidates
+from controller.core.preemption.fair_preempting import FairVictims
+from controller.core.quota.fair_sharing import Demand, FairShares
+from controller.core.quota.quota_tree import Column
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.world.candidates import Candidate, standing, uses
+from controller.core.world.snapshot import Snapshot
+
+
+class VictimLines:
+    """The lines of one decision. `compared` counts how many candidates were compared with a workload."""
+
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, candidates: Candidates, away: Away) -> None:
+        self._snapshot = snapshot
+        self._tree = snapshot.tree
+        self._ledger = ledger
+        self._candidates = candidates
+        self._away = away
+        self._shares_of: dict[tuple[int, str], tuple[FairShares, int, int]] = {}
+        """By usage and tree, with how much of what moved there is taken in."""
+        self.compared = 0
+
+    def own(self, need: Need, attempt: Attempt) -> Iterator[Candidate]:
+        """Yield those of the preemptor's own queue that may go."""
+        return self.of(need, attempt, need.columns, need.queue.name)
+
+    def of(self, need: Need, attempt: Attempt, columns: Sequence[Column], name: str) -> Iterator[Candidate]:
+        """Yield those of one queue that may go, in order, as far as they are asked for."""
+        claim, is_own = need.claim, name == need.queue.name
+        of = self._candidates.own(claim, need.flavor) if is_own else self._candidates.of_other(claim, name, need.flavor)
+        for one in of:
+            if attempt.takes_going and not one.is_going:
+                return
+            if self._is_free(one, columns) and not (attempt.spares_refused and one.was_refused):
+                yield one
+
+    def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
+        self.compared += 1
+        if one.is_going and self._away.pods.issuperset(pod.uid for pod in one.pods):
+            return False  # alone, or with all of its gang
+        return one.key not in self._away.victims and uses(one, columns)
+
+    def going(self, need: Need, attempt: Attempt) -> list[Candidate]:
+        """Return those of the tree that go anyway, in order: whatever the shares, what they leave is free."""
+        if not self._candidates.going:
+            return []
+        own, going = need.queue.name, replace(attempt, takes_going=True)
+        names = (name for name in self._candidates.going if self._tree.path(name)[-1] == self._tree.path(own)[-1])
+        found = (one for name in names for one in self.of(need, going, need.columns, name))
+        return sorted(found, key=lambda one: standing(one, own))
+
+    def by_share(
+        self, need: Need, attempt: Attempt, usage: TreeUsage, short: Sequence[Column], name: str
+    ) -> Iterator[Candidate]:
+        """Yield those of a queue that shares may let go: of others those that have what they borrow of it.
+
+        `usage` is without those that go: what these have is not borrowed any more.
+        """
+        columns = short
+        if name != need.queue.name:
+            columns = [column for column in short if usage.borrows(name, [column])]
+        if columns:
+            for one in self.of(need, attempt, columns, name):
+                if not one.is_going:
+                    yield one
+
+    def shares(self, ahead: AnyLedger, queue: str) -> FairShares:
+        """Return the shares in a queue's tree while nobody is tried on."""
+        root = self._tree.path(queue)[-1]
+        charged, victims = self._ledger.charged_in(root), self._away.queues_in(root)
+        key = (id(ahead.usage), root)
+        known = self._shares_of.get(key)
+        if known is None:
+            base = self._snapshot.shares.of(self._tree, self._snapshot.usage)
+            known = self._shares_of[key] = FairShares(self._tree, ahead.usage, base), 0, 0
+        shares, seen, gone = known
+        if len(charged) > seen or len(victims) > gone:
+            shares.forget({*charged[seen:], *victims[gone:]})
+            self._shares_of[key] = shares, len(charged), len(victims)
+        return shares
+
+    def fair_victims(self, ahead: AnyLedger, need: Need) -> FairVictims:
+        """Return whom shares let go for a workload, of those in what is left."""
+        demand, shares = Demand(need.queue.name, need.flavor, need.kind.requests), self.shares(ahead, need.queue.name)
+        least_of = partial(self._candidates.least, flavor=need.flavor)
+        return FairVictims(self._tree, ahead.usage, shares, demand, self._snapshot.now, least_of)

@@ -1,0 +1,270 @@
+"""Finding whom to preempt for a workload: the search of Kueue's classical preemption, on the ledger of a decision.
+
+Candidates are taken away in order until the workload fits, then given back in reverse as far as it fits without them.
+What is found is no minimum, but none of them could have stayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from heapq import merge
+from typing import Final
+
+from controller.core.fitting.placement import Placements, place
+from controller.core.ledgers.away import Away
+from controller.core.ledgers.booked import AnyLedger
+from controller.core.ledgers.ledger import Ledger
+from controller.core.ledgers.looked_at import LookedAt
+from controller.core.preemption.attempts import Attempt, Attempts, Need
+from controller.core.preemption.eligibility import Candidates, Claim
+from controller.core.preemption.giving_way import giving_way
+from controller.core.preemption.offers import Offers
+from controller.core.preemption.prospects import Prospects
+from controller.core.preemption.removals import Removals
+from controller.core.preemption.single_pods import SinglePods
+from controller.core.preemption.victim_lines import VictimLines
+from controller.core.queueing.queues import ClusterQueue, FlavorMode, WhenCanBorrow
+from controller.core.workloads.decisions import Wait
+from controller.core.workloads.workload import WorkloadClass
+from controller.core.world.candidates import Candidate, standing
+from controller.core.world.returns import Returns
+from controller.core.world.snapshot import Snapshot
+
+_ANY: Final = Attempt(may_borrow=True)
+_GOING: Final = Attempt(may_borrow=True, takes_going=True)
+
+
+class VictimSearch:
+    """The searches of one decision. Who was found goes (`take`), and is away for all that are searched for later.
+
+    `tries` counts how often it was seen whether a workload fits.
+    """
+
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, returns: Returns, looked_at: LookedAt) -> None:
+        """To those looked at for freed room other nodes than `snapshot.freed` were no use before, and are none now."""
+        self._snapshot = snapshot
+        self._tree = snapshot.tree
+        self._ledger = ledger
+        self._returns = returns
+        self.candidates = Candidates(snapshot, returns)
+        self._away = Away(snapshot, ledger)
+        self.offers = Offers(snapshot, ledger, self.candidates, self._away)
+        self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
+        self._lines = VictimLines(snapshot, ledger, self.candidates, self._away)
+        self._single = SinglePods(snapshot, ledger, self._away, looked_at)
+        emptied = looked_at.emptied
+        self._prospects = Prospects(snapshot, ledger, self.candidates, self._away, self._lines, self._single, emptied)
+        self.is_ruled_out = self._single.is_ruled_out
+        self.tries = 0
+
+    @property
+    def looked_at(self) -> int:
+        """How many candidates were compared with a workload."""
+        return self._lines.compared + self.offers.compared
+
+    def find(
+        self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger, *, may_borrow: bool
+    ) -> list[Candidate] | None:
+        """Say who has to go so that a workload fits this flavor; None: that would not help."""
+        need = self._need(claim, kind, flavor, left)
+        for attempt in self._attempts.of(need, is_any_away=bool(self._away.victims)):
+            is_narrower = attempt.may_borrow and not may_borrow
+            victims = self._search_gently(need, replace(attempt, may_borrow=False) if is_narrower else attempt)
+            if victims is not None:
+                return victims
+        return None
+
+    def may_help(
+        self,
+        claim: Claim,
+        kind: WorkloadClass,
+        flavor: str,
+        left: AnyLedger,
+        *,
+        is_by_room: bool,
+        nodes: Collection[str],
+    ) -> bool:
+        """Say whether anybody may go for a settled workload in this flavor; where shares do not decide, yes.
+
+        `is_by_room`: it waits for nothing there but room, of which there is more on `nodes` at most.
+        """
+        if not self._tree.strategies(claim.queue.name):
+            return True
+        need = self._need(claim, kind, flavor, left)
+        with self._away.ahead(left) as ahead:
+            if self._away.victims and self._fits(ahead, claim.queue, kind, may_borrow=True) is not None:
+                return True
+            if is_by_room:
+                settled = self._snapshot.settled
+                given_way = settled.rebooked.get(kind) if settled is not None else None
+                return self._prospects.are_new(ahead, need, _ANY, given_way.union(nodes) if given_way else nodes)
+            return bool(nodes) or not self._prospects.are_none(ahead, need, _ANY)
+
+    @property
+    def is_any_going(self) -> bool:
+        """Whether anybody goes, in this decision or since an earlier one."""
+        return bool(self._away.victims or self.candidates.going)
+
+    def find_going(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> list[Candidate] | None:
+        """Say who of those that go anyway has to be gone so that a workload fits this flavor; None: all are too few."""
+        return self._search(self._need(claim, kind, flavor, left), _GOING)
+
+    def _need(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> Need:
+        name, columns = claim.queue.name, tuple((flavor, resource) for resource, _ in kind.requests)
+        is_fair = bool(self._tree.strategies(name))
+        offer = None if is_fair or not columns else self.offers.of(name, columns)
+        return Need(claim, kind, flavor, left, columns, offer)
+
+    def take(self, claim: Claim, kind: WorkloadClass, victims: Iterable[Candidate], left: AnyLedger) -> Placements:
+        """Let these be away from now on, and hold what the workload needs that they go for; say where."""
+        self._away.take(victims)
+        with self._away.ahead(left) as ahead:
+            found = self._fits(ahead, claim.queue, kind, may_borrow=True) or ()
+        shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
+        for shape, placed in zip(shapes, found, strict=True):
+            left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
+            if not placed.flavor.is_spot:
+                self._ledger.await_on_demand(claim.queue.name)
+        return found
+
+    def among_going(
+        self, claim: Claim, kind: WorkloadClass, left: AnyLedger, *, may_borrow: bool
+    ) -> tuple[list[Candidate], str] | None:
+        """Say which of the pods that go already a workload needs gone, and its flavor then; None: all are too few."""
+        going = sorted(
+            (one for one in self.candidates.going_for(claim) if one.key not in self._away.pods),
+            key=lambda one: standing(one, claim.queue.name),
+        )
+        with self._away.ahead(left) as ahead:
+            removals = self._removals(ahead, claim, kind, may_borrow=may_borrow)
+            victims = [] if self._away.victims and removals.suffice() else removals.find(going)
+            with self._away.without(ahead, victims or ()):
+                found = self._fits(ahead, claim.queue, kind, may_borrow=may_borrow) if victims is not None else None
+        return None if victims is None or found is None else (victims, found[0].flavor.name)
+
+    # -- one attempt -----------------------------------------------------------------------------------------------
+
+    def _search_gently(self, need: Need, attempt: Attempt) -> list[Candidate] | None:
+        """Search; where several have to go, without those whose eviction was refused before.
+
+        Else some would go for nothing each time that the others are refused. Of one gang alone none goes then.
+        """
+        found = self._search(need, attempt)
+        if found is not None and sum(not one.is_going for one in found) > 1 and any(one.was_refused for one in found):
+            found = self._search(need, replace(attempt, spares_refused=True))
+        if found is None:
+            return None
+        pods = [(pod, one.queue) for one in found for pod in one.to_evict]
+        return found if self._returns.may_all_go(pods) else None
+
+    def _search(self, need: Need, attempt: Attempt) -> list[Candidate] | None:
+        with self._away.ahead(need.left) as ahead:
+            removals = self._removals(ahead, need.claim, need.kind, may_borrow=attempt.may_borrow)
+            if self._away.victims and removals.suffice():
+                return []
+            if self._is_in_vain(ahead, need, attempt):
+                return None
+            if self._single.is_plain(ahead, need):
+                found = self._on_one_node(ahead, need, attempt)
+                if found is None:
+                    return None
+                # where quota is short too, it may be others that can stay, who come first when some are put back
+                if found and self._has_quota(ahead, need, attempt, without=found[-1]):
+                    victims = removals.find(found)
+                    if victims is not None:
+                        return victims
+            return removals.find(self._victims_of(ahead, need, attempt))
+
+    def _is_in_vain(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> bool:
+        """Whether nobody goes who would help, told by less than a search would take."""
+        if attempt.takes_going and not self.candidates.going:
+            return True
+        return bool(self._tree.strategies(need.queue.name)) and self._prospects.are_none(ahead, need, attempt)
+
+    def _on_one_node(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> list[Candidate] | None:
+        """Return those on the first node that may come to have room; empty: not told; None: all are too few."""
+        if not attempt.may_borrow:
+            own = self._lines.own(need, attempt)
+            if not self._away.would_own(ahead, need.queue.name, need.flavor, need.kind.requests, own):
+                return None
+        nodes = self._single.nodes(ahead, need)
+        if need.offer is not None:
+            return nodes.find(self._in_turn(ahead, need, attempt))
+        with closing(self._by_share(ahead, need, attempt)) as victims:
+            return nodes.find(victims)
+
+    def _by_share(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Generator[Candidate]:
+        """Yield whom to take away by shares, each gone from the quota before the next; all are back at the end."""
+        gone: list[Candidate] = []
+        try:
+            for one in self._victims_of(ahead, need, attempt):
+                yield one
+                self._away.remove(ahead, one, keeps_room=True)
+                gone.append(one)
+        finally:
+            for one in reversed(gone):
+                self._away.put_back(ahead, one, keeps_room=True)
+
+    def _has_quota(self, ahead: AnyLedger, need: Need, attempt: Attempt, *, without: Candidate) -> bool:
+        """Whether quota is enough once this one alone is gone."""
+        with self._away.without(ahead, [without], keeps_room=True):
+            if self._single.is_short(ahead, need):
+                return False
+            return attempt.may_borrow or not ahead.borrowing_level(need.queue, need.flavor, need.kind.requests)
+
+    def _removals(self, ahead: AnyLedger, claim: Claim, kind: WorkloadClass, *, may_borrow: bool) -> Removals:
+        """Return how candidates are taken away until a workload fits; the ledger is as it was afterwards."""
+        queue = claim.queue
+        # more room never makes it worse for one pod in flavors that are tried in order,
+        is_steady = kind.is_free and queue.mix is None and queue.flavor_mode is FlavorMode.ORDERED
+        # but room in an earlier flavor may make it borrow there
+        is_strict = not may_borrow and queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH and len(queue.flavors) > 1
+        return Removals(
+            partial(self._away.remove, ahead),
+            partial(self._away.put_back, ahead),
+            lambda: self._fits(ahead, queue, kind, may_borrow=may_borrow) is not None,
+            lambda one: is_steady and not (is_strict and len({flavor for flavor, _ in one.columns}) > 1),
+        )
+
+    def _victims_of(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterable[Candidate]:
+        """Return whom to take away, one after the other."""
+        strategies = self._tree.strategies(need.queue.name)
+        if not strategies:
+            found = self._in_turn(ahead, need, attempt)
+            # who is asked for while others are away would be seen from there, but for an offer in which nothing moved
+            return found if need.offer is None or need.offer.usage is not None else list(found)
+        going = self._lines.going(need, attempt)
+        if attempt.takes_going:
+            return going
+        line_of = partial(self._lines.by_share, need, attempt, ahead.usage, self._attempts.short(need))
+        return self._lines.fair_victims(ahead, need).take(going, line_of, strategies)
+
+    def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
+        """Yield whom to take away where shares do not decide; where anything moved, nobody may be away meanwhile."""
+        own = need.queue.name
+        others = giving_way(
+            need,
+            attempt,
+            tree=self._tree,
+            above=self.offers.above(own),
+            usage=ahead.usage,
+            away=self._away.victims,
+        )
+        lines = (self._lines.own(need, attempt), others)
+        return merge(*lines, key=lambda one: standing(one, own, attempt.first))
+
+    def _fits(
+        self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool
+    ) -> Placements | None:
+        self.tries += 1
+        found = place(self._snapshot, ahead, queue, kind, only_freed=False)
+        if isinstance(found, Wait):
+            return None
+        if not may_borrow:
+            flavors = {flavor.name for one in found for flavor in (one.flavor, *one.also)}
+            if any(ahead.borrowing_level(queue, flavor, kind.requests) for flavor in flavors):
+                return None
+        return found

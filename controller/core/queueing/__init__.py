@@ -1,0 +1,1 @@
+"""What queues and flavors say: as they are written, at a moment, and by hand."""

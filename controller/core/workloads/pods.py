@@ -1,0 +1,164 @@
+"""A pod as the controller knows it: what is needed to queue it, charge it and release it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from controller.core.keys import GATE
+from controller.core.kubernetes.owners import Job, Owner
+from controller.core.reasons import Reason
+from controller.core.workloads.groups import Membership
+from controller.core.workloads.shapes import Shape
+from controller.core.workloads.workload import Hold
+
+
+class Phase(Enum):
+    """Where a pod stands with us."""
+
+    QUEUED = "queued"
+    RESERVED = "reserved"
+    RUNNING = "running"
+    OTHER = "other"
+    """Not ours, or done: ended, or gated and being deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Our condition as it stands on a pod: status, reason, a hash of the message, and when it was written (epoch).
+
+    `has_begun`: it says that others go for the pod.
+    """
+
+    status: str
+    reason: str
+    message_hash: int
+    at: float
+    has_begun: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Which optional parts of the pod's spec exist, so that a JSON Patch can add to them or create them."""
+
+    node_selector: bool = False
+    tolerations: bool = False
+    affinity: bool = False
+    node_affinity: bool = False
+    preferred: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    """One pod. `hold` is a fault in its spec that keeps it queued; `pinned` the node that was planned for it.
+
+    `priority_class` names a WorkloadPriorityClass, `preempting_class` the PriorityClass by which kube-scheduler may
+    preempt others for it (`queueing.scheduler_preemption`; empty: by none). `cluster_queue` and `flavor` are our
+    stamps, or `flavors` where several were open to it, in order, of which `flavor` is then the one that pays; so is
+    `admitted_at`, in seconds since 1970 (0: none), and `preemptions` (`workloads.rounds`); `unscheduled` is what
+    kube-scheduler says of a pod that it put onto no node; `said` is our condition as it stands on the pod; `policies`
+    are those that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
+    controlling one, `completion_index` that of a pod of an Indexed Job, `group` the gang it belongs to. `held` and
+    `is_on_top` are what people did to it by hand (`queueing.hands`). `started` and `ended` are as its node reports
+    them, in seconds since 1970; 0: it does not say. `expected_runtime`: seconds, as `world.runtimes.stated` reads them;
+    0: nobody says. `user` is whom admission noted; empty: nobody. `gone_by`: when its node should have ended it that is
+    being deleted, in seconds since 1970, which is the request and its `grace` period, in seconds; 0: it is not being
+    deleted, or nobody says. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    shape: Shape
+    generation: int = 0
+    resource_version: str = ""
+    queue: str | None = None
+    gates: tuple[str, ...] = ()
+    priority: int = 0
+    priority_class: str | None = None
+    preempting_class: str = ""
+    created: float = 0.0
+    node: str | None = None
+    is_finished: bool = False
+    is_terminating: bool = False
+    cluster_queue: str | None = None
+    flavor: str | None = None
+    flavors: tuple[str, ...] = ()
+    is_landed: bool = False
+    """Whether it is known of which of its flavors its node is."""
+    pinned: str | None = None
+    said: Said | None = None
+    hold: Hold | None = None
+    outline: Outline = Outline()
+    has_annotations: bool = False
+    policies: tuple[str, ...] = ()
+    admitted_at: float = 0.0
+    preemptions: int = 0
+    unscheduled: str = ""
+    owner: Owner | None = None
+    held: str | None = None
+    is_on_top: bool = False
+    completion_index: int = 0
+    group: Membership | None = None
+    has_succeeded: bool = False
+    started: int = 0
+    ended: int = 0
+    expected_runtime: int = 0
+    user: str = ""
+    gone_by: float = 0.0
+    grace: int = 0
+
+    @property
+    def key(self) -> str:
+        """namespace/name, as people write it."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """The flavors that hold quota for it beside the one that pays: it may still land on any of them."""
+        return () if self.is_landed else tuple(one for one in self.flavors if one != self.flavor)
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether it was let through the gate and has not ended."""
+        return self.phase in (Phase.RESERVED, Phase.RUNNING)
+
+    @property
+    def phase(self) -> Phase:
+        """Where the pod stands with us."""
+        if self.is_finished:
+            return Phase.OTHER
+        if GATE in self.gates:
+            return Phase.OTHER if self.is_terminating else Phase.QUEUED
+        if self.queue is None or self.gates:
+            return Phase.OTHER
+        return Phase.RESERVED if self.node is None else Phase.RUNNING
+
+
+def job_of(pod: Pod, jobs: Mapping[str, Job]) -> Job | None:
+    """Return the pod's Job, if it is among these, by uid. No pod is of a Job of another namespace, whatever it says."""
+    job = jobs.get(pod.owner.uid) if pod.owner is not None else None
+    return job if job is not None and job.namespace == pod.namespace else None
+
+
+def queue_priority(pod: Pod, classes: Mapping[str, int]) -> int:
+    """Return the pod's priority in its queue, ageing aside: that of its WorkloadPriorityClass, else its own."""
+    if pod.priority_class is None:
+        return pod.priority
+    return classes.get(pod.priority_class, pod.priority)
+
+
+def foreign_gates(pod: Pod) -> Hold | None:
+    """Return the hold that the gates of others are; None where there are none."""
+    foreign = [gate for gate in pod.gates if gate != GATE]
+    if not foreign:
+        return None
+    names = ", ".join(foreign)
+    return Hold(Reason.FOREIGN_GATE, f"waits for the scheduling gates of others to be removed first: {names}")
+
+
+def is_older(pod: Pod, known: Pod) -> bool:
+    """Compare resourceVersions where they are numbers, as the apiserver's are (KEP-5504)."""
+    new, old = pod.resource_version, known.resource_version
+    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

@@ -1,0 +1,59 @@
+"""What pods of one make have in common. Interned: pods with equal demand and constraints share one object each.
+
+Both types keep their hash: they are looked up for every class in every decision, and hashing the nested tuples anew
+each time would cost more than the decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from controller.core.kubernetes.amounts import Requests
+from controller.core.kubernetes.labels import Term
+from controller.core.kubernetes.taints import Toleration
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Where a pod itself allows to run: nodeSelector pairs, required node affinity and tolerations.
+
+    `terms` None: no required node affinity. An empty tuple of terms, like an empty term, matches no node.
+    """
+
+    node_selector: tuple[tuple[str, str], ...] = ()
+    terms: tuple[Term, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.node_selector, self.terms, self.tolerations)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def allow(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Say whether nodeSelector and required affinity hold on the node of this name and labels."""
+        if any(labels.get(key) != value for key, value in self.node_selector):
+            return False
+        return self.terms is None or any(term.matches(name, labels) for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One make of pod: what it asks for and where it may run. `user`: whose it is, where queues tell users apart."""
+
+    requests: Requests
+    constraints: Constraints
+    user: str = ""
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.requests, self.constraints, self.user)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def is_like(self, other: Shape) -> bool:
+        """Whether both ask for the same and may run on the same nodes, whosever they are."""
+        return (self.requests, self.constraints) == (other.requests, other.constraints)

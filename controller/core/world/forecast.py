@@ -1,0 +1,27 @@
+"""What is expected to end when: all that the decision knows of the future. There is one while a queue backfills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controller.core.workloads.workload import WorkloadClass
+from controller.core.world.expected_ends import ExpectedEnds
+from controller.core.world.run_history import RunHistory
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`ends` has what every admitted pod holds, `history` how long pods took before."""
+
+    ends: ExpectedEnds
+    history: RunHistory
+
+    def runtime(self, kind: WorkloadClass) -> int:
+        """Return the seconds that workloads of a class are expected to run; 0: nobody knows.
+
+        A gang takes as long as the longest of its pods.
+        """
+        if kind.runtime:
+            return kind.runtime
+        each = [self.history.expected(kind.queue, one.shape.requests) for one in kind.pod_sets]
+        return max(each) if all(each) else 0

@@ -1,0 +1,189 @@
+"""What the queues of one tree would give up to others of some columns: the candidates of each, as far as it borrows.
+
+It says nothing of who asks. So it lasts from one decision to the next, but for the queues in which something moved.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Collection, Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from math import inf
+from typing import Generic, TypeVar
+
+from controller.core.quota.falling_usage import Row
+from controller.core.quota.quota_tree import Column, QuotaTree
+from controller.core.quota.tree_usage import TreeUsage
+from controller.core.world.candidates import Candidate, KnownCandidates, Standing, standing, uses
+
+_STEP = 8
+"""So many of a queue are looked for at a time: most searches end with the first, or with nobody."""
+
+_Ranked = tuple[Standing, Candidate]
+_One = TypeVar("_One")
+
+
+class Line(Generic[_One]):
+    """Who is given up, in order: those `known`, that were looked for by now, and where the `rest` come from.
+
+    No dataclass: mypyc compiles none that is generic.
+    """
+
+    def __init__(self, known: list[_One], rest: Iterator[Candidate]) -> None:
+        self.known, self.rest = known, rest
+
+
+@dataclass(slots=True)
+class Offer:
+    """What the queues of one tree give up of some columns, at most: `going` go anyway, `staying` do not go yet.
+
+    Both in the order of Kueue's `CandidatesOrdering` as another queue sees them. `usage` is what it was made of, None
+    where something was charged since, and until `until`, epoch seconds, it holds but for those who `moved`. `looked_at`
+    counts candidates that were looked at for it, `compared` those that were compared with a claim, in one decision.
+    """
+
+    columns: tuple[Column, ...]
+    now: float
+    usage: TreeUsage | None = None
+    moved: set[str] = field(default_factory=set)
+    """Queues that have to be put anew before another decision, since it does not know what happened in this one."""
+    until: float = inf
+    by_queue: dict[str, Line[_Ranked]] = field(default_factory=dict)
+    """Whom each queue gives up at most."""
+    borrows: dict[str, bool] = field(default_factory=dict)
+    """Of all queues of the tree that may: whether they use more than is their own."""
+    givers: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
+    """Of those right below a path: the queues that give anybody up to them."""
+    outside: dict[tuple[tuple[str, ...], int], frozenset[str]] = field(default_factory=dict)
+    """Of `givers` those that are outside of the subtree so high on that path."""
+    lines: dict[tuple[object, ...], Line[Candidate]] = field(default_factory=dict)
+    """Who goes, by all that says who does (`preemption.giving_way`)."""
+    rows: dict[int, dict[str, Row]] = field(default_factory=dict)
+    """What these begin with, by the usage that it is of."""
+    going: list[_Ranked] = field(default_factory=list)
+    _staying: list[_Ranked] = field(default_factory=list)
+    charges: int = 0
+    victims: int = 0
+    """How much of what moved in the tree is taken in."""
+    looked_at: int = 0
+    compared: int = 0
+
+    def go_on(self, now: float) -> None:
+        """Hold in another decision too, at this time."""
+        self.now, self.looked_at, self.compared = now, 0, 0
+
+    def move(self) -> None:
+        """Forget what follows from what is used: something was charged, or somebody goes."""
+        self.usage = None
+        self.givers.clear()
+        self.outside.clear()
+        self.lines.clear()
+        self.rows.clear()
+
+    def close(self) -> None:
+        """End what was begun: iterators that refer to this would keep it, and their candidates, in memory."""
+        self.move()
+        self.by_queue.clear()
+
+    def put(self, name: str, usage: TreeUsage, candidates: Iterable[Candidate], away: Container[str]) -> None:
+        """Let a queue give up of these as much as it borrows; those `away`, by their keys, are none of them."""
+        former = self.by_queue.get(name)
+        for ranked in () if former is None else former.known:
+            line = self._line_of(ranked)
+            del line[bisect_left(line, ranked)]
+        left = {column: amount for column in self.columns if (amount := usage.beyond(name, column)) > 0}
+        self.by_queue[name] = Line([], self._given(candidates, left, away))
+        self._look_for_more(name)
+
+    def staying(self) -> Iterator[Candidate]:
+        """Yield in order those that do not go yet."""
+        at = 0
+        while at < len(self._staying):
+            one = self._staying[at][1]
+            yield one
+            at += 1
+            if self.by_queue[one.queue].known[-1][1] is one:
+                self._look_for_more(one.queue)  # they stand behind this one
+
+    def _look_for_more(self, name: str) -> None:
+        """Look for the next of a queue; all that go anyway are among the first."""
+        line, staying = self.by_queue[name], 0
+        for one in line.rest:
+            ranked = standing(one, ""), one
+            line.known.append(ranked)
+            insort(self._line_of(ranked), ranked)
+            staying += not one.is_going
+            if staying == _STEP:
+                break
+
+    def _line_of(self, ranked: _Ranked) -> list[_Ranked]:
+        return self.going if ranked[1].is_going else self._staying
+
+    def _given(
+        self, candidates: Iterable[Candidate], left: dict[Column, int], away: Container[str]
+    ) -> Iterator[Candidate]:
+        """Yield whom a queue that borrows what is `left` gives up at most.
+
+        Only of whom no search passes by it is certain that the queue uses less afterwards.
+        """
+        for one in candidates:
+            if not one.is_going and not any(amount > 0 for amount in left.values()):
+                return
+            self.looked_at += 1
+            for quiet in (one.quiet, one.quiet_for_borrowers):
+                self.until = min(self.until, quiet) if self.now < quiet else self.until
+            if self.now < one.quiet or one.key in away or not uses(one, self.columns):
+                continue
+            yield one
+            if not (one.is_going or one.was_refused or self.now < one.quiet_for_borrowers):
+                for column, amount in held(one, self.columns, away):
+                    if column in left:
+                        left[column] -= amount
+
+
+def held(one: Candidate, columns: Collection[Column], away: Container[str]) -> Iterator[tuple[Column, int]]:
+    """Yield what a candidate holds of some columns, without what those of its pods hold that are `away` already."""
+    for pod in one.pods:
+        if pod.uid not in away:
+            for flavor in (pod.flavor or "", *pod.also):
+                for resource, amount in pod.shape.requests:
+                    if (flavor, resource) in columns:
+                        yield (flavor, resource), amount
+
+
+class KnownOffers:
+    """The offers of trees, and which of their queues moved since. Mutable: kept by the cache, filled by `decide`."""
+
+    def __init__(self, candidates: KnownCandidates | None = None) -> None:
+        """`candidates` know which queues moved."""
+        self._candidates = candidates or KnownCandidates()
+        self._tree = QuotaTree({})
+        self._of: dict[str, dict[tuple[Column, ...], Offer]] = {}
+
+    def catch_up(self, tree: QuotaTree) -> None:
+        """Take in which queues moved since the decision before; forget all offers where that may be any."""
+        moved = self._candidates.take_moved()
+        if tree is not self._tree or moved is None:
+            for offer in [offer for known in self._of.values() for offer in known.values()]:
+                offer.close()
+            self._of.clear()
+        for queue in moved or ():
+            for offer in self._of.get(tree.path(queue)[-1], {}).values():
+                offer.moved.add(queue)
+        self._tree = tree
+
+    def get(self, root: str, columns: tuple[Column, ...], now: float) -> Offer | None:
+        """Return the offer of a tree, if it is known and holds now, but for those who moved."""
+        found = self._of.get(root, {}).get(columns)
+        return found if found is not None and now < found.until else None
+
+    def has(self, root: str, columns: tuple[Column, ...], offer: Offer) -> bool:
+        """Say whether just this one is kept."""
+        return self._of.get(root, {}).get(columns) is offer
+
+    def put(self, root: str, offer: Offer) -> None:
+        """Remember an offer, in place of one that holds no longer."""
+        known = self._of.setdefault(root, {})
+        if offer.columns in known:
+            known[offer.columns].close()
+        known[offer.columns] = offer

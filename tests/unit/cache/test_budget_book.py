@@ -1,0 +1,265 @@
+"""What budgets have used, as pods start, change, end and go, and as the controller and its rules change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from controller.cache.budget_book import Remembered
+from controller.cache.cluster import ClusterCache
+from controller.core.budgets.budget import AtEnd, Budget, money, read_price
+from controller.core.budgets.tally import Memory
+from controller.core.calendar.windows import FOR_EVER
+from controller.core.workloads.pods import Pod
+from tests.support.budgets import (
+    NOON,
+    a_budget,
+    a_calendar,
+    a_counting_cache,
+    a_run,
+    a_sliding,
+    core_seconds,
+    put,
+    used,
+)
+from tests.support.builders import (
+    a_cluster_queue,
+    a_flavor,
+    a_foreign_pod,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_released_pod,
+    a_shape,
+)
+
+DAILY = a_budget()
+HOUR = 3600
+MIDNIGHT = NOON - 12 * HOUR
+
+
+def after_a_restart(cache: ClusterCache, budget: Budget, now: int, *pods: Pod) -> ClusterCache:
+    """Another controller, which finds these pods and what the first wrote at `now`."""
+    tally = cache.budgets.tally("team-a", budget)
+    assert tally is not None
+    second = a_counting_cache(now=now)
+    second.budgets.remember("team-a", {budget.name: Remembered(budget.key, tally.memory(now))})
+    second.set_cluster_queue("team-a", a_cluster_queue(budgets=(budget,)))
+    put(second, *pods, now=now)
+    return second
+
+
+def test_a_pod_counts_from_its_start_to_its_end_whenever_that_is_seen() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON + 60), now=NOON + 100)
+    assert used(cache, DAILY, NOON + 160) == core_seconds((0, 100))
+    put(cache, a_run(started=NOON + 60, ended=NOON + 120), now=NOON + 300)
+    assert used(cache, DAILY, NOON + 600) == core_seconds((0, 60))
+
+
+def test_what_is_reserved_queued_or_not_ours_counts_nothing() -> None:
+    cache = a_counting_cache(DAILY)
+    pods = (a_pod("queued"), a_released_pod("reserved"), a_foreign_pod("other", node="node-1", started=NOON))
+    put(cache, *pods, now=NOON)
+    assert used(cache, DAILY, NOON + HOUR) == 0
+
+
+def test_what_started_before_the_period_counts_from_its_beginning() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON - 48 * HOUR), now=NOON)
+    assert used(cache, DAILY, NOON) == core_seconds((MIDNIGHT, NOON))
+    assert used(cache, DAILY, NOON + 13 * HOUR) == core_seconds((0, HOUR))
+
+
+def test_an_end_without_a_time_is_when_it_is_seen_and_so_is_that_a_pod_is_gone() -> None:
+    cache = a_counting_cache(DAILY)
+    ended, gone = a_run("ended", started=NOON), a_run("gone", started=NOON)
+    put(cache, ended, gone, now=NOON)
+    put(cache, replace(ended, is_finished=True), now=NOON + 60)
+    cache.drop_pod("gone")
+    assert used(cache, DAILY, NOON + 100) == core_seconds((0, 60), (0, 100))
+    assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, 60), (0, 100))
+
+
+def test_an_ended_pod_counts_once_however_often_it_is_seen_and_after_it_is_gone() -> None:
+    cache = a_counting_cache(DAILY)
+    over = a_run(started=NOON - 60, ended=NOON)
+    for _ in range(3):
+        put(cache, over, now=NOON + 60)
+    cache.replace_pods([])
+    assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, 60))
+
+
+def test_what_was_over_stays_over_though_it_shows_as_running_again() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON - 60, ended=NOON), now=NOON)
+    put(cache, a_run(started=NOON - 60), now=NOON + 60)
+    put(cache, a_run(cpu="2", started=NOON - 60), now=NOON + 70)
+    put(cache, a_run(cpu="2", started=NOON - 60, ended=NOON), now=NOON + 80)
+    cache.drop_pod("run")
+    assert used(cache, DAILY, NOON + 90) == core_seconds((0, 60))
+
+
+def test_a_terminating_pod_whose_containers_ended_counts_no_more() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON, is_terminating=True, ended=NOON + 10, is_finished=False), now=NOON + 60)
+    assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, 10))
+
+
+def test_what_is_lost_counts_on_until_it_is_gone_for_nobody_saw_it_end() -> None:
+    lost = a_run(started=NOON, node="dead", is_terminating=True, gone_by=NOON + 30.0)
+    cache = a_counting_cache(DAILY)
+    put(cache, lost, now=NOON)
+    cache.pass_to(NOON + HOUR)
+    assert cache.usage.charged == {}
+    assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, HOUR))
+    for back in (True, False):
+        cache.put_node(replace(a_node("dead"), is_ready=back))
+        cache.snapshot()
+        assert (cache.usage.charged != {}) is back
+    assert used(cache, DAILY, NOON + 2 * HOUR) == core_seconds((0, 2 * HOUR))
+    anew = a_counting_cache(DAILY)
+    put(anew, lost, now=NOON + 2 * HOUR)
+    assert used(anew, DAILY, NOON + 2 * HOUR) == core_seconds((0, 2 * HOUR))
+    cache.drop_pod(lost.uid)
+    assert [used(cache, DAILY, NOON + 2 * HOUR), used(cache, DAILY, NOON + 3 * HOUR)] == [
+        core_seconds((0, 2 * HOUR))
+    ] * 2
+
+
+def test_a_pod_that_is_resized_counts_as_it_was_until_then() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(cpu="2", started=NOON), now=NOON)
+    put(cache, a_run(cpu="1", started=NOON), now=NOON + 100)
+    assert used(cache, DAILY, NOON + 200) == core_seconds((0, 300))
+    put(cache, a_run(cpu="1", started=NOON, ended=NOON + 150), now=NOON + 300)
+    assert used(cache, DAILY, NOON + 300) == core_seconds((0, 250))
+
+
+def test_times_that_have_not_come_yet_are_now() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON + 60), now=NOON)
+    assert used(cache, DAILY, NOON + 10) == core_seconds((0, 10))
+    put(cache, a_run(started=NOON + 60, ended=NOON + HOUR), now=NOON + 20)
+    assert used(cache, DAILY, NOON + 30) == core_seconds((0, 20))
+
+
+def test_a_restart_counts_on_and_nothing_twice() -> None:
+    cache = a_counting_cache(DAILY)
+    live, ended, gone = a_run("live", started=NOON), a_run("ended", started=NOON), a_run("gone", started=NOON)
+    put(cache, live, ended, gone, now=NOON + 100)
+    over, missed = (
+        replace(ended, is_finished=True, ended=NOON + 150),
+        a_run("new", started=NOON + 110, ended=NOON + 120),
+    )
+    second = after_a_restart(cache, DAILY, NOON + 100, live)
+    put(second, over, missed, now=NOON + 200)
+    assert used(second, DAILY, NOON + 200) == core_seconds((0, 200), (0, 150), (0, 100), (0, 10))
+    third = after_a_restart(second, DAILY, NOON + 200, live, over, missed)
+    assert used(third, DAILY, NOON + 200) == used(second, DAILY, NOON + 200)
+
+
+def test_an_end_that_nobody_dates_and_nobody_saw_adds_nothing() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON), now=NOON + 100)
+    second = after_a_restart(cache, DAILY, NOON + 100, a_run(started=NOON, is_finished=True))
+    assert used(second, DAILY, NOON + 200) == core_seconds((0, 100))
+
+
+def test_without_a_memory_what_still_exists_counts_from_the_beginning_of_the_period() -> None:
+    cache = a_counting_cache()
+    put(cache, a_run("live", started=NOON - 60), a_run("over", started=NOON - 100, ended=NOON - 50), now=NOON)
+    cache.set_cluster_queue("team-a", a_cluster_queue(budgets=(DAILY,)))
+    assert used(cache, DAILY, NOON) == core_seconds((0, 60), (0, 50))
+
+
+def test_a_memory_of_another_rule_is_of_no_use_and_one_of_another_amount_is() -> None:
+    memory = Memory(NOON, {MIDNIGHT: 5000})
+    for budget, sum_ in ((a_budget(9), 5000), (a_budget(resource="memory"), 0), (a_budget(period=a_sliding()), 0)):
+        cache = a_counting_cache()
+        cache.budgets.remember("team-a", {"daily": Remembered(DAILY.key, memory)})
+        cache.set_cluster_queue("team-a", a_cluster_queue(budgets=(budget,)))
+        assert used(cache, budget, NOON) == sum_
+
+
+def test_a_memory_of_an_earlier_period_or_of_the_future_does_no_harm() -> None:
+    for until, start in ((MIDNIGHT - HOUR, MIDNIGHT - 24 * HOUR), (NOON + 99 * HOUR, NOON + 84 * HOUR)):
+        cache = a_counting_cache()
+        cache.budgets.remember("team-a", {"daily": Remembered(DAILY.key, Memory(until, {start: 5000}))})
+        cache.set_cluster_queue("team-a", a_cluster_queue(budgets=(DAILY,)))
+        put(cache, a_run(started=NOON), now=NOON)
+        assert used(cache, DAILY, NOON + 60) == core_seconds((0, 60))
+
+
+def test_what_was_used_stays_when_amounts_parents_and_other_queues_change() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON), now=NOON)
+    cache.pass_to(NOON + 100)
+    cache.drop_pod("run")
+    more = a_budget(50)
+    cache.pass_to(NOON + 100)
+    cache.set_cluster_queue("org", a_cluster_queue("org", budgets=(DAILY,)))
+    cache.set_cluster_queue("team-a", a_cluster_queue(parent="org", budgets=(more,)))
+    put(cache, a_run("next", started=NOON + 100), now=NOON + 100)
+    assert used(cache, more, NOON + 110) == core_seconds((0, 110))
+    assert used(cache, DAILY, NOON + 110, queue="org") == core_seconds((0, 10))
+
+
+def test_a_new_price_holds_from_when_it_is_seen() -> None:
+    budget = a_budget(resource="", amount=money(5))
+    cache = a_counting_cache(budget, price={"cpu": read_price(1)})
+    put(cache, a_run(started=NOON), now=NOON)
+    cache.pass_to(NOON + HOUR)
+    cache.set_flavor("spot", replace(a_flavor(), price={"cpu": read_price(2)}))
+    cache.pass_to(NOON + HOUR)
+    assert used(cache, budget, NOON + 2 * HOUR) == money(3)
+
+
+def test_a_budget_that_is_taken_away_and_given_again_counts_anew() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON), now=NOON)
+    cache.pass_to(NOON + 60)
+    cache.drop_pod("run")
+    cache.pass_to(NOON + 60)
+    cache.set_cluster_queue("team-a", a_cluster_queue())
+    assert cache.pass_to(NOON + 60) == FOR_EVER
+    cache.set_cluster_queue("team-a", a_cluster_queue(budgets=(DAILY,)))
+    assert used(cache, DAILY, NOON + 60) == 0
+
+
+def test_the_next_change_is_when_it_is_used_up_and_then_when_the_period_ends() -> None:
+    cache = a_counting_cache(DAILY)
+    assert cache.pass_to(NOON) == NOON + 12 * HOUR
+    put(cache, a_run(started=NOON), now=NOON)
+    assert cache.pass_to(NOON) == NOON + 2 * HOUR
+    cache.pass_to(NOON + 2 * HOUR - 1)
+    assert not cache.snapshot().budgets.by_queue
+    assert cache.pass_to(NOON + 2 * HOUR) == NOON + 12 * HOUR
+    (one,) = cache.snapshot().budgets.by_queue["team-a"]
+    assert (one.budget, one.opens_at) == (DAILY, NOON + 12 * HOUR)
+    assert cache.pass_to(NOON + 12 * HOUR) == NOON + 14 * HOUR
+    assert not cache.snapshot().budgets.by_queue
+
+
+def test_a_start_and_an_end_wake_the_loop_where_a_budget_counts_and_nowhere_else() -> None:
+    for budgets in ((), (DAILY,)):
+        cache = a_counting_cache(*budgets)
+        put(cache, a_run(started=0), now=NOON)
+        woken: list[int] = []
+        cache._on_change = partial(woken.append, 1)
+        put(cache, a_run(started=NOON), now=NOON)
+        put(cache, a_run(started=NOON), now=NOON)
+        assert len(woken) == len(budgets)
+
+
+def test_budgets_of_several_queues_and_ends_stand_side_by_side() -> None:
+    warn, month = a_budget(1, at_end=AtEnd.WARN), a_budget(1, name="month", period=a_calendar("Month"))
+    cache = a_counting_cache(warn, month)
+    cache.set_cluster_queue("team-b", a_cluster_queue("team-b", budgets=(DAILY,)))
+    cache.set_local_queue(("default", "b"), a_local_queue("b", "team-b"))
+    b = a_released_pod("b", a_shape(cpu="1"), queue="b", cluster_queue="team-b", node="node-1", started=NOON)
+    put(cache, a_run(started=NOON), b, now=NOON)
+    cache.pass_to(NOON + HOUR)
+    found = cache.snapshot().budgets.by_queue
+    assert {queue: [one.budget for one in ended] for queue, ended in found.items()} == {"team-a": [warn, month]}
+    assert used(cache, DAILY, NOON + HOUR, queue="team-b") == core_seconds((0, HOUR))

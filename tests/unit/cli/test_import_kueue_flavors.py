@@ -1,0 +1,57 @@
+"""`penstock import kueue`: flavors of the same nodes, and those that are not needed here, for nodes are shared out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.kueue_objects import kueue_flavor, kueue_group, kueue_queue, kueue_quota
+from tests.unit.cli.test_import_kueue import convert, specs
+
+Labels = dict[str, str]
+SPOT = {"pool": "spot"}
+WITHOUT_NODES = "ResourceFlavor b: spec.nodeLabels: every node with them is of flavor a too, and belongs to the first"
+SHARING = "ResourceFlavor b: spec.nodeLabels: nodes that have these labels and those of flavor a belong to the first"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "error", "warning"),
+    [
+        ({}, SPOT, WITHOUT_NODES, ""),
+        ({}, {}, WITHOUT_NODES, ""),
+        (SPOT, SPOT, WITHOUT_NODES, ""),
+        (SPOT, {**SPOT, "zone": "a"}, WITHOUT_NODES, ""),
+        (SPOT, {}, "", SHARING),
+        (SPOT, {"zone": "a"}, "", SHARING),
+        (SPOT, {"pool": "dear"}, "", ""),
+        ({**SPOT, "zone": "a"}, {"pool": "dear"}, "", ""),
+    ],
+)
+def test_flavors_of_the_same_nodes_are_told_and_one_without_any_is_refused(
+    first: Labels, second: Labels, error: str, warning: str
+) -> None:
+    documents = kueue_flavor("b", nodeLabels=second), kueue_flavor("a", nodeLabels=first)
+    done = convert(*documents)
+    assert done.exit_code == (1 if error else 0)
+    warnings, _, errors = done.stderr.partition("Error: ")
+    assert (error in errors, bool(errors)) == (True, bool(error))
+    assert (warning in warnings, warnings.count("spec.nodeLabels")) == (True, int(bool(warning)))
+    assert len(specs(*documents, options=("--partial",))) == 2
+
+
+def test_quota_alone_knows_no_nodes_to_share_out() -> None:
+    done = convert(kueue_flavor("a"), kueue_flavor("b"), options=("--capacity", "Static"))
+    assert done.exit_code == 0
+    assert "spec.nodeLabels" not in done.stderr
+
+
+def test_a_flavor_whose_resources_are_counted_elsewhere_is_left_out_lest_it_takes_the_nodes() -> None:
+    groups = [kueue_group((flavor, [kueue_quota(name, 1)])) for flavor, name in (("spot", "cpu"), ("count", "pods"))]
+    documents = (
+        kueue_queue("a", *groups),
+        kueue_flavor("count"),
+        kueue_flavor("spot", nodeLabels=SPOT),
+        kueue_flavor("unnamed", nodeLabels={"pool": "x"}),
+    )
+    assert list(specs(*documents)) == ["ResourceFlavor/spot", "ResourceFlavor/unnamed", "ClusterQueue/a"]
+    told = convert(*documents).stderr
+    assert "document 2: ResourceFlavor count: kind: is left out, since none of the queues names it any more" in told

@@ -1,0 +1,274 @@
+"""Backfill where it could go wrong: several reservations, what is learned later, and who may not have one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+from controller.core.backfill import easy
+from controller.core.backfill.easy import Backfill
+from controller.core.decision.decide import decide
+from controller.core.kubernetes.owners import Job, Owner
+from controller.core.ledgers.ledger import Ledger
+from controller.core.queueing.fair_sharing_policy import USUAL
+from controller.core.queueing.preemption_policy import Preemption, Within
+from controller.core.reasons import Reason
+from controller.core.workloads.groups import GroupKey, Membership
+from controller.core.workloads.topology import Slices, Topology
+from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
+from controller.core.world.run_history import LEAST
+from controller.core.world.settled import Settled
+from tests.support.backfilling import HOUR, a_world, backfilling, kept, runs, waits
+from tests.support.builders import (
+    UNLIMITED,
+    a_cluster_queue,
+    a_local_queue,
+    a_node,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    admitted,
+    constraints,
+    decided,
+)
+
+Runs = Mapping[WorkloadClass, Sequence[Workload]]
+JOB = Owner("batch/v1", "Job", "train", "train")
+
+
+def test_a_second_queues_reservation_is_beside_the_first_ones_and_binds_as_well() -> None:
+    doors = [a_local_queue(), a_local_queue("other", "team-b")]
+    cache = a_world(
+        runs("r", "8", 1),
+        waits("first", "6", 2),
+        waits("second", "4", 2, queue="other", created=11.0),
+        waits("long", "1", 9, queue="other", created=12.0),
+        waits("brief", "1", 1.5, queue="other", created=13.0),
+        queues=(backfilling(), backfilling("team-b", "8")),
+        locals_=doors,
+    )
+    decided(cache)
+    assert kept(cache) == {"first": HOUR + 1, "second": 3 * HOUR + 1}
+
+
+def test_what_is_learned_of_an_end_lets_others_pass_at_once() -> None:
+    second = runs("second", "4", 9)
+    cache = a_world(runs("first", "2", 1), second, waits("large", "4", 1), waits("long", "2", 9, created=11.0))
+    decided(cache)
+    assert kept(cache) == {"large": HOUR + 1}
+    assert admitted(decided(cache)) == {}
+    cache.put_pod(replace(second, expected_runtime=HOUR, resource_version="3"))
+    assert list(admitted(decided(cache))) == ["long"]
+    assert kept(cache) == {"large": HOUR + 1}
+
+
+def test_a_job_that_is_known_later_says_when_its_pods_end() -> None:
+    cache = a_world(runs("r", "6", 0, owner=JOB), waits("large", "8"))
+    decided(cache)
+    assert kept(cache) == {"large": inf}
+    cache.set_job("train", Job(uid="train", namespace="default", name="train", started=0.5, deadline=HOUR))
+    decided(cache)
+    assert kept(cache) == {"large": HOUR + 0.5}
+
+
+def test_room_that_comes_free_where_it_is_kept_is_given_when_nothing_is_kept_any_more() -> None:
+    cache = a_world(
+        runs("r", "6", 1),
+        runs("s", "2", 9),
+        waits("large", "8", 1),
+        waits("long", "2", 9, created=11.0),
+        queues=(backfilling(cpu="99"),),
+    )
+    decided(cache)
+    cache.drop_pod("s")
+    assert admitted(decided(cache)) == {}
+    cache.drop_pod("large")
+    assert list(admitted(decided(cache))) == ["long"]
+
+
+def test_quota_that_comes_free_beside_a_reservation_is_given_at_once() -> None:
+    cache = a_world(
+        runs("r", "4", 1),
+        runs("nowhere", "2", 9, node=None),
+        waits("large", "6", 1),
+        waits("long", "2", 9, created=11.0),
+        cpu="99",
+        queues=(backfilling(),),
+    )
+    decided(cache)
+    assert admitted(decided(cache)) == {}
+    cache.drop_pod("nowhere")
+    assert list(admitted(decided(cache))) == ["long"]
+
+
+def test_who_is_found_to_run_shortly_passes_at_once() -> None:
+    cache = a_world(runs("r", "6", 1), waits("large", "8", 1), waits("such", "1", created=11.0))
+    assert admitted(decided(cache)) == {}
+    ended = {"is_finished": True, "has_succeeded": True, "started": 10, "ended": 20}
+    for number in range(LEAST):
+        cache.put_pod(a_released_pod(f"past{number}", a_shape(cpu="1"), **ended))
+    assert list(admitted(decided(cache))) == ["such"]
+
+
+def test_nothing_is_kept_for_what_no_end_lets_in() -> None:
+    user = backfilling(user_limits={"cpu": 1000})
+    cache = a_world(runs("r", "1", 1, user="ann"), waits("more", "1", user="ann"), queues=(user,))
+    cache.put_pod(waits("huge", "99"))
+    decided(cache)
+    assert (len(cache.backlog), kept(cache)) == (2, {})
+
+
+def test_who_comes_after_a_reservation_does_not_preempt_what_it_counts_on() -> None:
+    urgent = Preemption(Within.LOWER_PRIORITY)
+    web = Owner("apps/v1", "ReplicaSet", "web", "web")
+    doors = [a_local_queue(), a_local_queue("other", "team-b")]
+    queues = (backfilling(), backfilling("team-b", "8", preemption=urgent))
+    victim = runs("v", "6", 1, cluster_queue="team-b", queue="other", owner=web)
+    cache = a_world(victim, queues=queues, locals_=doors)
+    cache.put_pod(waits("large", "8", priority=5))
+    cache.put_pod(waits("long", "3", 9, queue="other", priority=3, created=11.0))
+    assert decided(cache).evicts == ()
+    cache.put_pod(waits("short", "3", 0.5, queue="other", priority=3, created=12.0))
+    assert [evict.pod.uid for evict in decided(cache).evicts] == ["v"]
+
+
+def test_only_so_many_have_a_reservation_and_the_first_in_order_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(easy, "MOST_RESERVATIONS", 2)
+    names = [f"q{number}" for number in range(4)]
+    cache = a_world(
+        runs("r", "8", 1),
+        *(waits(name, "4", 1, queue=name, created=50.0 - number) for number, name in enumerate(names)),
+        queues=(backfilling(), *(backfilling(name) for name in names)),
+        locals_=[a_local_queue(), *(a_local_queue(name, name) for name in names)],
+    )
+    decided(cache)
+    assert set(kept(cache)) == {"q3", "q2"}
+
+
+def test_beyond_the_ends_that_are_looked_at_there_is_no_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(easy, "MOST_ENDS", 3)
+    cache = a_world(*(runs(f"r{number}", "1", number + 1) for number in range(8)), waits("small", "3", 1))
+    decided(cache)
+    assert kept(cache) == {"small": 3 * HOUR + 1}
+    cache.put_pod(waits("large", "4", 1, created=5.0))
+    decided(cache)
+    assert kept(cache) == {}
+
+
+def test_no_more_ends_are_looked_at_than_twice_those_that_are_needed() -> None:
+    pods = [runs(f"r{number}", "1", 1 + number) for number in range(100)]
+    snapshot = a_world(*pods, waits("large", "5", 1), cpu="100").snapshot()
+    assert snapshot.forecast is not None
+    (kind,) = snapshot.runs
+    planned = Backfill(snapshot, snapshot.forecast, Ledger(snapshot))
+    wait = decide(snapshot, limit=UNLIMITED).waits[kind]
+    booked = planned.book(snapshot.cluster_queues["team-a"], snapshot.runs[kind][0], replace(wait, booking=None))
+    assert booked == wait
+    assert planned.ends_looked_at <= 2 * 5
+
+
+def test_nothing_is_foretold_once_no_queue_backfills() -> None:
+    cache = a_world(runs("r", "6", 1), waits("large", "8", 1))
+    assert [kind.runtime for kind in cache.snapshot().runs] == [HOUR]
+    cache.set_cluster_queue("team-a", a_cluster_queue("team-a"))
+    snapshot = cache.snapshot()
+    assert (snapshot.forecast, [kind.runtime for kind in snapshot.runs]) == (None, [0])
+    cache.set_cluster_queue("team-a", backfilling())
+    decided(cache)
+    assert kept(cache) == {"large": HOUR + 1}
+
+
+@pytest.mark.parametrize(
+    ("topology", "slices"), [(None, None), (Topology("rack", is_required=True), None), (None, Slices("rack", 2))]
+)
+def test_a_gang_that_a_reservation_keeps_out_comes_in_when_that_goes(
+    topology: Topology | None, slices: Slices | None
+) -> None:
+    gang = Membership(GroupKey("default", "g"), 2, topology=topology, slices=slices)
+    members = [waits(name, "1", created=12.0, group=gang) for name in ("one", "two")]
+    rack = a_node(cpu="4", labels={"pool": "spot", "rack": "a"})
+    cache = a_world(runs("r", "2", 1), waits("big", "4"), *members, nodes=[rack], queues=(backfilling(),))
+    decided(cache)
+    (reason,) = {cache.reasons.of(kind).reason for kind in cache.backlog.runs if kind.size == 2}
+    assert reason is Reason.WOULD_DELAY
+    cache.drop_pod("big")
+    assert admitted(decided(cache)).keys() == {"one", "two"}
+
+
+def test_who_fitted_no_node_has_a_reservation_as_soon_as_a_larger_one_comes() -> None:
+    cache = a_world(waits("large", "6"), nodes=[a_node(cpu="4")], queues=(backfilling(cpu="20"),))
+    decided(cache)
+    assert kept(cache) == {}
+    cache.put_node(a_node("node-2", cpu="8"))
+    cache.put_pod(runs("r", "4", 1, node="node-2"))
+    cache.put_pod(waits("long", "3", 9, created=20.0))
+    plan = decided(cache)
+    assert kept(cache) == {"large": HOUR + 1}
+    assert admitted(plan) == {"long": ("spot", "node-1")}
+
+
+def test_trees_that_share_fairly_bring_up_settled_queues_while_anybody_may_have_a_reservation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    teams = [(tree, f"{tree}-{n}") for tree in ("org-a", "org-b") for n in range(easy.MOST_RESERVATIONS + 2)]
+    trees = [a_cluster_queue(tree, a_quota(cpu="4"), fair_sharing=USUAL) for tree in ("org-a", "org-b")]
+    cache = a_world(
+        *(runs(f"r-{tree}", "4", 1, cluster_queue=f"{tree}-0", queue=f"{tree}-0") for tree in ("org-a", "org-b")),
+        *(waits(f"p-{name}", "3", 2, queue=name, created=10.0 + n) for n, (_, name) in enumerate(teams)),
+        queues=(*trees, *(backfilling(name, "0", parent=tree) for tree, name in teams)),
+        locals_=[a_local_queue(name, name) for _, name in teams],
+    )
+    decided(cache)
+    assert {uid[:7] for uid in kept(cache)} == {"p-org-a"}
+
+    asked, line = list[str](), Settled.line
+
+    def counting(self: Settled, queue: QueueKey, runs: Runs) -> Iterator[WorkloadClass]:
+        asked.append(queue[1])
+        return line(self, queue, runs)
+
+    monkeypatch.setattr(Settled, "line", counting)
+    decided(cache)
+    assert {name[:5] for name in asked} == {"org-a"}  # the two that had none; nobody of the other tree
+
+    for name in (name for tree, name in teams if tree == "org-a"):
+        cache.drop_pod(f"p-{name}")
+    decided(cache)
+    assert {uid[:7] for uid in kept(cache)} == {"p-org-b"}
+    assert len(kept(cache)) == easy.MOST_RESERVATIONS
+
+
+def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservation_moves() -> None:
+    queue = backfilling(preemption=Preemption(Within.LOWER_PRIORITY))
+    going = runs("going", "4", 9, priority=-1, is_terminating=True, gone_by=90.0, grace=30)
+    stays = runs("stays", "4", 1, priority=9)
+    first, following = (waits(name, "4", 1, priority=5, created=at) for name, at in (("first", 10.0), ("next", 11.0)))
+    cache = a_world(going, stays, first, following, queues=(queue,))
+    for hours in (1, 2):
+        cache.put_pod(replace(stays, expected_runtime=hours * HOUR, resource_version=f"{2 + hours}"))
+        decided(cache)
+        (wait,) = (cache.reasons.of(kind) for kind in cache.backlog.runs)
+        assert (wait.reason, wait.of("next").booking) == (Reason.PREEMPTING, wait.any_booking)
+        assert wait.any_booking is not None
+        assert (wait.any_booking.uid, wait.any_booking.at) == ("next", hours * HOUR + 1)
+        assert "next" in set(iter(lambda: cache.reasons.next_queued(inf), None))
+
+
+def test_nothing_is_kept_for_who_waited_for_room_and_whose_user_is_at_a_limit_by_now() -> None:
+    here = constraints(selector={"host": "here"})
+    cache = a_world(
+        runs("r", "3", 1, node="here"),
+        waits("first", "3", 9, user="ann"),
+        waits("second", "2", 1, where=here, created=11.0, user="ann"),
+        waits("third", "1", 9, created=12.0, user="bob"),
+        queues=(backfilling(user_limits={"cpu": 3000}),),
+        nodes=[a_node("here", labels={"pool": "spot", "host": "here"}, cpu="3")],
+    )
+    assert admitted(decided(cache)) == admitted(decided(cache)) == {}
+    assert set(kept(cache)) == {"first"}
+    cache.put_node(a_node("there", labels={"pool": "spot"}, cpu="4"))
+    assert set(admitted(decided(cache))) == {"first", "third"}
+    assert kept(cache) == {}

@@ -1,0 +1,179 @@
+"""What is kept for a preemptor or reserved: whom it keeps from having others evicted, and what opens them again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.waiting import LetGo
+from controller.core.queueing.fair_sharing_policy import FairSharing
+from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
+from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from tests.support.builders import a_foreign_pod, a_shape, admitted, decided
+from tests.unit.decisions.test_opened_preemptors import (
+    NOW,
+    RECLAIMS,
+    WITHIN,
+    a_world,
+    evicted,
+    in_full,
+    is_in_vain,
+    queue,
+    runs,
+    waits,
+)
+
+
+def test_what_is_kept_for_a_preemptor_that_is_deleted_is_its_trees_in_the_next_decision() -> None:
+    queues = [ClusterQueue(name="org"), queue("owns", 3, preemption=RECLAIMS), queue("other", 1), queue("borrows", 0)]
+    pods = runs("there", "borrows", 3, "a"), waits("large", "owns", 3, created=NOW - 50), waits("small", "other", 1)
+    cache = a_world(queues, *pods, a="4")
+    assert evicted(cache) == ["there"]
+    cache.put_pod(replace(cache.pods["there"], is_terminating=True, resource_version="9"))
+    assert not admitted(decided(cache))
+    cache.drop_pod("large")
+    assert list(admitted(decided(cache))) == ["small"]
+
+
+@pytest.mark.parametrize("policy", [WITHIN, Preemption()])
+def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_next(policy: Preemption) -> None:
+    """The decision ends there: who was settled as long as that was held is looked at in the next one."""
+    queues = [queue("own", 100, parent="", preemption=WITHIN), queue("next", 100, parent="", preemption=policy)]
+    pods = [runs(name, "own", 2, "b") for name in ("goes-first", "goes-then")]
+    preemptor, following = waits("preemptor", "own", 4, priority=9), waits("next", "next", 2, priority=5)
+    foreign = a_foreign_pod("foreign", a_shape(cpu="4"), node="a")
+    cache = a_world([*queues, queue("last", 100, parent="")], *pods, foreign, preemptor, following, a="4", b="4")
+    assert sorted(evicted(cache)) == ["goes-first", "goes-then"]
+    for pod in pods:
+        cache.put_pod(replace(pod, is_terminating=True, resource_version="7"))
+    decided(cache)
+    cache.drop_pod("goes-first")
+    decided(cache)
+    decided(cache)
+    cache.drop_pod("foreign")
+    cache.put_pod(waits("last", "last", 2))
+    for plan in (in_full(cache), decided(cache)):
+        assert (admitted(plan), plan.is_complete) == ({"preemptor": ("spot", "a")}, False)
+    for plan in (in_full(cache), decided(cache)):
+        assert (admitted(plan), plan.is_complete) == ({"next": ("spot", "b")}, True)
+
+
+def test_a_reservation_that_is_gone_is_news_only_to_those_whom_its_nodes_would_hold() -> None:
+    """`big` has a larger share all the time, but nobody of it makes room."""
+    org, near = ClusterQueue(name="org", fair_sharing=FairSharing()), queue("near", 0)
+    teams = [queue(name, 0, parent="near", preemption=RECLAIMS) for name in ("one", "other", "big")]
+    queues = [org, near, *teams, queue("lends", 20), queue("own", 9, strategy=QueueingStrategy.BACKFILL)]
+    small = [runs(f"big-{n}", "big", 1, f"t{n}") for n in range(8)]
+    lasts = {"expected_runtime": 10_000, "started": int(NOW)}
+    there = [runs("of-one", "one", 3, "a"), runs("of-other", "other", 1, "a"), runs("ends", "own", 2, "b", **lasts)]
+    waiting = [waits("first", "own", 2, priority=7), waits("more", "one", 3)]
+    nodes = {"a": "4", "b": "2", **{f"t{n}": "1" for n in range(8)}}
+    cache = a_world(queues, *small, *there, *waiting, **nodes)
+    assert evicted(cache) == []
+    cache.drop_pod("first")
+    assert evicted(cache) == []
+    known = cache.snapshot().settled
+    assert known is not None
+    assert list(known.rebooked.values()) == [{"b"}]
+    cache.put_pod(runs("late", "own", 1, "c"))
+    assert is_in_vain(cache, "more")
+
+
+def test_those_who_would_wait_for_what_another_leaves_do_not_take_turns_for_ever() -> None:
+    """Neither may have the one go who goes; beside the preemptor one of them fits what is left then, always the same.
+
+    They stand below different queues, so that by shares both would be looked at before the preemptor has had its turn.
+    """
+    mild = Preemption(Within.NEVER, Reclaim.LOWER_PRIORITY)
+    queues = [ClusterQueue(name="org", fair_sharing=FairSharing()), queue("owns", 2, preemption=RECLAIMS)]
+    queues += [ClusterQueue(name=f"dep{n}", parent="org") for n in (1, 2)] + [queue("borrows", 0)]
+    queues += [queue(f"mild{n}", 1, preemption=mild, parent=f"dep{n}") for n in (1, 2)]
+    wait = (
+        waits("first", "owns", 1, priority=1, created=NOW - 10),
+        waits("second", "mild1", 1),
+        waits("third", "mild2", 1),
+    )
+    cache = a_world(queues, runs("large", "borrows", 2, "a", priority=5), *wait, a="2")
+    assert evicted(cache) == ["large"]
+    cache.put_pod(replace(cache.pods["large"], is_terminating=True, resource_version="9"))
+    for _ in range(4):
+        assert set(in_full(cache).held) == {"first", "second"}
+        assert set(decided(cache).held) == {"first", "second"}
+
+
+def test_who_is_admitted_and_makes_its_queue_borrow_beside_what_is_held_there_may_be_preempted() -> None:
+    org, rises, lends = ClusterQueue(name="org"), queue("rises", 4, preemption=RECLAIMS), queue("lends", 3)
+    going = runs("going", "borrows", 2, "n", is_terminating=True)
+    cache = a_world(
+        [org, rises, replace(lends, preemption=RECLAIMS), queue("borrows", 0)],
+        *(going, runs("low", "rises", 2, "m"), waits("first", "rises", 2, priority=5), waits("back", "lends", 2)),
+        n="2",
+        m="2",
+        k="1",
+    )
+    assert decided(cache).preemptors == {"first": 1}
+    cache.put_pod(waits("next", "rises", 1))
+    assert list(admitted(decided(cache))) == ["next"]
+    cache.put_pod(runs("next", "rises", 1, "k"))
+    cache.settle("next")
+    assert evicted(cache) == ["low"]
+
+
+def one_finds_nobody_beside_a_reservation(parent: str = "") -> ClusterCache:
+    own = queue("own", 4, preemption=WITHIN, parent=parent)
+    last = queue("last", 4, strategy=QueueingStrategy.BACKFILL, parent=parent)
+    lasts = {"expected_runtime": 10_000, "started": int(NOW)}
+    cache = a_world(
+        [ClusterQueue(name="org", fair_sharing=FairSharing() if parent else None), own, last, queue("third", 4)],
+        *(runs("low", "own", 1, "n", priority=-5, **lasts), runs("other", "own", 1, "n", priority=9, **lasts)),
+        *(waits("first", "last", 2, priority=7), waits("pre", "own", 1, priority=5), runs("there", "third", 2, "m")),
+        n="2",
+        m="2",
+    )
+    assert evicted(cache) == evicted(cache) == []
+    return cache
+
+
+@pytest.mark.parametrize("parent", ["", "org"], ids=["by order", "by share"])
+@pytest.mark.parametrize("what", ["is deleted", "stands behind it"])
+def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(what: str, parent: str) -> None:
+    cache = one_finds_nobody_beside_a_reservation(parent)
+    if what == "is deleted":
+        cache.drop_pod("first")
+    else:
+        cache.put_pod(replace(cache.pods["first"], priority=1, resource_version="9"))
+    assert [evicted(cache), evicted(cache)].count(["low"]) == 1
+
+
+def test_where_shares_decide_reservations_that_go_on_giving_way_let_the_decisions_come_to_rest() -> None:
+    """Whom that concerns after three in a row looks at their nodes when any share moves."""
+    for in_a_row, stirred in ((3, True), (4, False)):
+        cache = one_finds_nobody_beside_a_reservation("org")
+        assert cache.openings.let_go(LetGo(rebooked={"first": {"n"}}, rebooked_in_a_row=in_a_row)) is stirred
+        known = cache.snapshot().settled
+        assert known is not None
+        assert [list(known.rebooked.values()), bool(known.stirred)] == [[{"n"}], stirred]
+
+
+def test_reservations_that_gave_way_in_decisions_in_a_row_are_counted() -> None:
+    cache = one_finds_nobody_beside_a_reservation("org")
+    counted = []
+    for name in ("first", "", "second"):
+        cache.put_pod(waits("second", "last", 2, priority=6))
+        decided(cache)
+        cache.drop_pod(name)
+        decided(cache)
+        counted.append(cache._waiting._rebooked_in_a_row)
+    assert counted == [1, 0, 1]
+
+
+def test_what_a_preemptor_gives_up_of_room_that_is_still_to_come_free_is_news_in_other_trees() -> None:
+    queues = [queue(name, 100, parent="", preemption=WITHIN) for name in ("own", "other")]
+    going = runs("going", "own", 3, "n", priority=-1, is_terminating=True, gone_by=NOW + 30, grace=30)
+    preemptors = waits("first", "own", 1, priority=5), waits("second", "own", 2, priority=4)
+    cache = a_world(queues, going, *preemptors, waits("third", "other", 1), n="3")
+    assert set(decided(cache).held) == {"first", "second"}
+    cache.drop_pod("second")
+    assert set(in_full(cache).held) == set(decided(cache).held) == {"first", "third"}

@@ -1,0 +1,112 @@
+"""Who comes to run opens those who may preempt it, or others of its queue, which borrows by it: whoever admitted it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core.kubernetes.owners import Owner
+from controller.core.queueing.preemption_policy import Preemption, Reclaim
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.workloads.pods import Pod
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_foreign_pod,
+    a_local_queue,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    admitted,
+    constraints,
+    decided,
+)
+from tests.unit.decisions.test_settled import pending
+
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
+ON_A, ON_B = (a_shape(constraints(selector={"is": name}), cpu="2") for name in "ab")
+THEIRS: dict[str, Any] = {"queue": "other", "owner": WEB}
+COMES = a_released_pod("comes", ON_B, node="b", cluster_queue="other", admitted_at=5.0, resource_version="5", **THEIRS)
+RUNS = a_released_pod("runs", ON_A, node="a", cluster_queue="other", admitted_at=9.0, **THEIRS)
+WAITS = a_pod("waits", ON_A, queue="wants", priority=5)
+
+
+class World:
+    """`wants` takes back what `other` borrows of it; `woken` counts how often the decision was."""
+
+    def __init__(self, *pods: Pod, owned: str, has_b: bool = False) -> None:
+        self.woken = 0
+        self.cache: ClusterCache = a_cache(
+            *pods,
+            WAITS,
+            nodes=[
+                a_node(name, labels={"pool": "spot", "is": name}, cpu="2", is_usable=has_b or name == "a")
+                for name in "ab"
+            ],
+            queues=[
+                ClusterQueue(name="org"),
+                a_cluster_queue("wants", a_quota(cpu="2"), parent="org", preemption=Preemption(reclaim=Reclaim.ANY)),
+                a_cluster_queue("other", a_quota(cpu=owned), parent="org"),
+            ],
+            locals_=[a_local_queue(name, name) for name in ("wants", "other")],
+            on_change=self.wake,
+        )
+
+    def wake(self) -> None:
+        self.woken += 1
+
+
+@pytest.mark.parametrize(
+    "former",
+    [a_pod("comes", ON_B, **THEIRS), a_foreign_pod("comes", ON_B, node="b", owner=WEB)],
+    ids=["the leader before admitted it", "it is adopted"],
+)
+def test_a_pod_that_runs_without_an_admission_of_this_process_opens_those_who_may_preempt_by_it(former: Pod) -> None:
+    world = World(RUNS, former, owned="2")
+    cache = world.cache
+    assert not decided(cache).evicts
+    assert pending(cache) == set()
+    before = world.woken
+    cache.put_pod(COMES)
+    assert world.woken > before
+    assert pending(cache) == {"wants"}
+    assert [evict.pod.name for evict in decided(cache).evicts] == ["runs"]
+
+
+def test_a_pod_that_is_stamped_only_later_opens_those_who_may_preempt_it_from_then_on() -> None:
+    world = World(replace(RUNS, cluster_queue=None, flavor=None), owned="0")
+    cache = world.cache
+    assert not decided(cache).evicts
+    assert pending(cache) == set()
+    before = world.woken
+    cache.put_pod(replace(RUNS, resource_version="3"))
+    assert world.woken > before
+    assert pending(cache) == {"wants"}
+    assert [evict.pod.name for evict in decided(cache).evicts] == ["runs"]
+
+
+def test_a_pod_that_is_admitted_here_opens_them_once_it_shows_that_and_not_again_when_it_starts() -> None:
+    # without owners, neither of them may go
+    cache = World(replace(RUNS, owner=None), owned="2", has_b=True).cache
+    decided(cache)
+    cache.put_pod(a_pod("comes", ON_B, queue="other"))
+    assert admitted(decided(cache)) == {"comes": ("spot", "b")}
+    assert pending(cache) == set()
+    cache.put_pod(replace(COMES, owner=None, node=None, pinned="b"))
+    cache.settle("comes")
+    assert pending(cache) == {"wants"}
+    assert not decided(cache).evicts
+    cache.put_pod(replace(COMES, owner=None, resource_version="6"))
+    assert pending(cache) == set()
+
+
+def test_a_pod_whose_queue_does_not_borrow_by_it_opens_nobody_of_others() -> None:
+    cache = World(RUNS, owned="4").cache
+    decided(cache)
+    cache.put_pod(COMES)
+    assert pending(cache) == set()

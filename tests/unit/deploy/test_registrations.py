@@ -1,0 +1,44 @@
+"""What all registrations of the webhook promise, those of components too: nobody who goes is ever kept by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.kube.manifests import load_documents
+
+CONFIG = Path(__file__).resolve().parents[3] / "config"
+UPDATES = [
+    pytest.param(entry, id=entry["name"])
+    for document in load_documents(CONFIG)
+    if document["kind"].endswith("WebhookConfiguration")
+    for entry in document["webhooks"]
+    if any("UPDATE" in rule["operations"] for rule in entry["rules"])
+]
+GOING = {"!has(object.metadata.deletionTimestamp)"}
+TO_THE_END = {"updates.penstock.dev": "touches-what-is-ours", "resizes.penstock.dev": "is-ours"}
+"""A pod may run on for a long grace period, and stays charged: what it must not touch meanwhile, by what condition."""
+
+
+@pytest.mark.parametrize("entry", UPDATES)
+def test_updates_of_what_is_being_deleted_are_shown_to_nobody_but_for_what_is_ours(entry: dict[str, Any]) -> None:
+    conditions = {condition["name"]: condition["expression"] for condition in entry["matchConditions"]}
+    if entry["name"] in TO_THE_END:
+        assert TO_THE_END[entry["name"]] in conditions
+        assert "finalizers" not in str(conditions)
+    else:
+        assert set(conditions.values()) >= GOING
+
+
+def test_deletion_itself_is_shown_to_nobody() -> None:
+    entries = [
+        entry
+        for document in load_documents(CONFIG)
+        if document["kind"].endswith("WebhookConfiguration")
+        for entry in document["webhooks"]
+    ]
+    assert len(entries) > len(UPDATES) > 0
+    for entry in entries:
+        assert all({"DELETE", "*"}.isdisjoint(rule["operations"]) for rule in entry["rules"]), entry["name"]

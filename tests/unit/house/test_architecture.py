@@ -1,0 +1,65 @@
+"""ARCHITECTURE.md and the texts of the code name only modules that are there: a map that lies is worse than none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[3]
+_ROOMS = ("api", "cache", "cli", "core", "demo", "kube", "runtime", "sandbox", "telemetry")
+_PATH = re.compile(rf"`(?:controller/)?((?:{'|'.join(_ROOMS)}|webhook)/[a-z_/]+)(?:\.([A-Za-z_]+))?[^`]*`")
+_MODULE = re.compile(rf"`(?:controller\.)?((?:{'|'.join(_ROOMS)})(?:\.[a-z_]+)+)")
+_IN_CORE = sorted(room.name for room in (_ROOT / "controller/core").iterdir() if (room / "__init__.py").exists())
+_ROOM_OF_CORE = re.compile(rf"`((?:{'|'.join(_IN_CORE)})\.[a-z_]+)\b")
+
+
+def module(path: str) -> Path | None:
+    """The file, or a folder's `__init__`, that a path such as `core/quota/quota_tree` means."""
+    at = _ROOT / path if path.startswith("webhook") else _ROOT / "controller" / path
+    return next((file for file in (at.with_suffix(".py"), at / "__init__.py") if file.exists()), None)
+
+
+def defines(file: Path, name: str) -> bool:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    named = (getattr(node, "name", getattr(node, "id", "")) for node in ast.walk(tree))
+    return name in named
+
+
+def test_the_map_names_what_is_there() -> None:
+    """With what a file defines, where it says `file.name`; `config/` and others are not Python."""
+    named = _PATH.findall((_ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    assert len(named) > 100
+    lacking = [path for path, name in named if (file := module(path)) is None or (name and not defines(file, name))]
+    assert not lacking
+
+
+def texts(folder: str) -> Iterator[tuple[Path, str]]:
+    for file in sorted((_ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield file.relative_to(_ROOT), node.value
+
+
+@pytest.mark.parametrize("folder", ["controller", "webhook", "tests"])
+def test_texts_name_modules_that_are_there(folder: str) -> None:
+    lacking = [
+        f"{file}: {name}"
+        for file, text in texts(folder)
+        for name in _MODULE.findall(text)
+        if module(name.replace(".", "/")) is None and module(name.rpartition(".")[0].replace(".", "/")) is None
+    ]
+    assert not lacking
+
+
+def test_within_the_core_modules_are_named_by_their_room() -> None:
+    lacking = [
+        f"{file}: {name}"
+        for file, text in texts("controller/core")
+        for name in _ROOM_OF_CORE.findall(text)
+        if module(f"core/{name.replace('.', '/')}") is None
+    ]
+    assert not lacking

@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core.gate.release_patch import release_patch
+from controller.core.keys import ADMITTED_AT, ADMITTED_BY
+from controller.core.queueing.queues import FlavorMode
+from controller.core.reasons import Reason
+from controller.core.workloads.decisions import Admit
+from controller.kube.client import JSON_PATCH
+from controller.kube.decode import PodDecoder
+from controller.kube.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unreachable,
+)
+from controller.runtime.executor import ANSWER_SECONDS, Executor, Released
+from controller.telemetry.metrics import ControllerMetrics
+from tests.support.builders import a_cache, a_cluster_queue, a_flavor, a_node, a_pod, a_quota, a_shape, decided
+from tests.support.fake_client import FakeClient
+from tests.support.fake_time import FakeTime, turns
+from tests.support.json_patch import patched
+from tests.support.pod_documents import ADMISSION, a_pod_document, a_released_document, decoded, raw
+
+pytestmark = pytest.mark.usefixtures("time")
+
+GATED = a_pod_document("a")
+RELEASED = a_released_document(GATED)
+PATH = "/api/v1/namespaces/default/pods/a"
+REFUSED = Invalid(422, "Invalid", "the server rejected our request")
+
+
+class Rig:
+    """A cache in which pod a was just admitted, and an executor over a fake client."""
+
+    def __init__(self, client: FakeClient, document: dict[str, Any] = GATED, **world: Any) -> None:
+        self.client = client
+        self.cache: ClusterCache = a_cache(decoded(document), **world)
+        self.released: list[Released] = []
+        self.woken = 0
+        self.metrics = ControllerMetrics()
+        self.executor = Executor(
+            client.as_client,
+            self.cache,
+            self.metrics,
+            decode=PodDecoder(),
+            identity="leader",
+            on_released=self.released.append,
+            on_room=self._wake,
+            workers=2,
+        )
+        self.admits: tuple[Admit, ...] = decided(self.cache).admits
+
+    def _wake(self) -> None:
+        self.woken += 1
+
+    async def carry_out(self, *admits: Admit) -> Rig:
+        for admit in admits or self.admits:
+            self.executor.submit(admit)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(self.executor.run(), name="executor")
+            await turns()
+            await self.executor.drain()
+            task.cancel()
+        return self
+
+    @property
+    def results(self) -> dict[str, int]:
+        samples = [s for metric in self.metrics.patches.collect() for s in metric.samples]
+        return {s.labels["result"]: int(s.value) for s in samples if s.name.endswith("_total") and s.value}
+
+    @property
+    def charged(self) -> int:
+        return self.cache.usage.by_queue.get(("team-a", "spot", "cpu"), 0)
+
+    @property
+    def state(self) -> str:
+        if self.cache.assumed("a") is not None:
+            return "assumed"
+        workload = self.cache.backlog.get("a")
+        if workload is not None:
+            return "waiting" if workload.kind.hold is None else workload.kind.hold.reason.value
+        return "released" if "a" in self.cache.pods else "gone"
+
+
+def patch_answered(*outcomes: bytes | KubeError) -> FakeClient:
+    return FakeClient().will("PATCH", *outcomes)
+
+
+async def test_a_release_is_one_patch_on_the_pod_with_a_time_limit() -> None:
+    rig = await Rig(patch_answered(raw(RELEASED))).carry_out()
+    (call,) = rig.client.calls
+    assert (call.method, call.path) == ("PATCH", PATH)
+    assert call.params == {"timeout": "5s", "fieldManager": "penstock"}
+    after = patched(GATED, call.body)
+    assert after["spec"]["schedulingGates"] == []
+    assert after["metadata"]["annotations"] == {ADMITTED_AT: "2026-03-01T08:00:00Z", ADMITTED_BY: "leader"}
+    assert JSON_PATCH == "application/json-patch+json"
+
+
+async def test_a_released_pod_is_charged_announced_and_counted_once() -> None:
+    rig = await Rig(patch_answered(raw(RELEASED))).carry_out()
+    assert (rig.state, rig.charged, rig.results) == ("released", 1000, {"released": 1})
+    assert [(one.pod.uid, one.admit.flavor) for one in rig.released] == [("a", "spot")]
+
+
+async def test_an_admission_that_is_handed_over_twice_makes_one_patch() -> None:
+    rig = Rig(patch_answered(raw(RELEASED)))
+    await rig.carry_out(*rig.admits, *rig.admits)
+    assert (len(rig.client.calls), len(rig.released), rig.charged) == (1, 1, 1000)
+
+
+@pytest.mark.parametrize("change", ["gone", "flavor gone", "ungated", "terminating", "reshaped", "requeued"])
+async def test_what_changed_since_the_decision_is_not_released(change: str) -> None:
+    rig = Rig(FakeClient())
+    match change:
+        case "gone":
+            rig.cache.drop_pod("a")
+        case "flavor gone":
+            rig.cache.set_flavor("spot", None)
+        case "ungated":
+            rig.cache.put_pod(a_pod("a", gates=(), queue=None, resource_version="9"))
+        case "terminating":
+            rig.cache.put_pod(a_pod("a", is_terminating=True, resource_version="9"))
+        case "reshaped":
+            rig.cache.put_pod(a_pod("a", a_shape(cpu="2"), resource_version="9"))
+        case _:
+            rig.cache.put_pod(a_pod("a", queue="other", resource_version="9"))
+    await rig.carry_out()
+    assert (rig.client.calls, rig.released, rig.charged, rig.cache.assumed("a")) == ([], [], 0, None)
+
+
+async def test_a_flavor_that_changed_since_the_decision_is_decided_on_again() -> None:
+    rig = Rig(FakeClient())
+    rig.cache.set_flavor("spot", a_flavor("spot", labels={"pool": "other"}))
+    await rig.executor.release(rig.admits[0], (a_flavor("spot"),))
+    assert (rig.client.calls, rig.state, rig.charged) == ([], "waiting", 0)
+
+
+async def test_a_pod_that_is_gone_gives_its_quota_back() -> None:
+    rig = await Rig(patch_answered(NotFound(404, "NotFound", "no"))).carry_out()
+    assert (rig.state, rig.charged, rig.results, rig.released) == ("gone", 0, {"gone": 1}, [])
+
+
+@pytest.mark.parametrize("error", [Conflict(409, "Conflict", "changed"), REFUSED])
+async def test_a_pod_that_changed_is_decided_again_at_once(error: KubeError) -> None:
+    edited = a_pod_document("a", metadata={"generation": 2, "resourceVersion": "8"}, cpu="2")
+    rig = await Rig(patch_answered(error).will("GET", raw(edited))).carry_out()
+    assert (rig.state, rig.charged, rig.results) == ("waiting", 0, {"conflict": 1})
+    assert rig.cache.pods["a"].shape == a_shape(cpu="2")
+
+
+@pytest.mark.parametrize("annotations", [{}, {"a": "1"}])
+async def test_an_annotation_that_came_in_between_is_a_change_as_well(annotations: dict[str, str]) -> None:
+    edited = a_pod_document("a", metadata={"annotations": annotations, "resourceVersion": "8"})
+    rig = await Rig(patch_answered(REFUSED).will("GET", raw(edited))).carry_out()
+    assert (rig.state, rig.charged) == ("waiting", 0)
+
+
+async def test_without_generations_another_resource_version_is_a_change() -> None:
+    before = a_pod_document("a", metadata={"generation": 0})
+    after = a_pod_document("a", metadata={"generation": 0, "resourceVersion": "8"})
+    rig = await Rig(patch_answered(REFUSED).will("GET", raw(after)), before).carry_out()
+    assert (rig.state, rig.results) == ("waiting", {"conflict": 1})
+
+
+@pytest.mark.parametrize("error", [Conflict(409, "Conflict", "changed"), REFUSED])
+async def test_a_refusal_of_an_unchanged_pod_is_told_and_the_quota_given_back(error: KubeError) -> None:
+    rig = await Rig(patch_answered(error).will("GET", raw(GATED))).carry_out()
+    assert (rig.state, rig.charged, rig.results) == ("PatchRejected", 0, {"rejected": 1})
+
+
+@pytest.mark.parametrize("found", [Unreachable("reset"), ServerError(500, "", "no")])
+async def test_a_refusal_that_cannot_be_read_up_on_is_a_refusal(found: KubeError) -> None:
+    rig = await Rig(patch_answered(REFUSED).will("GET", found)).carry_out()
+    assert (rig.state, rig.charged) == ("PatchRejected", 0)
+
+
+async def test_a_forbidden_release_is_a_refusal_and_the_pod_says_why() -> None:
+    rig = await Rig(patch_answered(Forbidden(403, "Forbidden", "policy says no"))).carry_out()
+    workload = rig.cache.backlog.get("a")
+    assert workload is not None
+    assert workload.kind.hold is not None
+    assert (workload.kind.hold.reason, workload.kind.hold.text) == (
+        Reason.PATCH_REJECTED,
+        "403 Forbidden: policy says no",
+    )
+    assert (rig.charged, [call.method for call in rig.client.calls]) == (0, ["PATCH"])
+
+
+async def test_a_refused_pod_is_tried_again_after_pauses_that_double(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    refusal = Forbidden(403, "Forbidden", "no")
+    rig = Rig(patch_answered(*[refusal] * 8, raw(RELEASED)))
+    for _ in range(8):
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "call_later", lambda pause, *_: pauses.append(pause))
+        await rig.carry_out()
+        rig.cache.retry("a")
+        rig.admits = decided(rig.cache).admits
+    await rig.carry_out()
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert (rig.state, rig.charged, len(rig.released)) == ("released", 1000, 1)
+
+
+@pytest.mark.parametrize(("retry_after", "pause"), [(0.0, 1.0), (7.0, 7.0), (9000.0, 60.0)])
+async def test_too_many_requests_give_the_quota_back_and_are_tried_when_the_apiserver_says(
+    monkeypatch: pytest.MonkeyPatch, retry_after: float, pause: float
+) -> None:
+    pauses: list[float] = []
+    error = TooManyRequests(429, "TooManyRequests", "slow down", retry_after_seconds=retry_after)
+    rig = Rig(patch_answered(error))
+    monkeypatch.setattr(asyncio.get_running_loop(), "call_later", lambda seconds, *_: pauses.append(seconds))
+    await rig.carry_out()
+    assert (rig.state, rig.charged, pauses, rig.results) == ("PatchRejected", 0, [pause], {})
+
+
+UNANSWERED = [Unreachable("reset"), ServerError(500, "InternalError", "etcd"), ServerError(504, "Timeout", "")]
+
+
+@pytest.mark.parametrize("error", UNANSWERED)
+async def test_an_unanswered_release_that_took_effect_counts_once(error: KubeError) -> None:
+    rig = await Rig(patch_answered(error).will("GET", raw(RELEASED))).carry_out()
+    assert (rig.state, rig.charged, len(rig.released)) == ("released", 1000, 1)
+    assert rig.results == {"unknown": 1, "released": 1}
+
+
+@pytest.mark.parametrize("stamped", [("spot", "steady"), ("steady", "spot"), ("spot",)])
+async def test_an_unanswered_release_onto_several_flavors_is_known_by_all_of_them(stamped: tuple[str, ...]) -> None:
+    flavors = {name: a_flavor(name) for name in ("spot", "steady")}
+    queue = a_cluster_queue("team-a", *map(a_quota, flavors), flavor_mode=FlavorMode.ANY)
+    nodes = [a_node(name, labels={"pool": name}) for name in flavors]
+    patch = release_patch(decoded(GATED), [flavors[name] for name in stamped], ADMISSION, node=None)
+    client = patch_answered(Unreachable("reset")).will("GET", raw(patched(GATED, patch)))
+    rig = await Rig(client, flavors=flavors.values(), queues=[queue], nodes=nodes).carry_out()
+    assert (rig.state, rig.charged) == ("released", 1000)
+    is_ours = stamped == ("spot", "steady")
+    assert [one.admit.onto for one in rig.released] == (["one of the flavors spot, steady"] if is_ours else [])
+
+
+@pytest.mark.parametrize("error", UNANSWERED)
+async def test_still_gated_counts_only_when_the_patch_can_take_effect_no_more(time: FakeTime, error: KubeError) -> None:
+    began, reads = time.now, []
+
+    def read() -> bytes:
+        reads.append((rig.charged, time.now - began >= ANSWER_SECONDS))
+        return raw(GATED)
+
+    rig = Rig(patch_answered(error).will("GET", read))
+    await rig.carry_out()
+    assert (rig.state, rig.charged, rig.released) == ("PatchRejected", 0, [])
+    assert reads == [(1000, True)]
+
+
+async def test_a_pod_that_was_edited_while_nothing_answered_is_decided_again_at_once() -> None:
+    edited = a_pod_document("a", metadata={"generation": 2, "resourceVersion": "8"})
+    rig = await Rig(patch_answered(Unreachable("reset")).will("GET", raw(edited))).carry_out()
+    assert (rig.state, rig.charged) == ("waiting", 0)
+
+
+async def test_while_nothing_answers_the_pod_stays_reserved_however_long() -> None:
+    charged: list[int] = []
+
+    def read() -> bytes:
+        charged.append(rig.charged)
+        raise Unreachable("refused")
+
+    rig = Rig(patch_answered(Unreachable("reset")).will("GET", *[read] * 30, raw(RELEASED)))
+    await rig.carry_out()
+    assert (charged, rig.state, rig.charged, len(rig.released)) == ([1000] * 30, "released", 1000, 1)
+
+
+async def test_an_answer_that_is_no_pod_is_no_answer() -> None:
+    rig = await Rig(patch_answered(b"<html>from a proxy</html>").will("GET", raw(RELEASED))).carry_out()
+    assert (rig.state, rig.charged, rig.results) == ("released", 1000, {"unknown": 1, "released": 1})
+
+
+@pytest.mark.parametrize("error", [*UNANSWERED, REFUSED])
+async def test_a_namesake_of_another_uid_is_not_the_pod(error: KubeError) -> None:
+    namesake = a_released_document(a_pod_document("a", metadata={"uid": "another"}))
+    rig = await Rig(patch_answered(error).will("GET", raw(namesake))).carry_out()
+    assert (rig.state, rig.charged, rig.released) == ("gone", 0, [])
+
+
+@pytest.mark.parametrize("error", [*UNANSWERED, REFUSED])
+async def test_a_pod_that_is_gone_when_it_is_read_gives_its_quota_back(error: KubeError) -> None:
+    rig = await Rig(patch_answered(error).will("GET", NotFound(404, "NotFound", ""))).carry_out()
+    assert (rig.state, rig.charged, rig.released) == ("gone", 0, [])
+
+
+async def test_a_pod_that_another_released_is_charged_and_not_announced_as_ours() -> None:
+    stranger = a_released_document(GATED)
+    del stranger["metadata"]["labels"]["penstock.dev/cluster-queue"]
+    rig = await Rig(patch_answered(REFUSED).will("GET", raw(stranger))).carry_out()
+    assert (rig.state, rig.charged, rig.released, rig.results) == ("released", 1000, [], {"conflict": 1})
+
+
+async def test_a_watch_event_that_overtakes_the_reply_does_no_harm() -> None:
+    def reply() -> bytes:
+        rig.cache.put_pod(decoded(RELEASED))
+        return raw(RELEASED)
+
+    rig = Rig(FakeClient().will("PATCH", reply))
+    await rig.carry_out()
+    assert (rig.state, rig.charged, len(rig.released)) == ("released", 1000, 1)
+
+
+async def test_what_is_not_begun_is_given_back_when_the_program_stops() -> None:
+    rig = Rig(FakeClient())
+    for admit in rig.admits:
+        rig.executor.submit(admit)
+    await rig.executor.drain()
+    assert (rig.state, rig.charged, rig.client.calls) == ("waiting", 0, [])
+
+
+async def test_room_is_for_a_few_rounds_and_closes_until_half_is_done() -> None:
+    rig = Rig(FakeClient())
+    rooms = [rig.executor.room()]
+    for _ in range(4):
+        rig.executor.submit(rig.admits[0])
+        rooms.append(rig.executor.room())
+    assert rooms == [6, 5, 4, 0, 0]
+
+
+async def test_room_is_announced_when_it_opens() -> None:
+    rig = Rig(FakeClient())
+    rig.cache.drop_pod("a")
+    await rig.carry_out(*rig.admits * 6)
+    assert rig.woken == 1
