@@ -37,6 +37,13 @@ def test_the_map_names_what_is_there() -> None:
     assert not lacking
 
 
+def test_what_is_told_of_a_decision_names_modules_of_the_core() -> None:
+    """By their names alone, as it is about nothing else."""
+    named = re.findall(r"`([a-z_]+)`", (_ROOT / "docs" / "decision.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert not set(named) - {file.stem for file in (_ROOT / "controller/core").rglob("*.py")}
+
+
 def texts(folder: str) -> Iterator[tuple[Path, str]]:
     for file in sorted((_ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
