@@ -294,15 +294,16 @@ class Waiting:
     def put(self, workload: Workload) -> bool:
         """Let a workload wait, or wait as another one; say whether that changes anything."""
         former = self.backlog.get(workload.uid)
-        if not self.backlog.put(workload):
+        kept = self.backlog.put(workload)
+        if kept is None:
             return False
-        self.mark_due(workload)
+        self.mark_due(kept)
         if self._preemptors is None:
-            self._note_told(workload)
-        self.blocked.head_moved(workload.kind)
-        if self.backlog.runs[workload.kind][0] is workload:
-            self.blocked.open([workload.kind])  # who goes first may preempt whom the others of its class may not
-        if former is not None and former.kind != workload.kind:
+            self._note_told(kept)
+        self.blocked.head_moved(kept.kind)
+        if self.backlog.runs[kept.kind][0] is kept:
+            self.blocked.open([kept.kind])  # who goes first may preempt whom the others of its class may not
+        if former is not None and former.kind != kept.kind:
             self._left(former.kind)
         return True
 

@@ -11,11 +11,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import inf
 
 from controller.cache.cluster import ClusterCache
 from controller.core.keys import GATE
-from controller.core.kubernetes.amounts import CPU, PODS, as_requests
+from controller.core.kubernetes.amounts import CPU, PODS, Requests, as_requests
 from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement, Term
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.taints import Taint, Toleration
@@ -169,9 +170,9 @@ def _constraints(chance: random.Random) -> Constraints:
     """Half may run anywhere; others want a zone, one of two zones, or, one in twenty, one of three racks."""
     draw_of = chance.random()
     if draw_of < 0.5:
-        return Constraints(tolerations=_TOLERATIONS)
+        return _running_in()
     if draw_of < 0.8:
-        return Constraints(((ZONE, chance.choice(ZONES)),), tolerations=_TOLERATIONS)
+        return _running_in(((ZONE, chance.choice(ZONES)),))
     if draw_of < 0.95:
         return _wanting(ZONE, chance.sample(ZONES, 2))
     return _wanting(RACK, [_rack(number) for number in chance.sample(range(_RACKS), 3)])
@@ -179,7 +180,19 @@ def _constraints(chance: random.Random) -> Constraints:
 
 def _wanting(key: str, values: Sequence[str]) -> Constraints:
     term = Term((Requirement(key, Operator.IN, tuple(sorted(values))),))
-    return Constraints(terms=(term,), tolerations=_TOLERATIONS)
+    return _running_in(terms=(term,))
+
+
+@cache
+def _running_in(selector: tuple[tuple[str, str], ...] = (), terms: tuple[Term, ...] | None = None) -> Constraints:
+    """Return one object for all that are equal, as the decoder of pods does."""
+    return Constraints(selector, terms, _TOLERATIONS)
+
+
+@cache
+def _anywhere(requests: Requests) -> Shape:
+    """Return one object for all pods that ask for this, as the decoder of pods does."""
+    return Shape(requests, _running_in())
 
 
 # -- who waits -----------------------------------------------------------------------------------------------------
@@ -263,7 +276,7 @@ def _fill(
         is_ours = fits and flavor in _flavors_of(team) and not is_last
         if not is_ours:
             rest = as_requests(left if is_last else {PODS: 1})
-            shape = Shape(rest, Constraints(tolerations=_TOLERATIONS))
+            shape = _anywhere(rest)
         for resource, amount in shape.requests:
             left[resource] -= amount
             if is_ours:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from controller.core.workloads.workload import OrderKey, QueueKey, Workload, WorkloadClass
 
@@ -20,6 +21,8 @@ class Backlog:
         self._by_uid: dict[str, Workload] = {}
         self._gang_of: dict[str, Workload] = {}
         self._classes: dict[QueueKey, set[WorkloadClass]] = {}
+        self._kinds: dict[WorkloadClass, WorkloadClass] = {}
+        """Workloads of a class share one object of it: a decision looks it up often, and what is identical is equal."""
 
     def __len__(self) -> int:
         return len(self._by_uid)
@@ -35,20 +38,21 @@ class Backlog:
         """Return the workload as which, or with which, this pod waits."""
         return self._by_uid.get(uid) or self._gang_of.get(uid)
 
-    def put(self, workload: Workload) -> bool:
-        """Add a workload, or move it to its new place; say whether anything changed."""
+    def put(self, workload: Workload) -> Workload | None:
+        """Add a workload, or move it to its new place; return it as it is kept, None where nothing changed."""
         known = self._by_uid.get(workload.uid)
         if known == workload:
-            return False
+            return None
         if known is not None:
             self.remove(workload.uid)
+        workload = replace(workload, kind=self._kinds.setdefault(workload.kind, workload.kind))
         self._by_uid[workload.uid] = workload
         self._gang_of.update(dict.fromkeys(workload.members, workload))
         run = self._runs.setdefault(workload.kind, [])
         if not run:
             self._classes.setdefault(workload.kind.queue, set()).add(workload.kind)
         insort(run, workload, key=_order)
-        return True
+        return workload
 
     def remove(self, uid: str) -> Workload | None:
         """Take a workload out; return it, or None when it was not waiting."""
@@ -62,7 +66,7 @@ class Backlog:
         run = self._runs[workload.kind]
         del run[bisect_left(run, workload.order, key=_order)]
         if not run:
-            del self._runs[workload.kind]
+            del self._runs[workload.kind], self._kinds[workload.kind]
             classes = self._classes[workload.kind.queue]
             classes.discard(workload.kind)
             if not classes:

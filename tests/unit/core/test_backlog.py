@@ -69,3 +69,16 @@ def test_classes_and_queues_are_known_only_while_something_waits_in_them() -> No
 def test_removing_what_does_not_wait_is_no_fault() -> None:
     assert Backlog().remove("a") is None
     assert Backlog().get("a") is None
+
+
+def test_workloads_of_a_class_share_one_object_of_it() -> None:
+    backlog = Backlog()
+    one, other = (backlog.put(a_workload(a_pod(name))) for name in "ab")
+    assert one is not None
+    assert other is not None
+    assert one.kind is other.kind is next(iter(backlog.runs))
+    for name in "ab":
+        backlog.remove(name)
+    back = backlog.put(a_workload(a_pod("c")))
+    assert back is not None
+    assert back.kind is next(iter(backlog.runs)) is not one.kind
