@@ -12,9 +12,9 @@ from typing import Final
 from controller.cache.access import Access
 from controller.cache.scheduling_policies import SchedulingPolicies
 from controller.core.kubernetes.priority_classes import PriorityClass, default_of
-from controller.core.policies.rbac import ALL, Usable
 from controller.core.scheduling_policies.levels import Levels, levels
 from controller.core.scheduling_policies.policy import MergeOption
+from controller.core.scheduling_policies.rbac import ALL, Usable
 
 _KEPT_MOST: Final = 1024
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from controller.core.gate import protection
 from controller.core.gate.protection import Guarded
+from controller.core.gate.users import noted_user
 from controller.core.keys import CONDITION
 from controller.core.kubernetes.demand import Quantities
-from controller.core.workloads.users import noted_user
 from webhook.creators import actor
 from webhook.review import Answer, Request
 from webhook.subresource_review import BINDING, RESIZE, STATUS

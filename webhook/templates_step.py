@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from controller.core.gate.users import ALL_CONTROLLERS
 from controller.core.kubernetes.pointers import escape
-from controller.core.workloads.users import ALL_CONTROLLERS
 from webhook.limits import limited
 from webhook.noted import entries
 from webhook.patching import Operations

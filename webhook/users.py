@@ -1,4 +1,4 @@
-"""Who the user of a queue's pod is (`core.workloads.users`), noted on pods and on templates, and checked on these.
+"""Who the user of a queue's pod is (`core.gate.users`), noted on pods and on templates, and checked on these.
 
 What a user or a template brings as such a note is put right without a word: templates carry true ones.
 """
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.core.gate.protection import Rule
+from controller.core.gate.users import POD_MAKERS, noted_on_template, noted_user
 from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME, USER
 from controller.core.kubernetes.pointers import escape
-from controller.core.workloads.users import POD_MAKERS, noted_on_template, noted_user
 from webhook.creators import actor, has_controller
 from webhook.patching import Operations
 from webhook.review import NOTHING, Answer, Request

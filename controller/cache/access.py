@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Generic, TypeVar
 
-from controller.core.policies.rbac import NOTHING, Binding, Key, Role, Usable, principals, union
+from controller.core.scheduling_policies.rbac import NOTHING, Binding, Key, Role, Usable, principals, union
 
 _REMEMBERED: Final = 10_000
 

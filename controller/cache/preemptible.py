@@ -1,5 +1,5 @@
 """Which admitted pods others may be preempted for anew, though neither quota nor room moved: they begin to go, or time
-or their Job lets them. The rules are `core.preemption.eligibility`, `core.workloads.rounds` and `core.world.returns`.
+or their Job lets them. The rules are `core.preemption.eligibility`, `core.preemption.rounds` and `core.world.returns`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from controller.cache.timers import Timers
 from controller.core.kubernetes.owners import Job
+from controller.core.preemption.rounds import BORROWERS, quiet_until
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.workloads.groups import GroupKey
 from controller.core.workloads.pods import Pod
-from controller.core.workloads.rounds import BORROWERS, quiet_until
 
 
 class Preemptible:

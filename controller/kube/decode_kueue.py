@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import Decoder
 
-from controller.core.queueing.adoption import KueuePod
+from controller.core.gate.adoption import KueuePod
 from controller.kube import wire
 from controller.kube.decode_owners import controlling_owner
 from controller.kube.errors import UnreadableObject

@@ -7,8 +7,8 @@ from typing import Final
 from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import Decoder
 
-from controller.core.policies import rbac
-from controller.core.policies.rbac import Binding, Role
+from controller.core.scheduling_policies import rbac
+from controller.core.scheduling_policies.rbac import Binding, Role
 from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
 

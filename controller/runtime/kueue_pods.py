@@ -1,6 +1,6 @@
 """Put pods that Kueue let run under the queues here, for whoever runs `penstock import kueue-pods`.
 
-Reads all that `core.queueing.adoption` judges by, and sends one patch a pod. Doing it again is harmless: who is adopted
+Reads all that `core.gate.adoption` judges by, and sends one patch a pod. Doing it again is harmless: who is adopted
 carries our keys, and is passed by.
 """
 
@@ -16,8 +16,8 @@ from urllib.parse import quote
 from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
 from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
 from controller.core.capacity.node_index import NodeIndex
+from controller.core.gate.adoption import Adoption, Households, KueuePod, Orphan, adopt
 from controller.core.keys import ACCEPTED, GROUP, KUEUE_LABELS, KUEUE_QUEUE, VERSION
-from controller.core.queueing.adoption import Adoption, Households, KueuePod, Orphan, adopt
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.decode import decode_metadata, decode_node
 from controller.kube.decode_kueue import decode_kueue_pod

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from controller.cache.access import Access
-from controller.core.policies.rbac import ALL
+from controller.core.scheduling_policies.rbac import ALL
 from controller.kube.client import Client
 from controller.kube.errors import NotFound
 from tests.support.eventually import eventually

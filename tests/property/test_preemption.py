@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from controller.cache.cluster import ClusterCache
 from controller.core.decision.decide import decide
 from controller.core.kubernetes.owners import Owner
+from controller.core.preemption.rounds import OWNERS
 from controller.core.queueing.fair_sharing_policy import FairSharing, Strategy
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue, FlavorQuota, WhenCanBorrow, WhenCanPreempt
 from controller.core.workloads.decisions import Plan
 from controller.core.workloads.pods import Pod
-from controller.core.workloads.rounds import OWNERS
 from controller.core.world.candidates import KnownCandidates
 from controller.core.world.offer import KnownOffers
 from tests.support.builders import (

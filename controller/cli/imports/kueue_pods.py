@@ -10,9 +10,9 @@ import click
 
 from controller.cli.acting import Where, acting_options
 from controller.cli.main import EXIT_FAULT
+from controller.core.gate.adoption import Adoption, Orphan
 from controller.core.gate.protection import Rule
 from controller.core.keys import ACCEPTED, BREAK_GLASS, KUEUE_LABELS
-from controller.core.queueing.adoption import Adoption, Orphan
 from controller.kube.client import Client
 from controller.kube.errors import Forbidden, KubeError, one_line
 from controller.runtime.kueue_pods import Tally, accepting_namespaces, adopt_all, judged

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controller.cli.policy.surroundings import Surroundings
-from controller.core.policies.rbac import ALL
 from controller.core.scheduling_policies.completion import Addition
 from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.outcome import completed
 from controller.core.scheduling_policies.policy import MergeOption, Policy
+from controller.core.scheduling_policies.rbac import ALL
 from webhook import scheduling_pods
 from webhook.creators import is_mirror_pod
 from webhook.review import Request

@@ -1,4 +1,4 @@
-"""Windows of a schedule: which are open at an instant, and what changes next. What they override is `effective`."""
+"""Windows of a schedule: which are open at an instant, what changes next. What they override: `queueing.effective`."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ from controller.core.backfill.easy import MOST_RESERVATIONS, Backfill
 from controller.core.backfill.standbys import Standbys
 from controller.core.decision.admissions import Admissions
 from controller.core.decision.doors import door
+from controller.core.decision.held_nodes import HeldNodes
 from controller.core.decision.placing import Placing, held
 from controller.core.decision.waits import Waits, behind_head
 from controller.core.evictions.rules import evictions
-from controller.core.fitting.held_nodes import HeldNodes
 from controller.core.fitting.mixing import rests_on_mix
 from controller.core.fitting.placement import Placement, Placements, brought_up_to_date
 from controller.core.fitting.shortages import rests_on_other_nodes

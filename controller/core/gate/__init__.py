@@ -1,1 +1,1 @@
-"""What is written on pods: how ours opens and narrows them, and who else may touch that."""
+"""What is written on pods: how ours opens and narrows them, whose they are, and who else may touch that."""

@@ -46,7 +46,7 @@ _DOMAIN_WEIGHT = 50
 class Admission:
     """Where a pod is charged, when it was admitted (RFC 3339), and by which leader, as the Lease names it.
 
-    `preemptions`: how many in a row led to its place (`workloads.rounds`).
+    `preemptions`: how many in a row led to its place (`preemption.rounds`).
     """
 
     cluster_queue: str

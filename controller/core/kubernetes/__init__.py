@@ -1,1 +1,1 @@
-"""What Kubernetes itself defines, as values: quantities, labels, taints, nodes, RuntimeClasses; no rule of ours."""
+"""What Kubernetes itself defines, as values: quantities, labels, taints, nodes, owners, RuntimeClasses."""

@@ -1,4 +1,4 @@
-"""What placement needs of a node. Which of them a pod may use is `node_index`, free room is `room`."""
+"""What placement needs of a node. Which of them a pod may use: `capacity.node_index`; free room: `capacity.room`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is left to give while a decision is made: quota and room, beside reservations, with somebody gone."""
+"""What is left to give while a decision is made, beside reservations, with somebody gone; whom it looks at."""

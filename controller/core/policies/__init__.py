@@ -1,1 +1,1 @@
-"""Pod scheduling policies: which concern a pod, how they are merged into it; and who may use SchedulingPolicies."""
+"""Pod scheduling policies: which of them concern a pod, and how they are merged into it."""

@@ -12,11 +12,11 @@ from math import inf
 
 from controller.core.kubernetes.amounts import Requests
 from controller.core.kubernetes.owners import Job
+from controller.core.preemption.rounds import quiet_until
 from controller.core.queueing.preemption_policy import Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.quota_tree import Column
 from controller.core.workloads.pods import Pod, job_of, queue_priority
-from controller.core.workloads.rounds import quiet_until
 from controller.core.workloads.workload import Workload
 from controller.core.world.candidates import Candidate, CandidatesByFlavor, by_flavor, standing
 from controller.core.world.returns import Returns

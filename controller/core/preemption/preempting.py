@@ -15,11 +15,11 @@ from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
 from controller.core.ledgers.looked_at import LookedAt
 from controller.core.preemption.eligibility import Claim
+from controller.core.preemption.rounds import led_to
 from controller.core.preemption.victim_search import VictimSearch
 from controller.core.queueing.queues import ClusterQueue, WhenCanBorrow
 from controller.core.reasons import Reason, waits_for
 from controller.core.workloads.decisions import Evict, EvictionCause, Place, Wait
-from controller.core.workloads.rounds import led_to
 from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.candidates import Candidate
 from controller.core.world.returns import Returns

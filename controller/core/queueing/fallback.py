@@ -1,6 +1,6 @@
 """When flavors open to a workload: `fallback_after` of the flavors before them, counted from its creation.
 
-Its creation is the one clock that no restart forgets. What each flavor then says is `placement`.
+Its creation is the one clock that no restart forgets. What each flavor then says is `fitting.placement`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The tree of quotas: what a queue may use, what it uses, what it has borrowed, by shares too."""
+"""The tree of quotas: what a queue may use, uses and has borrowed, by shares too; users' limits, used-up budgets."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from controller.core.queueing.past_usage_order import PastUsages, Rank
 from controller.core.turns.nominations import Turn
+from controller.core.turns.past_usage_order import PastUsages, Rank
 from controller.core.workloads.workload import OrderKey, Workload, WorkloadClass, among_all, is_ahead
 from controller.core.world.snapshot import Snapshot
 

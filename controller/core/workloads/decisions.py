@@ -107,7 +107,7 @@ class Admit:
 
     `flavors` are those that are open to it, in order, where there are several; then `flavor` is the one that pays.
     `domains` are where its gang, and its slice, stay together. `is_pinned`: it prefers the node. `preemptions` is how
-    many in a row led to its place (`workloads.rounds`).
+    many in a row led to its place (`preemption.rounds`).
 
     The pods of a gang stand one after the other in a plan, all or none of them.
     """
@@ -185,7 +185,7 @@ class Plan:
 
     `is_complete` is False when the limit on admissions ended the decision early, or a preemptor that came in elsewhere
     than room was held for it: decide again. `preemptors` are the workloads that wait for pods to go, those first that
-    began first; each with how many preemptions in a row have led to its place (`workloads.rounds`). 0: nobody goes for
+    began first; each with how many preemptions in a row have led to its place (`preemption.rounds`). 0: nobody goes for
     it, it waits for what those leave who go for others. `held` has where room is kept for the pods of each: how many in
     a flavor on a node, or in its sums. `beside`: the classes for which nobody was found to preempt, and the workloads
     whose reservations had to be left alone in that.

@@ -56,7 +56,7 @@ class Pod:
     `priority_class` names a WorkloadPriorityClass, `preempting_class` the PriorityClass by which kube-scheduler may
     preempt others for it (`queueing.scheduler_preemption`; empty: by none). `cluster_queue` and `flavor` are our
     stamps, or `flavors` where several were open to it, in order, of which `flavor` is then the one that pays; so is
-    `admitted_at`, in seconds since 1970 (0: none), and `preemptions` (`workloads.rounds`); `unscheduled` is what
+    `admitted_at`, in seconds since 1970 (0: none), and `preemptions` (`preemption.rounds`); `unscheduled` is what
     kube-scheduler says of a pod that it put onto no node; `said` is our condition as it stands on the pod; `policies`
     are those that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
     controlling one, `completion_index` that of a pod of an Indexed Job, `group` the gang it belongs to. `held` and

@@ -1,1 +1,1 @@
-"""The world as one decision sees it, with what is known of it from one decision to the next."""
+"""The world as one decision sees it: what is judged of its pods alone, and what is known from one before."""

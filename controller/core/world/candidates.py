@@ -18,7 +18,7 @@ class Candidate:
     `priority` is the highest in the gang, `since` and `admitted` the latest. `columns`: the flavors and resources of
     which they have anything; `held`: how much of those of the flavors that pay for them. `was_refused`: an eviction of
     one was. Until `quiet`, epoch seconds, no other queue may preempt them, until `quiet_for_borrowers` none that would
-    borrow (`workloads.rounds`).
+    borrow (`preemption.rounds`).
     """
 
     key: str

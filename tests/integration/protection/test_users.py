@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from controller.core.gate.users import POD_MAKERS
 from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME, USER
-from controller.core.workloads.users import POD_MAKERS
 from controller.kube.client import STRATEGIC_PATCH, Client
 from tests.integration.protection.conftest import Protected
 from tests.support.eventually import eventually

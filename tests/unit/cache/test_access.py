@@ -9,7 +9,7 @@ import pytest
 
 from controller.cache import access as module
 from controller.cache.access import Access, binding_sink, role_sink
-from controller.core.policies.rbac import ALL, NOTHING, Usable
+from controller.core.scheduling_policies.rbac import ALL, NOTHING, Usable
 from controller.kube.decode_rbac import decode_binding, decode_role
 from controller.kube.errors import UnreadableObject
 from tests.support.rbac_objects import a_binding, a_role, a_rule, access_of, account, group, put, user

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller.core.keys import KUEUE_QUEUE, QUEUE_NAME
-from controller.core.queueing.adoption import (
+from controller.core.gate.adoption import (
     KUEUE_ADMITTED_TO,
     Adoption,
     Households,
@@ -16,6 +15,7 @@ from controller.core.queueing.adoption import (
     adopt,
     queue_in_kueue,
 )
+from controller.core.keys import KUEUE_QUEUE, QUEUE_NAME
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 
 SPOT, DEAR = (("pool", "spot"),), (("pool", "dear"),)

@@ -8,10 +8,10 @@ import pytest
 
 from controller.core.decision.decide import decide
 from controller.core.explaining.wording import describe
+from controller.core.gate.users import POD_MAKERS, noted_on_template, noted_user
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.user_limits import UserUsage
 from controller.core.reasons import Reason
-from controller.core.workloads.users import POD_MAKERS, noted_on_template, noted_user
 from controller.core.workloads.workload import PodSet, WorkloadClass
 from tests.support.builders import (
     UNLIMITED,

@@ -10,13 +10,13 @@ import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.core.kubernetes.owners import Owner
+from controller.core.preemption.rounds import BORROWERS, LONG, OWNERS, led_to, quiet_until
 from controller.core.queueing.fair_sharing_policy import FairSharing, Strategy
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue, FlavorQuota, QueueingStrategy
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.pods import Pod
-from controller.core.workloads.rounds import BORROWERS, LONG, OWNERS, led_to, quiet_until
 from tests.property.test_preemption import AGED, World
 from tests.support.builders import (
     a_cache,
