@@ -61,8 +61,7 @@ class _Decision:
         self._lines: dict[str, _Line] = {}
         self._turns: list[Turn] = []
         self._waits = Waits()
-        forecast = snapshot.forecast
-        self._backfill = None if forecast is None else Backfill(snapshot, forecast, self._ledger)
+        self._backfill = None if snapshot.forecast is None else Backfill(snapshot, snapshot.forecast, self._ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
         self._standbys: Standbys | None = None
         self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
@@ -210,6 +209,7 @@ class _Decision:
 
     def _plan(self, *, is_complete: bool) -> Plan:
         evicts, by = evictions(self._snapshot, self._preempting.end()), self._preempting
+        self._fair = None  # it refers back to this, and such a circle would stay in memory for long (`runtime/garbage`)
         return Plan(tuple(self._admitted.made), self._waits.of, is_complete, evicts, by.preemptors, by.held, by.beside)
 
     def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
