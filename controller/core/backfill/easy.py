@@ -2,8 +2,8 @@
 
 The first blocked workload of each Backfill queue gets a reservation at the earliest time at which it fits, by the
 expected ends of those that run (`earliest`). Whoever comes later in the order, of whichever queue, may take what it
-could have now if it is expected to end by then, or if it is not in the way (`booked`): it leaves enough at that time.
-Of whom nobody knows how long it runs, it is only believed that it is not in the way.
+could have now if it is expected to end by then, or if it is not in the way (`ledgers.booked`): it leaves enough at that
+time. Of whom nobody knows how long it runs, it is only believed that it is not in the way.
 
 Nothing of this is kept: each decision plans anew from what is known then, so that a pod that outruns its expectation
 moves the reservation, and one that ends early moves it forward.
@@ -11,9 +11,10 @@ moves the reservation, and one that ends early moves it forward.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
-from heapq import merge
+from itertools import tee
 from math import inf
 
 from controller.core.backfill.earliest import Outlook
@@ -61,6 +62,8 @@ class Backfill:
         """What the first of the admitted hold."""
         self._noted = 0
         """Of so many of them that is known: most reservations are made before most are admitted."""
+        self._coming: dict[frozenset[str], Iterator[Holding]] = {}
+        """By flavors the ends of those that held any before: each reservation goes through them from the first on."""
         self.ends_looked_at = 0
 
     @property
@@ -140,18 +143,21 @@ class Backfill:
         return booking
 
     def _ends(self, queue: ClusterQueue) -> Iterator[Holding]:
-        """Yield, as they end, those whose end may let a workload of this queue in."""
-        flavors = {quota.flavor for quota in queue.flavors}
+        """Return, as they end, those whose end may let a workload of this queue in."""
+        flavors = frozenset(quota.flavor for quota in queue.flavors)
         booked = (held for one in self._booked for held in one.holdings)
         own = sorted([*self._held(), *booked], key=by_end)
         if not self._is_limited(queue):
-            own = [one for one in own if not flavors.isdisjoint(one.flavors)]
-            yield from merge(self._forecast.ends.of(flavors), own, key=by_end)
-            return
+            return _in_order(self._ends_of(flavors), [one for one in own if not flavors.isdisjoint(one.flavors)])
         root = self._root(queue.name)
-        for one in merge(self._forecast.ends, own, key=by_end):
-            if not flavors.isdisjoint(one.flavors) or self._root(one.queue) == root:
-                yield one
+        coming = _in_order(iter(self._forecast.ends), own)
+        return filter(lambda one: not flavors.isdisjoint(one.flavors) or self._root(one.queue) == root, coming)
+
+    def _ends_of(self, flavors: frozenset[str]) -> Iterator[Holding]:
+        known = self._coming.get(flavors)
+        if known is None:
+            known = self._coming[flavors] = tee(self._forecast.ends.of(flavors), 1)[0]
+        return copy(known)
 
     def _held(self) -> list[Holding]:
         """Return what those hold that were admitted in this decision."""
@@ -171,6 +177,17 @@ class Backfill:
 
     def _root(self, queue: str) -> str:
         return self._snapshot.tree.path(queue)[-1]
+
+
+def _in_order(coming: Iterator[Holding], own: Sequence[Holding]) -> Iterator[Holding]:
+    """Merge two orders; `heapq.merge` is for many, and took longer than all else that is done with an end."""
+    at = 0
+    for one in coming:
+        while at < len(own) and own[at].key < one.key:
+            yield own[at]
+            at += 1
+        yield one
+    yield from own[at:]
 
 
 def _holdings(

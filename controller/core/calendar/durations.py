@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 DURATION_PATTERN: Final = r"([0-9]{1,5}h)?([0-9]{1,6}m)?([0-9]{1,7}s)?"
@@ -22,6 +23,7 @@ def parse_duration(text: str) -> int:
     return 3600 * hours + 60 * minutes + seconds
 
 
+@lru_cache(maxsize=1024)
 def format_duration(seconds: int) -> str:
     """Write whole seconds as a duration that reads back as the same, without parts that are nothing: `1h30m`."""
     hours, rest = divmod(seconds, 3600)

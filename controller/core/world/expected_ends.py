@@ -139,5 +139,9 @@ class _Shelf:
             for key in self._added:
                 insort(self._sorted, key)
         self._added.clear()
-        removed = self._removed
-        return iter(self._sorted) if not removed else (key for key in self._sorted if key not in removed)
+        return self._left() if self._removed else iter(self._sorted)
+
+    def _left(self) -> Iterator[_Key]:
+        for key in self._sorted:
+            if key not in self._removed:
+                yield key
