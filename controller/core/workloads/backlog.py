@@ -21,8 +21,6 @@ class Backlog:
         self._by_uid: dict[str, Workload] = {}
         self._gang_of: dict[str, Workload] = {}
         self._classes: dict[QueueKey, set[WorkloadClass]] = {}
-        self._kinds: dict[WorkloadClass, WorkloadClass] = {}
-        """Workloads of a class share one object of it: a decision looks it up often, and what is identical is equal."""
 
     def __len__(self) -> int:
         return len(self._by_uid)
@@ -45,12 +43,14 @@ class Backlog:
             return None
         if known is not None:
             self.remove(workload.uid)
-        workload = replace(workload, kind=self._kinds.setdefault(workload.kind, workload.kind))
+        run = self._runs.setdefault(workload.kind, [])
+        if run:
+            # one object for all of a class: a decision looks it up often, and what is identical need not be compared
+            workload = replace(workload, kind=run[0].kind)
+        else:
+            self._classes.setdefault(workload.kind.queue, set()).add(workload.kind)
         self._by_uid[workload.uid] = workload
         self._gang_of.update(dict.fromkeys(workload.members, workload))
-        run = self._runs.setdefault(workload.kind, [])
-        if not run:
-            self._classes.setdefault(workload.kind.queue, set()).add(workload.kind)
         insort(run, workload, key=_order)
         return workload
 
@@ -66,7 +66,7 @@ class Backlog:
         run = self._runs[workload.kind]
         del run[bisect_left(run, workload.order, key=_order)]
         if not run:
-            del self._runs[workload.kind], self._kinds[workload.kind]
+            del self._runs[workload.kind]
             classes = self._classes[workload.kind.queue]
             classes.discard(workload.kind)
             if not classes:
