@@ -9,7 +9,7 @@ from controller.core.backfill.easy import ends_in_time
 from controller.core.queueing.queues import ClusterQueue, LocalQueue, QueueingStrategy
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.reasons import QUOTA_REASONS, Reason
-from controller.core.workloads.decisions import Blocker, Wait
+from controller.core.workloads.decisions import Blocker, Reserved, Wait
 from controller.core.workloads.workload import OrderKey, QueueKey, WorkloadClass
 from controller.core.world.settled import HOPELESS, Settled
 
@@ -35,10 +35,11 @@ class Blocked(Settled):
         self._queues = queues
         self._local_queues = local_queues
 
-    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey) -> None:
+    def learn(self, kind: WorkloadClass, wait: Wait, order: OrderKey, beside: Reserved | None = None) -> None:
         """Take in why a class waits whose head stands there in the order.
 
         Where others stand behind it in a strict order, and where it has a reservation, it is looked at each time.
+        `beside`: nobody was found to preempt for it, beside the reservations of these too.
         """
         self.learned += 1
         queue = self.queue_of(kind)
@@ -46,12 +47,14 @@ class Blocked(Settled):
         is_undecided = wait.reason in _UNDECIDED or wait.is_put_off
         if strategy is QueueingStrategy.STRICT_FIFO or is_undecided or wait.booking is not None:
             self.open([kind])
+            if beside is not None and wait.reason is not Reason.PREEMPTING and not wait.is_put_off:
+                self.waits[kind], self.left_alone[kind] = wait, beside.nodes
             return
         may_preempt = queue is not None and queue.preemption.is_any
         # of a settled class not everything was looked at again
-        beside = self._beside.get(kind, frozenset())
+        former = self._beside.get(kind, frozenset())
         self.settle(kind, wait, may_preempt=may_preempt)
-        self.bind(kind, beside)
+        self.bind(kind, former)
         self._hopeless.discard(kind)
         if may_preempt and any(one.rests_on_nodes for one in wait.blockers):
             self._hopeless.add(kind)
@@ -73,7 +76,7 @@ class Blocked(Settled):
     def bind(self, kind: WorkloadClass, booked: frozenset[str]) -> None:
         """Take in that nobody was found to preempt for a settled class, beside the reservations of these too."""
         self.rebooked.pop(kind, None)
-        if booked and kind in self.waits:
+        if booked and kind in self.waits and kind not in self.pending:
             self._beside[kind] = booked | self._beside.get(kind, frozenset())
             for uid in booked:
                 self._bound_by.setdefault(uid, {})[kind] = None

@@ -211,7 +211,7 @@ class Waiting:
         for kind, wait in plan.waits.items():
             if kind not in self.backlog.runs:
                 continue
-            self.blocked.learn(kind, wait, self.backlog.runs[kind][0].order)
+            self.blocked.learn(kind, wait, self.backlog.runs[kind][0].order, plan.beside.get(kind))
             bookings = {self.reasons.of(kind).any_booking, wait.any_booking}
             if self.reasons.learn(kind, wait):
                 for member in self.backlog.runs[kind]:
@@ -221,8 +221,8 @@ class Waiting:
                 for member in filter(None, map(self.backlog.get, sorted(reserved))):
                     self.mark_due(member)
         self.blocked.freed.update(let_go.nodes)
-        for kind, uids in plan.beside.items():
-            self.blocked.bind(kind, uids)
+        for kind, beside in plan.beside.items():
+            self.blocked.bind(kind, beside.workloads)
         if let_go.is_unknown:
             self.open_all()
         # of a gang some of whom went in, the rest may be the head of a class that the plan says waits

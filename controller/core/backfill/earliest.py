@@ -46,12 +46,15 @@ class Outlook:
         for one in holdings:
             self._change(one, ended=False)
 
-    def earliest(self, queue: ClusterQueue, kind: WorkloadClass) -> tuple[float, Placements] | None:
+    def earliest(self, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> tuple[float, Placements] | None:
         """Go to when a workload of this class fits; return that time, epoch seconds, and its placements.
 
-        None: not even after all ends. The time is infinite where it has to outlast pods of unknown runtime.
+        `wait`: why it does not now. None: not even after all ends. The time is infinite where it has to outlast pods of
+        unknown runtime.
         """
-        found: Placements | Wait | None = self._place(queue, kind)
+        # what is short beside other reservations may be something else with these taken
+        is_told = all(one.reason is not Reason.WOULD_DELAY for one in wait.blockers)
+        found: Placements | Wait | None = wait if is_told else self._place(queue, kind)
         if isinstance(found, Wait):
             found = self._step(queue, kind, found) if kind.is_free else self._halve(queue, kind)
         if found is None:

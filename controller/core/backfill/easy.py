@@ -57,6 +57,8 @@ class Backfill:
         self._ledger = ledger
         self._booked: list[Booked] = []
         self._views: dict[tuple[Booked, ...], Beside] = {}
+        self._delays: dict[tuple[str, str, str], Blocker] = {}
+        """By flavor, workload that has a reservation, and why somebody may not pass it: there are many of each."""
         self._admitted: list[tuple[ClusterQueue, Workload, Placements]] = []
         self._taken: list[Holding] = []
         """What the first of the admitted hold."""
@@ -93,21 +95,25 @@ class Backfill:
     def _told(self, kind: WorkloadClass, wait: Wait, ledger: Beside) -> Wait:
         """Name reservations where it is they that leave no room."""
         why = self._why(kind)
-        blockers = tuple(self._behind(kind, one, ledger, why) for one in wait.blockers)
-        return wait if blockers == wait.blockers else replace(wait, reason=primary(blockers), blockers=blockers)
+        blockers = tuple([self._behind(kind, one, ledger, why) for one in wait.blockers])
+        is_same = all(one is other for one, other in zip(blockers, wait.blockers, strict=True))
+        return wait if is_same else replace(wait, reason=primary(blockers), blockers=blockers)
 
     def _why(self, kind: WorkloadClass) -> str:
         """Say why a class may not pass."""
         seconds = self._forecast.runtime(kind)
         return f"it is expected to run {format_duration(seconds)}" if seconds else _UNKNOWN
 
-    @staticmethod
-    def _behind(kind: WorkloadClass, one: Blocker, ledger: Beside, why: str) -> Blocker:
+    def _behind(self, kind: WorkloadClass, one: Blocker, ledger: Beside, why: str) -> Blocker:
         if one.reason is Reason.NO_CAPACITY:
-            away = (ledger.turned_away.get((one.flavor, made.shape.requests)) for made in kind.pod_sets)
-            booking = next(filter(None, away), None)
-            if booking is not None:
-                return Blocker(one.flavor, Reason.WOULD_DELAY, detail=why, booking=booking)
+            flavor = self._snapshot.flavors[one.flavor]
+            for made in kind.pod_sets:
+                booking = ledger.turns_away(flavor, made.shape)
+                if booking is not None:
+                    key = (one.flavor, booking.uid, why)
+                    if key not in self._delays:
+                        self._delays[key] = Blocker(one.flavor, Reason.WOULD_DELAY, detail=why, booking=booking)
+                    return self._delays[key]
         return replace(one, detail=why) if one.booking is not None else one
 
     def took(self, queue: ClusterQueue, workload: Workload, found: Placements) -> None:
@@ -116,7 +122,7 @@ class Backfill:
 
     def book(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Wait:
         """Reserve for a blocked workload, if it is the first of a Backfill queue and others that end let it in."""
-        booking = self._book(queue, workload) if self.may_book(queue) and ends_in_time(wait) else None
+        booking = self._book(queue, workload, wait) if self.may_book(queue) and ends_in_time(wait) else None
         return wait if booking == wait.booking else replace(wait, booking=booking)
 
     def may_book(self, queue: ClusterQueue) -> bool:
@@ -125,11 +131,11 @@ class Backfill:
             return False
         return all(one.booking.queue != queue.name for one in self._booked)
 
-    def _book(self, queue: ClusterQueue, workload: Workload) -> Booking | None:
+    def _book(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Booking | None:
         most = MOST_ENDS - self.ends_looked_at
         outlook = Outlook(self._snapshot, self._ledger.fork(), self._ends(queue), self._root(queue.name), most=most)
         outlook.take(held for one in self._booked for held in one.holdings)
-        found = outlook.earliest(queue, workload.kind)
+        found = outlook.earliest(queue, workload.kind, wait)
         self.ends_looked_at += outlook.looked_at
         if found is None:
             return None

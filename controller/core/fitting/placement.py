@@ -276,10 +276,13 @@ def _find_room(
         if len(nodes) == count:
             return tuple(Placement(flavor, node) for node in nodes)
         return too_few_nodes(snapshot, ledger, flavor, pod_set, found=len(nodes))
-    node = ledger.find_node(flavor, shape, only_freed=only_freed)
+    known = None if only_freed else ledger.known_no_room(flavor, shape)
+    node = None if known is not None else ledger.find_node(flavor, shape, only_freed=only_freed)
     if node is not None:
         return (Placement(flavor, node),)
-    return Blocker(flavor.name, Reason.NO_CAPACITY) if only_freed else no_node(snapshot, ledger, flavor, shape)
+    if only_freed:
+        return Blocker(flavor.name, Reason.NO_CAPACITY)
+    return known or ledger.note_no_room(shape, no_node(snapshot, ledger, flavor, shape))
 
 
 def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:

@@ -65,8 +65,8 @@ def rests_on_other_nodes(snapshot: Snapshot, kind: WorkloadClass, known: Wait) -
 
 def _tightest(ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:
     """Name the resource that the fullest-handed node lacks, `pods` last: it is rarely the real shortage."""
-    for resource, need in sorted(shape.requests, key=lambda pair: pair[0] == PODS):
-        best = ledger.most_free(flavor, shape, resource)
-        if need > best:
-            return Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, best, "free on its emptiest node")
+    for is_pods in (False, True):
+        for resource, need in shape.requests:
+            if (resource == PODS) is is_pods and need > (best := ledger.most_free(flavor, shape, resource)):
+                return Blocker(flavor.name, Reason.NO_CAPACITY, resource, need, best, "free on its emptiest node")
     return Blocker(flavor.name, Reason.NO_CAPACITY, detail="no single node has all that the pod asks for")

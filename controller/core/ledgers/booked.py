@@ -16,8 +16,8 @@ from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Blocker, Booking
-from controller.core.workloads.shapes import Shape
+from controller.core.workloads.decisions import Blocker, Booking, Reserved
+from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.world.expected_ends import Holding
 
 
@@ -62,14 +62,12 @@ class Beside:
             for node in one.nodes:
                 self._of_node.setdefault(node, []).append(one)
         self._nodes = frozenset(self._of_node)
+        self.reserved = Reserved(frozenset(one.booking.uid for one in booked), self._nodes)
+        self._among: dict[tuple[str, Constraints, bool], list[str]] = {}
+        """By flavor, what a pod says of nodes, and whether only freed ones count: those of these nodes."""
         self._searches: dict[tuple[str, Shape, bool], Search] = {}
-        self.turned_away: dict[tuple[str, Requests], Booking] = {}
-        """By flavor and what a pod asks for: for whose sake there was less room than there is now."""
-
-    @property
-    def booked(self) -> frozenset[str]:
-        """The workloads that have these reservations."""
-        return frozenset(one.booking.uid for one in self._booked)
+        self._no_room: dict[tuple[str, Shape], tuple[int, Blocker]] = {}
+        """As of the ledger, with how often anything had been taken by then."""
 
     @property
     def usage(self) -> TreeUsage:
@@ -116,11 +114,24 @@ class Beside:
         if is_kept:
             self._searches[key] = search
         nodes = self._ledger.pack(search, count)
-        for node in self._ledger.among(flavor, shape, self._nodes, only_freed=only_freed):
+        if len(nodes) == count:
+            return nodes
+        for node in self._may_use(flavor, shape, only_freed=only_freed):
             if len(nodes) == count:
                 break
             nodes += [node] * min(count - len(nodes), self.fits_on(node, shape.requests))
         return nodes
+
+    def known_no_room(self, flavor: Flavor, shape: Shape) -> Blocker | None:
+        """As of the ledger: nothing is taken at these times that is not taken now."""
+        known = None if self._ledger.is_trying else self._no_room.get((flavor.name, shape))
+        return known[1] if known is not None and known[0] == self._ledger.occupied else None
+
+    def note_no_room(self, shape: Shape, blocker: Blocker) -> Blocker:
+        """As of the ledger."""
+        if not self._ledger.is_trying:
+            self._no_room[blocker.flavor, shape] = self._ledger.occupied, blocker
+        return blocker
 
     def fits_on(self, node: str, requests: Requests) -> int:
         """As of the ledger, now and then at each time."""
@@ -129,8 +140,28 @@ class Beside:
             spare = one.then.fits_on(node, requests)
             if spare < room:
                 room = spare
-                self.turned_away[self._ledger.flavor_of(node), requests] = one.booking
         return room
+
+    def turns_away(self, flavor: Flavor, shape: Shape) -> Booking | None:
+        """Return for whose sake there is less room for pods of a shape than there is now; None: there is not."""
+        for node in self._may_use(flavor, shape, only_freed=False):
+            room = self._ledger.fits_on(node, shape.requests)
+            for one in self._of_node[node] if room else ():
+                if one.then.fits_on(node, shape.requests) < room:
+                    return one.booking
+        return None
+
+    def _may_use(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> list[str]:
+        """Return those nodes of a flavor of which something is reserved, and that a shape may use."""
+        where = (flavor.name, shape.constraints, only_freed)
+        known = self._among.get(where)
+        if known is None:
+            known = self._among[where] = self._ledger.among(flavor, shape, self._nodes, only_freed=only_freed)
+        return known
+
+    def is_spared(self, node: str, requests: Requests) -> bool:
+        """Say whether what is reserved on a node leaves room for these, at each time."""
+        return all(one.then.fits_on(node, requests) for one in self._of_node.get(node, ()))
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """As of the ledger: what is there now."""

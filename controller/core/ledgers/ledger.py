@@ -19,7 +19,7 @@ from controller.core.kubernetes.amounts import PODS, Requests
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Blocker
+from controller.core.workloads.decisions import Blocker, Reserved
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.world.snapshot import Snapshot
 
@@ -42,15 +42,19 @@ class Ledger:
         self._without_freed_room: set[tuple[str, Shape]] = set()
         self._others: dict[tuple[str, frozenset[str]], NDArray[np.bool_]] = {}
         """By flavor and some nodes which of its usable ones are others."""
+        self._no_room: dict[tuple[str, Shape], Blocker] = {}
+        """By flavor and shape why no node has room; until anything is taken from a node."""
         self._most_free: dict[tuple[str, Constraints, str], int] = {}
         """By flavor, what a pod says of nodes, and resource; until anything is taken from a node or given back."""
         self.is_trying = False
         """Whether room may also grow now, so that nothing that is found may be remembered."""
         self._shadow: Ledger | None = None
-        self.booked: frozenset[str] = frozenset()
+        self.reserved = Reserved()
         """No reservations: `booked.Beside` has some."""
         self.charges = 0
         """How often anything was charged for good."""
+        self.occupied = 0
+        """How often anything was taken from a node for good."""
         self.charged: set[str] = set()
         """Queues that anything was charged to for good."""
         self._charged_in: dict[str, list[str]] = {}
@@ -211,6 +215,16 @@ class Ledger:
         """Say whether no node of a flavor had room for this shape when it was asked for and nobody was away."""
         return self._searches.get((flavor.name, shape, False), self) is None
 
+    def known_no_room(self, flavor: Flavor, shape: Shape) -> Blocker | None:
+        """Return why no node of a flavor has room for this shape, where that was told and nothing was taken since."""
+        return None if self.is_trying else self._no_room.get((flavor.name, shape))
+
+    def note_no_room(self, shape: Shape, blocker: Blocker) -> Blocker:
+        """Remember, and return, why no node has room for this shape."""
+        if not self.is_trying:
+            self._no_room[blocker.flavor, shape] = blocker
+        return blocker
+
     def search(
         self,
         flavor: Flavor,
@@ -275,13 +289,13 @@ class Ledger:
             self._without_freed_room.add((flavor.name, shape))
         return False
 
-    def flavor_of(self, node: str) -> str:
-        """Return the flavor of a node; empty: it is of none."""
-        return self._snapshot.nodes.flavor_of.get(node, "")
-
     def fits_on(self, node: str, requests: Requests) -> int:
         """Say how many of these a node has room for now."""
         return self._room.count(node, requests)
+
+    def is_spared(self, node: str, requests: Requests) -> bool:
+        """Say whether what is reserved on a node leaves room for these: here nothing is."""
+        return True
 
     @property
     def nodes_looked_at(self) -> int:
@@ -307,7 +321,11 @@ class Ledger:
         if node is not None:
             self._room.take(node, requests)
             self._most_free.clear()
-            if self._shadow is not None and not self.is_trying:
+            if self.is_trying:
+                return
+            self.occupied += 1
+            self._no_room.clear()
+            if self._shadow is not None:
                 self._shadow.occupy(node, requests)
 
     def charged_in(self, root: str) -> list[str]:

@@ -5,7 +5,7 @@ It is told by less than a search would take. No: nobody is found. Yes: it has to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from controller.core.ledgers.away import Away
@@ -17,6 +17,8 @@ from controller.core.preemption.eligibility import Candidates
 from controller.core.preemption.fair_preempting import FairVictims
 from controller.core.preemption.single_pods import SinglePods
 from controller.core.preemption.victim_lines import VictimLines
+from controller.core.queueing.queues import ClusterQueue
+from controller.core.workloads.workload import WorkloadClass
 from controller.core.world.candidates import Candidate
 from controller.core.world.snapshot import Snapshot
 
@@ -63,17 +65,50 @@ class Prospects:
         Each part of a tree gives up what it does whatever the others do. So who found nobody then finds somebody only
         in a part that moved since, or anywhere if its own did.
         """
-        if not self._single.is_of_one_flavor(need) or self._lines.going(need, attempt):
+        of_one_flavor = self._single.are_of_one_flavor(need.queue, need.kind, need.flavor)
+        if not of_one_flavor or self._lines.going(need, attempt):
             return not self.are_none(ahead, need, attempt)
-        own, moved = list(self._lines.own(need, attempt)), self._moved(self._tree.path(need.queue.name)[-1])
+        own, moved = list(self._lines.own(need, attempt)), self.moved(self._tree.path(need.queue.name)[-1])
         if self._may_others_go(ahead, need, own, moved, nodes):
             return True
         return bool(own) and need.queue.name in moved and self._may_own_help(ahead, need, own)
 
+    def is_untouched(self, queue: ClusterQueue, kind: WorkloadClass, flavor: str, nodes: Collection[str]) -> bool:
+        """Say whether it is not so by less still: nobody goes, and no share moved on its path, nor of who borrows."""
+        if self._candidates.going or self._away.victims:
+            return False
+        path = self._tree.path(queue.name)
+        moved = self.moved(path[-1])
+        if moved:
+            borrow = self._lines.shares(self._ledger, queue.name).parts(path[-1], flavor)
+            if not (moved.isdisjoint(path[:-1] or path) and borrow.isdisjoint(moved - {path[-1]})):
+                return False
+        if nodes and self._near(flavor, kind, nodes):
+            return False
+        return self._single.are_of_one_flavor(queue, kind, flavor)
+
+    def roomier(self, queue: ClusterQueue, kind: WorkloadClass, left: AnyLedger, nodes: Iterable[str]) -> Sequence[str]:
+        """Return those of these nodes that would hold a class if all went there whom it may preempt at most.
+
+        For a gang each of them may help.
+        """
+        if not kind.is_free:
+            return list(nodes)
+        shape, index = kind.pod_sets[0].shape, self._snapshot.nodes
+        names = [quota.flavor for quota in queue.flavors]
+        return [
+            node
+            for node in nodes
+            if (name := index.flavor_of.get(node, "")) in names
+            and node in index.allowed(self._snapshot.flavors[name], shape.constraints)
+            and self._emptied.may_hold((node,), kind, shape.requests)
+            and left.is_spared(node, shape.requests)
+        ]
+
     def _may_own_help(self, ahead: AnyLedger, need: Need, own: Sequence[Candidate]) -> bool:
         return not self._single.is_plain(ahead, need) or self._single.nodes(ahead, need).find(own) is not None
 
-    def _moved(self, root: str) -> AbstractSet[str]:
+    def moved(self, root: str) -> AbstractSet[str]:
         """Return the queues of a tree at or below which a share, or who may go, is another since all was looked at."""
         charged, victims = self._ledger.charged_in(root), self._away.queues_in(root)
         known = self._moved_in.get(root)
@@ -97,7 +132,7 @@ class Prospects:
 
         `moved`: only where these moved, or where that makes room on one of `nodes`, beside its own there.
         """
-        near = self._near(need, nodes)
+        near = self._near(need.flavor, need.kind, nodes)
         if not near and moved is not None and not moved:
             return False
         name, shares = need.queue.name, self._lines.shares(ahead, need.queue.name)
@@ -113,13 +148,11 @@ class Prospects:
                 return True
             return any(self._may_hold(ahead, node, need, own, victims) for node in near)
 
-    def _near(self, need: Need, nodes: Collection[str]) -> Sequence[str]:
+    def _near(self, flavor: str, kind: WorkloadClass, nodes: Collection[str]) -> Sequence[str]:
         """Return those of these nodes that would hold it if all went there whom it may preempt at most."""
-        flavor, shape = self._snapshot.flavors[need.flavor], need.kind.pod_sets[0].shape
-        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints) if nodes else ()
-        return [
-            node for node in nodes if node in allowed and self._emptied.may_hold((node,), need.kind, shape.requests)
-        ]
+        shape = kind.pod_sets[0].shape
+        allowed = self._snapshot.nodes.allowed(self._snapshot.flavors[flavor], shape.constraints) if nodes else ()
+        return [node for node in nodes if node in allowed and self._emptied.may_hold((node,), kind, shape.requests)]
 
     def _may_hold(
         self,

@@ -29,16 +29,16 @@ class SinglePods:
 
         By shares, whether it is short of nothing but room: who goes for quota is not told by nodes.
         """
-        return self.is_of_one_flavor(need) and (need.offer is not None or not self.is_short(ahead, need))
+        is_of_one_flavor = self.are_of_one_flavor(need.queue, need.kind, need.flavor)
+        return is_of_one_flavor and (need.offer is not None or not self.is_short(ahead, need))
 
-    def is_of_one_flavor(self, need: Need) -> bool:
-        """Say whether it is one pod, and those of one flavor that go change nothing for it in others."""
-        queue = need.queue
-        if not need.columns or not need.kind.is_free or queue.mix is not None:
+    def are_of_one_flavor(self, queue: ClusterQueue, kind: WorkloadClass, flavor: str) -> bool:
+        """Say whether each is one pod, and those of this flavor that go change nothing for it in others."""
+        if not kind.requests or not kind.is_free or queue.mix is not None:
             return False
         if any(map(self._tree.limits, self._tree.path(queue.name))):
             return False
-        return not self._snapshot.flavors[need.flavor].is_summed
+        return not self._snapshot.flavors[flavor].is_summed
 
     def is_short(self, ahead: AnyLedger, need: Need) -> bool:
         """Say whether quota is short."""

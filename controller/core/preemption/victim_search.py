@@ -58,6 +58,8 @@ class VictimSearch:
         emptied = looked_at.emptied
         self._prospects = Prospects(snapshot, ledger, self.candidates, self._away, self._lines, self._single, emptied)
         self.is_ruled_out = self._single.is_ruled_out
+        self.roomier = self._prospects.roomier
+        self.is_untouched = self._prospects.is_untouched
         self.tries = 0
 
     @property
@@ -98,10 +100,8 @@ class VictimSearch:
             if self._away.victims and self._fits(ahead, claim.queue, kind, may_borrow=True) is not None:
                 return True
             if is_by_room:
-                settled = self._snapshot.settled
-                given_way = settled.rebooked.get(kind) if settled is not None else None
-                return self._prospects.are_new(ahead, need, _ANY, given_way.union(nodes) if given_way else nodes)
-            return bool(nodes) or not self._prospects.are_none(ahead, need, _ANY)
+                return self._prospects.are_new(ahead, need, _ANY, nodes)
+            return not self._prospects.are_none(ahead, need, _ANY)
 
     @property
     def is_any_going(self) -> bool:

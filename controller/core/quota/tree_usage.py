@@ -69,7 +69,11 @@ class TreeUsage:
         known = self._start.get(key)
         if known is not None:
             return known
-        return 0 if self._base is None else self._base.used(*key)
+        base = self._base
+        if base is None:
+            return 0
+        row = base._rows.get(key)
+        return base._used_before(key) if row is None else row.used
 
     def beyond(self, queue: str, column: Column) -> int:
         """Return how much more of a column a queue uses than is its own; below zero: what of it is left."""

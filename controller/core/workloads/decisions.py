@@ -31,6 +31,16 @@ class Booking:
 
 
 @dataclass(frozen=True, slots=True)
+class Reserved:
+    """Reservations that somebody has to leave alone, by the `workloads` that have them, and their `nodes`: all of them,
+    or those on which they leave too little.
+    """
+
+    workloads: frozenset[str] = frozenset()
+    nodes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Blocker:
     """Why one flavor did not take the workload. `need` and `free` are amounts of `resource`, in its unit.
 
@@ -187,8 +197,8 @@ class Plan:
     than room was held for it: decide again. `preemptors` are the workloads that wait for pods to go, those first that
     began first; each with how many preemptions in a row have led to its place (`preemption.rounds`). 0: nobody goes for
     it, it waits for what those leave who go for others. `held` has where room is kept for the pods of each: how many in
-    a flavor on a node, or in its sums. `beside`: the classes for which nobody was found to preempt, and the workloads
-    whose reservations had to be left alone in that.
+    a flavor on a node, or in its sums. `beside`: the classes for which nobody was found to preempt, and the
+    reservations that had to be left alone in that.
     """
 
     admits: tuple[Admit, ...]
@@ -197,4 +207,4 @@ class Plan:
     evicts: tuple[Evict, ...] = ()
     preemptors: Mapping[str, int] = field(default_factory=dict)
     held: Mapping[str, Counter[Place]] = field(default_factory=dict)
-    beside: Mapping[WorkloadClass, frozenset[str]] = field(default_factory=dict)
+    beside: Mapping[WorkloadClass, Reserved] = field(default_factory=dict)

@@ -23,13 +23,18 @@ _Kinds = dict[WorkloadClass, None]
 
 
 class Settled:
-    """What was said. `pending` are the classes to look at, `waits` has the arithmetic of those that are blocked."""
+    """What was said. `pending` are the classes to look at, `waits` has the arithmetic of those that are blocked.
+
+    Of who is looked at each time, too, where nobody was found to preempt: if nothing is new, nobody is searched for.
+    """
 
     def __init__(self, pending: Iterable[WorkloadClass] = ()) -> None:
         self.pending: _Kinds = dict.fromkeys(pending)
         self.waits: dict[WorkloadClass, Wait] = {}
         self.stirred: _Kinds = {}
         """Settled classes for which others may go by now."""
+        self.left_alone: dict[WorkloadClass, frozenset[str]] = {}
+        """By pending class for which nobody was found to preempt: the nodes on which reservations left too little."""
         self.rebooked: dict[WorkloadClass, set[str]] = {}
         """Settled classes that found nobody to preempt beside reservations that gave way since, with those's nodes."""
         self.moved_shares: dict[str, set[str]] = {}
@@ -122,6 +127,7 @@ class Settled:
         """Drop a class, of which nothing may wait any more."""
         self.pending.pop(kind, None)
         self.stirred.pop(kind, None)
+        self.left_alone.pop(kind, None)
         if self._lined.pop(kind, None) is not None:
             self._moved[kind.queue] = None
         wait = self.waits.pop(kind, None)

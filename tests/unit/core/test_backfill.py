@@ -21,7 +21,7 @@ from controller.core.workloads.topology import Slices, Topology
 from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
 from controller.core.world.run_history import LEAST
 from controller.core.world.settled import Settled
-from tests.support.backfilling import HOUR, a_world, backfilling, kept, runs, waits
+from tests.support.backfilling import HOUR, a_world, backfilling, kept, reservations, runs, waits
 from tests.support.builders import (
     UNLIMITED,
     a_cluster_queue,
@@ -272,3 +272,24 @@ def test_nothing_is_kept_for_who_waited_for_room_and_whose_user_is_at_a_limit_by
     cache.put_node(a_node("there", labels={"pool": "spot"}, cpu="4"))
     assert set(admitted(decided(cache))) == {"first", "third"}
     assert kept(cache) == {}
+
+
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_what_is_told_of_the_emptiest_node_is_what_those_before_have_left_there(is_beside: bool) -> None:
+    """Of two that ask for the same, and one between them who is admitted; beside a reservation and without one."""
+    teams = [a_cluster_queue(name, a_quota(cpu="8")) for name in ("one", "two", "three")]
+    here, there = (a_node(name, cpu="8", labels={"pool": "spot", "host": name}) for name in ("here", "there"))
+    at_here, at_there = (constraints(selector={"host": name}) for name in ("here", "there"))
+    first = waits("first", "8", queue="team-a", created=1.0, where=at_there)
+    cache = a_world(
+        *(runs("r", "3", 1, node="here"), runs("s", "4", 1, node="there"), *([first] if is_beside else [])),
+        *(waits("w1", "6", queue="one"), waits("passes", "2", 0.1, queue="two", created=11.0, where=at_here)),
+        waits("w2", "6", queue="three", created=12.0),
+        nodes=[here, there],
+        queues=(*teams, backfilling()),
+        locals_=[a_local_queue(name, name) for name in ("one", "two", "three", "team-a")],
+    )
+    plan = decided(cache)
+    assert bool(reservations(cache)) is is_beside
+    free = {kind.queue[1]: [one.free for one in wait.blockers] for kind, wait in plan.waits.items()}
+    assert (list(admitted(plan)), free["one"], free["three"]) == (["passes"], [5000], [4000])

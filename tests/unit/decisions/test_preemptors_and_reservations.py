@@ -11,6 +11,7 @@ from controller.cache.waiting import LetGo
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.reasons import Reason
 from tests.support.builders import a_foreign_pod, a_shape, admitted, decided
 from tests.unit.decisions.test_opened_preemptors import (
     NOW,
@@ -134,6 +135,17 @@ def one_finds_nobody_beside_a_reservation(parent: str = "") -> ClusterCache:
     )
     assert evicted(cache) == evicted(cache) == []
     return cache
+
+
+def test_why_one_waits_rests_on_nobody_for_whom_others_were_searched_for_before() -> None:
+    """Were `low` gone, there would be room that is kept for `first`; now there is none."""
+    cache = one_finds_nobody_beside_a_reservation("org")
+    cache.put_pod(waits("next", "third", 1))
+    cache.reopen_all()
+    plan = decided(cache)
+    assert {wait.reason for kind, wait in plan.waits.items() if kind.queue[1] in ("own", "third")} == {
+        Reason.NO_CAPACITY
+    }
 
 
 @pytest.mark.parametrize("parent", ["", "org"], ids=["by order", "by share"])

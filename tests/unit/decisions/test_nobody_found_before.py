@@ -1,0 +1,100 @@
+"""Who is looked at each time is not searched for again whom to preempt, as long as nothing is new to that search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.core.decision.decide import _Decision
+from controller.core.queueing.fair_sharing_policy import FairSharing
+from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.reasons import Reason
+from controller.core.workloads.groups import GroupKey, Membership
+from tests.support.builders import admitted, decided
+from tests.unit.decisions.test_opened_preemptors import NOW, WITHIN, a_world, evicted, queue, runs, waits
+
+LASTS = {"expected_runtime": 10_000, "started": int(NOW)}
+
+
+def backfilling(name: str, **fields: Any) -> ClusterQueue:
+    return queue(name, strategy=QueueingStrategy.BACKFILL, **fields)
+
+
+def fair(*queues: ClusterQueue) -> list[ClusterQueue]:
+    return [ClusterQueue(name="org", fair_sharing=FairSharing()), *queues]
+
+
+def tries(cache: ClusterCache) -> int:
+    """How often the next decision would see whether a workload fits once others are gone."""
+    decision = _Decision(cache.snapshot(), 100)
+    decision.run()
+    return decision._preempting.search.tries
+
+
+def finds_nobody_beside_a_reservation() -> ClusterCache:
+    """The head of a strict queue might have `low` go, if `first` were not to have the whole node."""
+    cache = a_world(
+        fair(queue("own", 4, preemption=WITHIN, strategy=QueueingStrategy.STRICT_FIFO), backfilling("last", spot=3)),
+        *(runs("low", "own", 1, "n", priority=-5, **LASTS), runs("other", "own", 2, "n", priority=9, **LASTS)),
+        *(waits("first", "last", 3, priority=7), waits("head", "own", 1, priority=5)),
+        n="3",
+    )
+    assert evicted(cache) == []
+    return cache
+
+
+def test_where_nothing_is_new_nobody_is_searched_for() -> None:
+    cache = finds_nobody_beside_a_reservation()
+    assert tries(cache) == 0
+    cache.reopen_all()
+    assert tries(cache) > 0
+
+
+@pytest.mark.parametrize("cpu", [0, 2], ids=["is gone", "leaves more than before"])
+def test_somebody_may_go_once_the_reservation(cpu: int) -> None:
+    cache = finds_nobody_beside_a_reservation()
+    cache.drop_pod("first")
+    if cpu:
+        cache.put_pod(waits("smaller", "last", cpu, priority=7))
+    assert evicted(cache) == ["low"]
+
+
+def test_as_soon_as_others_are_in_the_way_where_a_reservation_was_they_may_go() -> None:
+    cache = a_world(
+        fair(queue("own", 8, preemption=WITHIN), backfilling("last", spot=8), queue("brief", 8, parent="")),
+        *(runs("x", "last", 6, "n", **LASTS), runs("low", "own", 2, "m", priority=-5)),
+        *(waits("first", "last", 8, priority=7), waits("pod", "own", 2, priority=5)),
+        n="8",
+        m="2",
+    )
+    assert evicted(cache) == evicted(cache) == []
+    assert [cache.reasons.of(kind).reason for kind in cache.backlog.runs if kind.queue[1] == "own"] == [
+        Reason.WOULD_DELAY
+    ]
+    cache.put_pod(waits("passes", "brief", 2, expected_runtime=60))
+    assert list(admitted(decided(cache))) == ["passes"]
+    assert evicted(cache) == ["low"]
+
+
+def test_a_gang_may_go_for_the_room_that_it_leaves_in_a_flavor_where_a_reservation_is_in_the_way() -> None:
+    gang = Membership(GroupKey("default", "gang"), 2)
+    cache = a_world(
+        fair(
+            queue("own", 20, 20, preemption=WITHIN),
+            backfilling("large", spot=0, steady=9),
+            backfilling("small", spot=0, steady=9),
+        ),
+        *(runs("g1", "own", 1, "n", priority=-5, group=gang), runs("there", "own", 2, "n", priority=9)),
+        runs("g2", "own", 3, "s1", priority=-5, group=gang, **LASTS),
+        runs("ends", "large", 1, "s2", **LASTS),
+        *(waits("four", "large", 4, priority=8), waits("three", "small", 3, priority=7)),
+        waits("pod", "own", 3, priority=5),
+        n="3",
+        s1="3",
+        s2="4",
+    )
+    assert evicted(cache) == evicted(cache) == []
+    cache.drop_pod("three")
+    assert sorted(evicted(cache)) == ["g1", "g2"]
