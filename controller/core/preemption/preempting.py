@@ -6,8 +6,7 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +14,9 @@ from controller.core.fitting.placement import Placements, place, places
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
 from controller.core.ledgers.looked_at import LookedAt
+from controller.core.preemption.claims import claims, contested_flavors
 from controller.core.preemption.eligibility import Claim
+from controller.core.preemption.nobody_before import NobodyBefore, left_alone
 from controller.core.preemption.rounds import led_to
 from controller.core.preemption.victim_search import VictimSearch
 from controller.core.queueing.queues import ClusterQueue, WhenCanBorrow
@@ -24,7 +25,6 @@ from controller.core.workloads.decisions import Evict, EvictionCause, Place, Res
 from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.candidates import Candidate
 from controller.core.world.returns import Returns
-from controller.core.world.settled import HOPELESS, contested
 from controller.core.world.snapshot import Snapshot
 
 _Found = tuple[Claim, list[Candidate], str]
@@ -36,9 +36,9 @@ class Preempting:
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger, looked_at: LookedAt) -> None:
         self._snapshot = snapshot
-        self._looked_at = looked_at
         self._returns = Returns(snapshot)
         self.search = VictimSearch(snapshot, ledger, self._returns, looked_at)
+        self._nobody = NobodyBefore(snapshot, looked_at, self.search)
         self._ledger = ledger
         self._state: tuple[int, int, AnyLedger] | None = None
         self._found: dict[str, _Found | None] = {}
@@ -47,8 +47,6 @@ class Preempting:
         """Workloads that nobody can be preempted for."""
         self._rather: dict[str, _Found] = {}
         """What was found for a workload that could have a later flavor."""
-        self._doubtful: set[WorkloadClass] = set()
-        """Classes for which nobody was found before, and somebody may go by now."""
         self._goes_on: set[tuple[WorkloadClass, int]] = set()
         """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
         self.preemptors: dict[str, int] = {}
@@ -91,76 +89,24 @@ class Preempting:
         found = self._rather.pop(workload.uid, None)
         if found is None and self.is_in_vain(queue, workload, left, wait):
             self._hopeless.add(workload.uid)
-            if self._is_pending(workload.kind):
-                self.beside[workload.kind] = _left_alone(workload.kind, left)
+            if self._nobody.is_pending(workload.kind):
+                self.beside[workload.kind] = left_alone(workload.kind, left)
             return None
         if not self._is_too_early(workload):
             found = found or self._found_just_now(queue, workload, wait, left)
             if found is None:
                 self._hopeless.add(workload.uid)
-                self.beside[workload.kind] = _left_alone(workload.kind, left)
+                self.beside[workload.kind] = left_alone(workload.kind, left)
             return found
         if found is None or any(one.to_evict for one in found[1]):
             found = self._among_going(queue, workload, wait, left)
-        if found is None and _contested(queue, wait):
+        if found is None and contested_flavors(queue, wait):
             self.put_off.add(workload.uid)
         return found
 
     def is_in_vain(self, queue: ClusterQueue, workload: Workload, left: AnyLedger, wait: Wait | None = None) -> bool:
-        """Say whether nobody was found for a class before, and nothing new to it lets anybody go who would help.
-
-        `wait`: why it waits now, where it is looked at each time. That is told where shares decide, and by less than a
-        search would take.
-        """
-        kind, settled, tree = workload.kind, self._snapshot.settled, self._snapshot.tree
-        known = None if settled is None else settled.waits.get(kind)
-        if known is None or kind in self._doubtful or not tree.strategies(queue.name):
-            return False
-        if workload.uid != self._snapshot.runs[kind][0].uid:
-            return False  # it was said of the first
-        nodes: Collection[str] = self._roomier(kind)
-        if self._is_pending(kind):
-            nodes = self.search.roomier(queue, kind, left, nodes)
-            is_same = wait is not None and _in_the_way(wait) <= _in_the_way(known)
-            if wait is None or not is_same or self._may_leave_both(nodes, queue, wait):
-                self._doubtful.add(kind)
-                return False
-            known = wait
-        by_quota = {one.flavor for one in known.blockers if one.reason is not Reason.NO_CAPACITY}
-        flavors = [
-            flavor
-            for flavor in _contested(queue, known)
-            if flavor in by_quota or "" in by_quota or not self.search.is_untouched(queue, kind, flavor, nodes)
-        ]
-        for claim, flavor in self._claims(queue, workload, flavors) if flavors else ():
-            is_by_room = flavor not in by_quota and "" not in by_quota
-            if self.search.may_help(claim, kind, flavor, left, is_by_room=is_by_room, nodes=nodes):
-                self._doubtful.add(kind)
-                return False
-        return True
-
-    def _is_pending(self, kind: WorkloadClass) -> bool:
-        """Whether a class is looked at each time, whatever was said of it."""
-        settled = self._snapshot.settled
-        return settled is not None and kind in settled.pending
-
-    def _roomier(self, kind: WorkloadClass) -> AbstractSet[str]:
-        """Return the nodes on which there may be more room for a class than when nobody was found for it."""
-        settled, freed = self._snapshot.settled, self._snapshot.freed
-        if settled is None:
-            return freed
-        if kind in settled.pending:
-            return freed | settled.left_alone.get(kind, frozenset())
-        is_new = kind in self._looked_at.near or kind not in self._looked_at.stirred
-        given_way = settled.rebooked.get(kind)
-        return (freed if is_new else frozenset()).union(given_way or ())
-
-    def _may_leave_both(self, nodes: Iterable[str], queue: ClusterQueue, wait: Wait) -> bool:
-        """Whether somebody may go who also leaves room on these nodes, in a flavor where nobody is in the way."""
-        flavors, known = set(_contested(queue, wait)), self._snapshot
-        others = (node for node in nodes if known.nodes.flavor_of.get(node, "") not in flavors)
-        pods = (known.pods.get(uid) for node in others for uid in known.bound.get(node, ()))
-        return any(pod is not None and (pod.group is not None or bool(pod.also)) for pod in pods)
+        """Say whether nobody was found before, and nothing new lets anybody go who would help (`nobody_before`)."""
+        return self._nobody.is_so_still(queue, workload, left, wait)
 
     def _is_too_early(self, workload: Workload) -> bool:
         """Whether nobody may be evicted for it yet: as many are to be by now as may be at once.
@@ -174,15 +120,9 @@ class Preempting:
         """Say which of those that go anyway it needs gone, and on which flavor; None: they are too few."""
         if not self.search.is_any_going:
             return None
-        claims = self._claims(queue, workload, _contested(queue, wait))
+        asked = claims(self.search.candidates, queue, workload, contested_flavors(queue, wait))
         find = self.search.find_going
-        return _first(claims, lambda claim, flavor: find(claim, workload.kind, flavor, left))
-
-    def _claims(self, queue: ClusterQueue, workload: Workload, flavors: Iterable[str]) -> Iterator[tuple[Claim, str]]:
-        """Yield the flavors in which others are in the way, in order, and on what account they would go."""
-        claim = self.search.candidates.claim(queue, workload)
-        for flavor in flavors:
-            yield replace(claim, queue=_up_to(queue, flavor)) if queue.preempts_first else claim, flavor
+        return _first(asked, lambda claim, flavor: find(claim, workload.kind, flavor, left))
 
     def _found_just_now(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Find, or return what was found since anything was taken last: who is nominated often has the turn at once."""
@@ -231,8 +171,8 @@ class Preempting:
         if self.search.is_ruled_out(queue, workload.kind):
             return None
         find = partial(self.search.find, may_borrow=may_borrow)
-        claims = self._claims(queue, workload, _contested(queue, wait))
-        return _first(claims, lambda claim, flavor: find(claim, workload.kind, flavor, left))
+        asked = claims(self.search.candidates, queue, workload, contested_flavors(queue, wait))
+        return _first(asked, lambda claim, flavor: find(claim, workload.kind, flavor, left))
 
     def _goes_on_waiting(
         self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool
@@ -244,8 +184,9 @@ class Preempting:
         """
         if not self._snapshot.preemptors.get(workload.uid):
             return None
-        claims = [claim for claim, _ in self._claims(queue, workload, _contested(queue, wait))]
-        claim = claims[-1] if claims else self.search.candidates.claim(queue, workload)
+        flavors = contested_flavors(queue, wait)
+        asked = [claim for claim, _ in claims(self.search.candidates, queue, workload, flavors)]
+        claim = asked[-1] if asked else self.search.candidates.claim(queue, workload)
         found = self.search.among_going(claim, workload.kind, left, may_borrow=may_borrow)
         return None if found is None else (claim, *found)
 
@@ -267,9 +208,9 @@ class Preempting:
         return Wait(Reason.PREEMPTING, f"{where}{text}")
 
 
-def _first(claims: Iterable[tuple[Claim, str]], find: Callable[[Claim, str], list[Candidate] | None]) -> _Found | None:
+def _first(asked: Iterable[tuple[Claim, str]], find: Callable[[Claim, str], list[Candidate] | None]) -> _Found | None:
     """Return what is found in the first of these flavors in which anything is; those behind it are not searched."""
-    for claim, flavor in claims:
+    for claim, flavor in asked:
         victims = find(claim, flavor)
         if victims is not None:
             return claim, victims, flavor
@@ -280,31 +221,6 @@ def _last_of(queue: ClusterQueue, found: Placements | Wait) -> int:
     """Return which of the queue's flavors, counted from 0, is the last that a workload would be placed in."""
     names = set() if isinstance(found, Wait) else {one.flavor.name for one in found}
     return max((number for number, quota in enumerate(queue.flavors) if quota.flavor in names), default=0)
-
-
-def _up_to(queue: ClusterQueue, flavor: str) -> ClusterQueue:
-    """Return the queue as if this flavor were its last: in those behind it nobody has to go."""
-    names = [quota.flavor for quota in queue.flavors]
-    return replace(queue, flavors=queue.flavors[: names.index(flavor) + 1])
-
-
-def _contested(queue: ClusterQueue, wait: Wait) -> list[str]:
-    """The flavors in which others are in the way, in order; all of them where a limit over all is."""
-    found = contested(wait)
-    return [quota.flavor for quota in queue.flavors if quota.flavor in found or "" in found]
-
-
-def _left_alone(kind: WorkloadClass, left: AnyLedger) -> Reserved:
-    """Return the reservations that nobody was found beside: of one pod alone it is told where they leave too little."""
-    reserved, requests = left.reserved, kind.pod_sets[0].shape.requests
-    if not reserved.nodes or not kind.is_free:
-        return reserved
-    return Reserved(reserved.workloads, frozenset(one for one in reserved.nodes if not left.is_spared(one, requests)))
-
-
-def _in_the_way(wait: Wait) -> set[tuple[str, bool]]:
-    """Return the flavors in which others are in the way, each with whether it is of room alone."""
-    return {(one.flavor, one.reason is Reason.NO_CAPACITY) for one in wait.blockers if one.reason not in HOPELESS}
 
 
 def _told(claim: Claim, one: Candidate) -> str:
