@@ -174,6 +174,7 @@ class ClusterCache:
         queues, tree = self.cluster_queues, self.tree
         self.openings.let_go(self._waiting.take_let_go())
         self.openings.may_be_preempted(self.clocks.preemptible.take_changed())
+        self.usage.candidates.of_several = self.clocks.preemptible.of_several
         self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.openings.classes_of)
         return queues, tree
 
@@ -300,8 +301,6 @@ class ClusterCache:
         if [uid for uid in uids if self._refresh(uid)]:
             self._on_change()
 
-    # -- charges ---------------------------------------------------------------------------------------------------
-
     def _charge(self, pod: Pod) -> Charge | None:
         if rests_on_nodes(pod):
             self._unstamped.add(pod.uid)
@@ -384,6 +383,7 @@ class ClusterCache:
     def set_pod_group(self, key: GroupKey, pod_group: PodGroup | None) -> None:
         """Take in a PodGroup of Kubernetes, or forget it."""
         self.gangs.set_pod_group(key, pod_group)
+        self.clocks.preemptible.group_changed(key)
         self.usage.candidates.forget_all()
         self._on_change()
 

@@ -30,6 +30,8 @@ class Preemptible:
         self._group_of: dict[str, GroupKey] = {}
         self._of_group: dict[GroupKey, dict[str, Pod]] = {}
         """The admitted pods of each group."""
+        self._of_several: dict[object, set[str]] = {}
+        """By group, or the uid of a pod that has several itself, the queues of those who have several flavors."""
         self._changed: set[str] = set()
         self.timers = Timers()
 
@@ -61,6 +63,15 @@ class Preemptible:
             self._spared[uid] = ahead
         else:
             self._spared.pop(uid, None)
+
+    @property
+    def of_several(self) -> frozenset[str]:
+        """As `KnownCandidates` has it."""
+        return frozenset().union(*self._of_several.values())
+
+    def group_changed(self, key: GroupKey) -> None:
+        """Take in that what a PodGroup says changed: its pods may go together, or each alone, from now on."""
+        self._changed.update(self._of_group.get(key, ()))
 
     @property
     def has_changed(self) -> bool:
@@ -132,6 +143,18 @@ class Preemptible:
         if key is not None and pod is not None:
             self._group_of[uid] = key
             self._of_group.setdefault(key, {})[uid] = pod
+        for group in (former, key):
+            if group is not None:
+                self._tell_flavors(group, self._of_group.get(group, {}).values())
+        if uid in self._of_several or (pod is not None and pod.also):
+            self._tell_flavors(uid, () if pod is None else (pod,))
+
+    def _tell_flavors(self, key: object, pods: Collection[Pod]) -> None:
+        """Note whether these, who go together, hold something of several flavors."""
+        if len({flavor for pod in pods for flavor in (pod.flavor, *pod.also)}) > 1:
+            self._of_several[key] = {pod.cluster_queue or "" for pod in pods}
+        else:
+            self._of_several.pop(key, None)
 
 
 def _shields(gone: Pod, rest: Collection[Pod]) -> bool:

@@ -52,8 +52,9 @@ class Outlook:
         `wait`: why it does not now. None: not even after all ends. The time is infinite where it has to outlast pods of
         unknown runtime.
         """
-        # what is short beside other reservations may be something else with these taken
-        is_told = all(one.reason is not Reason.WOULD_DELAY for one in wait.blockers)
+        # what is short beside other reservations may be something else with these taken; and who would rather preempt
+        # for an earlier flavor may fit a later one
+        is_told = not queue.preempts_first and all(one.reason is not Reason.WOULD_DELAY for one in wait.blockers)
         found: Placements | Wait | None = wait if is_told else self._place(queue, kind)
         if isinstance(found, Wait):
             found = self._step(queue, kind, found) if kind.is_free else self._halve(queue, kind)

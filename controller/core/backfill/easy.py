@@ -106,9 +106,8 @@ class Backfill:
 
     def _behind(self, kind: WorkloadClass, one: Blocker, ledger: Beside, why: str) -> Blocker:
         if one.reason is Reason.NO_CAPACITY:
-            flavor = self._snapshot.flavors[one.flavor]
             for made in kind.pod_sets:
-                booking = ledger.turns_away(flavor, made.shape)
+                booking = ledger.turned_away.get((one.flavor, made.shape.requests))
                 if booking is not None:
                     key = (one.flavor, booking.uid, why)
                     if key not in self._delays:

@@ -126,8 +126,10 @@ class _Ahead:
         self._ahead = ahead
         self._trying = ahead.trying()
         self._without = without
+        self._was_emptied = False
 
     def __enter__(self) -> AnyLedger:
+        self._was_emptied, self._ahead.is_emptied = self._ahead.is_emptied, True
         self._trying.__enter__()
         self._without.__enter__()
         return self._ahead
@@ -135,3 +137,4 @@ class _Ahead:
     def __exit__(self, *raised: object) -> None:
         self._without.__exit__()
         self._trying.__exit__()
+        self._ahead.is_emptied = self._was_emptied

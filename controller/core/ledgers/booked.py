@@ -63,6 +63,10 @@ class Beside:
                 self._of_node.setdefault(node, []).append(one)
         self._nodes = frozenset(self._of_node)
         self.reserved = Reserved(frozenset(one.booking.uid for one in booked), self._nodes)
+        self.turned_away: dict[tuple[str, Requests], Booking] = {}
+        """By flavor and what a pod asks for: for whose sake there was less room than there is now."""
+        self.is_emptied = False
+        """Whether others count as gone now, so that nobody is turned away from what is there."""
         self._among: dict[tuple[str, Constraints, bool], list[str]] = {}
         """By flavor, what a pod says of nodes, and whether only freed ones count: those of these nodes."""
         self._searches: dict[tuple[str, Shape, bool], Search] = {}
@@ -140,16 +144,9 @@ class Beside:
             spare = one.then.fits_on(node, requests)
             if spare < room:
                 room = spare
+                if not self.is_emptied:
+                    self.turned_away[self._ledger.flavor_of(node), requests] = one.booking
         return room
-
-    def turns_away(self, flavor: Flavor, shape: Shape) -> Booking | None:
-        """Return for whose sake there is less room for pods of a shape than there is now; None: there is not."""
-        for node in self._may_use(flavor, shape, only_freed=False):
-            room = self._ledger.fits_on(node, shape.requests)
-            for one in self._of_node[node] if room else ():
-                if one.then.fits_on(node, shape.requests) < room:
-                    return one.booking
-        return None
 
     def _may_use(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> list[str]:
         """Return those nodes of a flavor of which something is reserved, and that a shape may use."""

@@ -49,6 +49,8 @@ class Ledger:
         self.is_trying = False
         """Whether room may also grow now, so that nothing that is found may be remembered."""
         self._shadow: Ledger | None = None
+        self.is_emptied = False
+        """As of `booked.Beside`; here it makes no difference."""
         self.reserved = Reserved()
         """No reservations: `booked.Beside` has some."""
         self.charges = 0
@@ -288,6 +290,10 @@ class Ledger:
         if not self.is_trying:
             self._without_freed_room.add((flavor.name, shape))
         return False
+
+    def flavor_of(self, node: str) -> str:
+        """Return the flavor of a node; empty: it is of none."""
+        return self._snapshot.nodes.flavor_of.get(node, "")
 
     def fits_on(self, node: str, requests: Requests) -> int:
         """Say how many of these a node has room for now."""

@@ -6,7 +6,7 @@ of those that are looked at each time, beside their being pending: these are pla
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 
 from controller.core.ledgers.booked import AnyLedger
@@ -17,7 +17,7 @@ from controller.core.queueing.queues import ClusterQueue
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Reserved, Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.settled import HOPELESS
+from controller.core.world.settled import HOPELESS, contested
 from controller.core.world.snapshot import Snapshot
 
 
@@ -30,6 +30,8 @@ class NobodyBefore:
         self._search = search
         self._doubtful: set[WorkloadClass] = set()
         """Classes for which nobody was found before, and somebody may go by now."""
+        self._of_several: set[str] | None = None
+        """The roots of the trees in which somebody holds something of several flavors."""
 
     def is_so_still(self, queue: ClusterQueue, workload: Workload, left: AnyLedger, wait: Wait | None) -> bool:
         """Say whether nobody is found for a workload; `wait`: why it waits now, where that may be another reason."""
@@ -37,15 +39,16 @@ class NobodyBefore:
         known = None if settled is None else settled.waits.get(kind)
         if known is None or kind in self._doubtful or not tree.strategies(queue.name):
             return False
+        if self._may_leave_several(queue):
+            return False
         if workload.uid != self._snapshot.runs[kind][0].uid:
             return False  # it was said of the first
         nodes: Collection[str] = self._roomier(kind)
         if self.is_pending(kind):
-            nodes = self._search.roomier(queue, kind, left, nodes)
-            if wait is None or not _in_the_way(wait) <= _in_the_way(known) or self._leave_both(nodes, queue, wait):
+            if wait is None or not _in_the_way(wait) <= _in_the_way(known):
                 self._doubtful.add(kind)
                 return False
-            known = wait
+            known, nodes = wait, self._search.roomier(queue, kind, left, nodes)
         if self._may_help(queue, workload, known, left, nodes):
             self._doubtful.add(kind)
             return False
@@ -61,10 +64,11 @@ class NobodyBefore:
     ) -> bool:
         """Whether anybody may go who would help, where there may be more room on these nodes alone."""
         kind, by_quota = workload.kind, {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY}
+        by_room = set[str]() if "" in by_quota else contested(wait) - by_quota
         flavors = [
-            flavor
-            for flavor in contested_flavors(queue, wait)
-            if flavor in by_quota or "" in by_quota or not self._search.is_untouched(queue, kind, flavor, nodes)
+            one
+            for one in contested_flavors(queue, wait)
+            if one not in by_room or not self._search.is_untouched(queue, kind, one, nodes)
         ]
         for claim, flavor in claims(self._search.candidates, queue, workload, flavors) if flavors else ():
             is_by_room = flavor not in by_quota and "" not in by_quota
@@ -83,12 +87,15 @@ class NobodyBefore:
         given_way = settled.rebooked.get(kind)
         return (freed if is_new else frozenset()).union(given_way or ())
 
-    def _leave_both(self, nodes: Iterable[str], queue: ClusterQueue, wait: Wait) -> bool:
-        """Whether somebody may go who also leaves room on these nodes, in a flavor where nobody is in the way."""
-        flavors, known = set(contested_flavors(queue, wait)), self._snapshot
-        others = (node for node in nodes if known.nodes.flavor_of.get(node, "") not in flavors)
-        pods = (known.pods.get(uid) for node in others for uid in known.bound.get(node, ()))
-        return any(pod is not None and (pod.group is not None or bool(pod.also)) for pod in pods)
+    def _may_leave_several(self, queue: ClusterQueue) -> bool:
+        """Whether who goes in one flavor may leave something in another of the queue's, as a gang does that has both.
+
+        What was short there, and beside which reservations, is not kept.
+        """
+        tree = self._snapshot.tree
+        if self._of_several is None:
+            self._of_several = {tree.path(name)[-1] for name in self._snapshot.candidates.of_several}
+        return len(queue.flavors) > 1 and tree.path(queue.name)[-1] in self._of_several
 
 
 def left_alone(kind: WorkloadClass, left: AnyLedger) -> Reserved:

@@ -101,7 +101,7 @@ class VictimSearch:
                 return True
             if is_by_room:
                 return self._prospects.are_new(ahead, need, _ANY, nodes)
-            return not self._prospects.are_none(ahead, need, _ANY)
+            return bool(nodes) or not self._prospects.are_none(ahead, need, _ANY)
 
     @property
     def is_any_going(self) -> bool:

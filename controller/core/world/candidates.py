@@ -83,6 +83,8 @@ class KnownCandidates:
         self._of: dict[str, CandidatesByFlavor] = {}
         self._least: dict[str, dict[str, Mapping[Column, int]]] = {}
         self._moved: set[str] | None = set()
+        self.of_several: Collection[str] = frozenset()
+        """The queues of which any has something of several flavors, alone or with its gang."""
 
     def get(self, queue: str) -> CandidatesByFlavor | None:
         """Return those of a queue, if they are known."""
