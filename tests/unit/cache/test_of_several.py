@@ -1,0 +1,34 @@
+"""Which queues have somebody admitted who holds something of several flavors: who goes there leaves it in each."""
+
+from __future__ import annotations
+
+from controller.cache.preemptible import Preemptible
+from controller.core.workloads.groups import GroupKey, Membership
+from tests.support.builders import a_cluster_queue, a_released_pod
+
+GANG = Membership(GroupKey("default", "gang"), 2)
+FIRST = a_released_pod("first", flavor="spot", cluster_queue="team-a", group=GANG)
+SECOND = a_released_pod("second", flavor="steady", cluster_queue="team-b", group=GANG)
+BOTH = a_released_pod("both", flavor="spot", flavors=("spot", "steady"), cluster_queue="team-a")
+
+
+def preemptible() -> Preemptible:
+    return Preemptible({name: a_cluster_queue(name) for name in ("team-a", "team-b")})
+
+
+def test_a_gang_does_whose_members_are_in_two_flavors_until_one_is_gone() -> None:
+    seen = preemptible()
+    seen.see("first", FIRST)
+    assert seen.of_several == frozenset()
+    seen.see("second", SECOND)
+    assert seen.of_several == {"team-a", "team-b"}
+    seen.see("first", None)
+    assert seen.of_several == frozenset()
+
+
+def test_a_pod_does_to_which_two_flavors_are_open_until_it_is_gone() -> None:
+    seen = preemptible()
+    seen.see("both", BOTH)
+    assert seen.of_several == {"team-a"}
+    seen.see("both", None)
+    assert seen.of_several == frozenset()
