@@ -4,6 +4,7 @@ or their Job lets them. The rules are `core.preemption.eligibility`, `core.preem
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from controller.cache.timers import Timers
@@ -30,8 +31,10 @@ class Preemptible:
         self._group_of: dict[str, GroupKey] = {}
         self._of_group: dict[GroupKey, dict[str, Pod]] = {}
         """The admitted pods of each group."""
+        self._held: dict[object, Counter[tuple[str, str]]] = {}
+        """By group, or the uid of a pod that has several flavors itself: how many have which, in which queue."""
         self._of_several: dict[object, set[str]] = {}
-        """By group, or the uid of a pod that has several itself, the queues of those who have several flavors."""
+        """Of those that have several flavors between them the queues."""
         self._changed: set[str] = set()
         self.timers = Timers()
 
@@ -132,6 +135,8 @@ class Preemptible:
         """Take in of which group an admitted pod is; who leaves one may have kept the others from being preempted."""
         key = None if pod is None or pod.group is None else pod.group.key
         former = self._group_of.get(uid)
+        if former is not None:
+            self._count(former, self._of_group[former][uid], -1)
         if former is not None and former != key:
             del self._group_of[uid]
             rest = self._of_group[former]
@@ -143,16 +148,23 @@ class Preemptible:
         if key is not None and pod is not None:
             self._group_of[uid] = key
             self._of_group.setdefault(key, {})[uid] = pod
-        for group in (former, key):
-            if group is not None:
-                self._tell_flavors(group, self._of_group.get(group, {}).values())
-        if uid in self._of_several or (pod is not None and pod.also):
-            self._tell_flavors(uid, () if pod is None else (pod,))
+            self._count(key, pod, 1)
+        self._held.pop(uid, None)
+        self._of_several.pop(uid, None)
+        if pod is not None and pod.also:
+            self._count(uid, pod, 1)
 
-    def _tell_flavors(self, key: object, pods: Collection[Pod]) -> None:
-        """Note whether these, who go together, hold something of several flavors."""
-        if len({flavor for pod in pods for flavor in (pod.flavor, *pod.also)}) > 1:
-            self._of_several[key] = {pod.cluster_queue or "" for pod in pods}
+    def _count(self, key: object, pod: Pod, number: int) -> None:
+        """Note whether those who go together hold something of several flavors, as one of them comes, or goes."""
+        held = self._held.setdefault(key, Counter())
+        for flavor in (pod.flavor or "", *pod.also):
+            held[flavor, pod.cluster_queue or ""] += number
+        if number < 0:
+            self._held[key] = held = +held
+        if not held:
+            del self._held[key]
+        if len({flavor for flavor, _ in held}) > 1:
+            self._of_several[key] = {queue for _, queue in held}
         else:
             self._of_several.pop(key, None)
 

@@ -71,8 +71,7 @@ class NobodyBefore:
             if one not in by_room or not self._search.is_untouched(queue, kind, one, nodes)
         ]
         for claim, flavor in claims(self._search.candidates, queue, workload, flavors) if flavors else ():
-            is_by_room = flavor not in by_quota and "" not in by_quota
-            if self._search.may_help(claim, kind, flavor, left, is_by_room=is_by_room, nodes=nodes):
+            if self._search.may_help(claim, kind, flavor, left, is_by_room=flavor in by_room, nodes=nodes):
                 return True
         return False
 

@@ -5,7 +5,7 @@ It is told by less than a search would take. No: nobody is found. Yes: it has to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 
 from controller.core.ledgers.away import Away
@@ -87,23 +87,15 @@ class Prospects:
             return False
         return self._single.are_of_one_flavor(queue, kind, flavor)
 
-    def roomier(self, queue: ClusterQueue, kind: WorkloadClass, left: AnyLedger, nodes: Iterable[str]) -> Sequence[str]:
+    def roomier(self, queue: ClusterQueue, kind: WorkloadClass, left: AnyLedger, nodes: Collection[str]) -> list[str]:
         """Return those of these nodes that would hold a class if all went there whom it may preempt at most.
 
         For a gang each of them may help.
         """
         if not kind.is_free:
             return list(nodes)
-        shape, index = kind.pod_sets[0].shape, self._snapshot.nodes
-        names = [quota.flavor for quota in queue.flavors]
-        return [
-            node
-            for node in nodes
-            if (name := index.flavor_of.get(node, "")) in names
-            and node in index.allowed(self._snapshot.flavors[name], shape.constraints)
-            and self._emptied.may_hold((node,), kind, shape.requests)
-            and left.is_spared(node, shape.requests)
-        ]
+        near = (node for quota in queue.flavors for node in self._near(quota.flavor, kind, nodes))
+        return [node for node in near if left.is_spared(node, kind.pod_sets[0].shape.requests)]
 
     def _may_own_help(self, ahead: AnyLedger, need: Need, own: Sequence[Candidate]) -> bool:
         return not self._single.is_plain(ahead, need) or self._single.nodes(ahead, need).find(own) is not None
