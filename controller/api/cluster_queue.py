@@ -277,9 +277,9 @@ class ClusterQueue(Resource):
             Column("Parent", ".spec.parent", "string", "The queue above, through which it borrows"),
             Column("Strategy", ".spec.queueingStrategy", "string", "What a workload that does not fit does to others"),
             Column("Stop", ".spec.stopPolicy", "string", "Whether the queue is held", priority=1),
-            Column("Pending", ".status.pending", "integer", "Workloads that wait"),
-            Column("Reserved", ".status.reserved", "integer", "Workloads admitted and not yet on nodes"),
-            Column("Running", ".status.running", "integer", "Workloads on nodes"),
+            Column("Pending", ".status.pending", "integer", "Pods that wait"),
+            Column("Reserved", ".status.reserved", "integer", "Pods admitted and not yet on nodes"),
+            Column("Running", ".status.running", "integer", "Pods on nodes"),
             Column(
                 "Open-Windows", ".status.schedule.open", "string", "Windows of the schedule that are open", priority=1
             ),

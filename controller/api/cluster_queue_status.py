@@ -55,9 +55,9 @@ class LimitUsage(Status):
 class ClusterQueueStatus(Status):
     """What the queue holds now."""
 
-    pending: Annotated[Count, Field(description="Workloads that wait.")] = 0
-    reserved: Annotated[Count, Field(description="Workloads that are admitted and not yet on nodes.")] = 0
-    running: Annotated[Count, Field(description="Workloads that are on nodes.")] = 0
+    pending: Annotated[Count, Field(description="Pods that wait.")] = 0
+    reserved: Annotated[Count, Field(description="Pods that are admitted and not yet on nodes.")] = 0
+    running: Annotated[Count, Field(description="Pods that are on nodes.")] = 0
     flavors_usage: Annotated[
         tuple[FlavorUsage, ...], Field(description="Usage by flavor.", max_length=FLAVORS_REPORTED), BY_NAME
     ] = ()

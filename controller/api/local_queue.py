@@ -42,9 +42,9 @@ class LocalQueueSpec(Model):
 class LocalQueueStatus(Status):
     """What the queue holds now."""
 
-    pending: Annotated[Count, Field(description="Workloads of this queue that wait.")] = 0
-    reserved: Annotated[Count, Field(description="Workloads of this queue that are admitted and not yet on nodes.")] = 0
-    running: Annotated[Count, Field(description="Workloads of this queue that are on nodes.")] = 0
+    pending: Annotated[Count, Field(description="Pods of this queue that wait.")] = 0
+    reserved: Annotated[Count, Field(description="Pods of this queue that are admitted and not yet on nodes.")] = 0
+    running: Annotated[Count, Field(description="Pods of this queue that are on nodes.")] = 0
     fair_sharing: Annotated[
         PastUsageStatus | None, Field(description="What the queue has used; absent where that orders nothing.")
     ] = None
@@ -62,9 +62,9 @@ class LocalQueue(Resource):
         columns=(
             Column("ClusterQueue", ".spec.clusterQueue", "string", "The ClusterQueue that pods are charged to"),
             Column("Stop", ".spec.stopPolicy", "string", "Whether the queue is held", priority=1),
-            Column("Pending", ".status.pending", "integer", "Workloads that wait"),
-            Column("Reserved", ".status.reserved", "integer", "Workloads admitted and not yet on nodes"),
-            Column("Running", ".status.running", "integer", "Workloads on nodes"),
+            Column("Pending", ".status.pending", "integer", "Pods that wait"),
+            Column("Reserved", ".status.reserved", "integer", "Pods admitted and not yet on nodes"),
+            Column("Running", ".status.running", "integer", "Pods on nodes"),
             active("Whether pods of the queue are admitted"),
             AGE,
         ),

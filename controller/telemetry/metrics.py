@@ -61,7 +61,7 @@ class ControllerMetrics:
     def _count_releases(self, registry: CollectorRegistry) -> None:
         self.admitted = Counter(
             "penstock_admitted_workloads_total",
-            "Workloads released, by cluster queue and flavor.",
+            "Pods released, by cluster queue and flavor.",
             ["cluster_queue", "flavor"],
             registry=registry,
         )
@@ -99,7 +99,7 @@ class ControllerMetrics:
     def _measure_queues(self, registry: CollectorRegistry) -> None:
         self.pending = Gauge(
             "penstock_pending_workloads",
-            "Workloads that wait, by cluster queue and reason.",
+            "Pods that wait, by cluster queue and reason.",
             ["cluster_queue", "reason"],
             registry=registry,
         )
