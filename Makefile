@@ -7,6 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --no-strip-extras --allow-unsafe \
 	--no-emit-find-links --no-emit-index-url --no-emit-options
 WITHOUT_CONTROL_PLANE := tests/unit tests/property tests/scenarios
+# The other tests have nothing to do with what is compiled.
+OF_WHAT_IS_COMPILED := $(addprefix tests/unit/,cache core decisions kube peer runtime) tests/property/decisions tests/scenarios
 ON_ALL_CORES := --numprocesses=auto --maxprocesses=4 --dist=loadgroup
 # Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
@@ -47,9 +49,9 @@ layers: $(VENV)/dev.stamp
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
 	@$(BIN)/pytest $(WITHOUT_CONTROL_PLANE) $(PYTEST)
 
-compiled: $(VENV)/dev.stamp ## Run those tests on the compiled core, as the image has it (needs a C compiler)
-	@echo "==> tests that need no control plane, on the compiled core"
-	@$(BIN)/python -m tests.support.compiled pytest $(ON_ALL_CORES) $(WITHOUT_CONTROL_PLANE) $(PYTEST)
+compiled: $(VENV)/dev.stamp ## Run the tests of the core on the compiled one, as the image has it (needs a C compiler)
+	@echo "==> tests of the core, on the compiled one"
+	@$(BIN)/python -m tests.support.compiled pytest $(ON_ALL_CORES) $(OF_WHAT_IS_COMPILED) $(PYTEST)
 
 integration: oracle render ## Run the tests on the real control plane
 	@$(BIN)/pytest -m integration $(PYTEST)

@@ -1,4 +1,4 @@
-"""A real control plane for the tests in this folder: one sandbox per pytest session, one namespace per test."""
+"""A real control plane for the tests in this folder: one sandbox for all that ask for it, one namespace per test."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from controller.sandbox import Sandbox
 from tests.support.eventually import eventually
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox() -> Iterator[Sandbox]:
-    """The session's control plane, with an audit log and no nodes.
+    """The control plane, with an audit log and no nodes.
 
     Started outside any test's event loop, since it outlives them all.
     """

@@ -44,7 +44,7 @@ _UPDATE_TESTS = (
 )
 _NARROWING_TESTS = (
     *("tests/unit/core/test_narrowing.py", "tests/unit/core/test_labels.py", "tests/unit/core/test_release_patch.py"),
-    *("tests/property/test_narrowing.py", "tests/property/test_amounts_and_labels.py"),
+    *("tests/property/pods/test_narrowing.py", "tests/property/pods/test_amounts_and_labels.py"),
 )
 _LOADED = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 """Hypothesis is loaded before pytest, once for all."""

@@ -13,9 +13,9 @@ from tests.support.team import Team
 VERSION = "scheduling.k8s.io/v1alpha2"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def grouping() -> Iterator[Sandbox]:
-    """The session's cluster with the feature on, and Penstock in it."""
+    """The folder's cluster with the feature on, and Penstock in it."""
     gates = {"GenericWorkload": True, "GangScheduling": True}
     with a_cluster(launch={"feature_gates": gates, "runtime_config": {VERSION: True}}) as cluster:
         yield cluster.sandbox

@@ -18,9 +18,9 @@ from tests.support.team import TEAM_LABEL, Json, Team
 WIDE = "clusterpodschedulingpolicies"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox() -> Iterator[Sandbox]:
-    """The session's cluster, with all that is off until asked for switched on."""
+    """The folder's cluster, with all that is off until asked for switched on."""
     components = ("pod-policies", "pod-template-policies", "runtime-class")
     arguments = ("--pod-policies", "--runtime-classes")
     with a_cluster(components=components, webhook_arguments=arguments) as cluster:

@@ -34,7 +34,7 @@ class Protected:
         self.namespaces = namespaces
 
 
-@pytest.fixture(scope="session", params=sorted(MODES))
+@pytest.fixture(scope="package", params=sorted(MODES))
 def protected(request: pytest.FixtureRequest) -> Iterator[Protected]:
     """Penstock installed in the way of the parameter."""
     with a_cluster(gate=MODES[request.param]) as cluster:

@@ -26,7 +26,7 @@ def another(protected: Protected, tmp_path: Path) -> Iterator[Callable[..., Prog
     """Further controllers, by identity."""
     started: list[Program] = []
 
-    def start(identity: str, *, lease_seconds: int) -> Program:
+    def start(identity: str, *, lease_seconds: int = 15) -> Program:
         kubeconfig = protected.sandbox.folder / "kubeconfigs" / "penstock-system.penstock-controller"
         arguments = ["--kubeconfig", str(kubeconfig), "--http-address", "127.0.0.1:0", "--identity", identity]
         program = Program("controller", [*arguments, "--lease-seconds", str(lease_seconds)], tmp_path / identity)
@@ -68,7 +68,7 @@ async def test_the_next_leader_releases_under_its_own_name(
     team: Team, protected: Protected, field: Field, another: Callable[..., Program]
 ) -> None:
     await team.ready()
-    second = another("second", lease_seconds=3)
+    second = another("second")
     await second.wait_ready()
     first = protected.programs.controller
     try:

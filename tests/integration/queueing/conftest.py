@@ -12,9 +12,9 @@ from tests.support.people import Person
 from tests.support.team import Team
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
-    """The session's cluster with Penstock, apart from the bare one: tests of CRDs and RBAC must not disturb it."""
+    """The folder's cluster with Penstock, apart from the bare one: tests of CRDs and RBAC must not disturb it."""
     with a_cluster() as cluster:
         yield cluster
 

@@ -44,8 +44,8 @@ async def restarted(cluster: Cluster) -> AsyncIterator[Any]:
 
 @pytest.mark.timeout(240)
 async def test_a_budget_ends_outlives_a_restart_and_opens_again(team: Team, restarted: Any) -> None:
-    # 10.8 seconds of a core in any 48
-    budget = {"name": "burst", "resource": "cpu", "hours": "3m", "period": "Sliding", "window": "48s"}
+    # 10.8 seconds of a core in any 80; a restart takes half of that on a busy machine
+    budget = {"name": "burst", "resource": "cpu", "hours": "3m", "period": "Sliding", "window": "80s"}
     await team.ready({"spot": {"cpu": 8}}, budgets=[budget])
     await team.pod("first", "4")
     await team.until_bound("first")
@@ -53,7 +53,7 @@ async def test_a_budget_ends_outlives_a_restart_and_opens_again(team: Team, rest
     assert (used_up["amount"], float(used_up["used"]) >= 0.003) == ("0.003", True)
     await team.pod("second", "100m")
     sentence = await team.until_waiting("second", "BudgetExhausted")
-    assert f"budget burst of ClusterQueue {team.full('cq')}, 0.003 hours of cpu in any 48s, is used up" in sentence
+    assert f"budget burst of ClusterQueue {team.full('cq')}, 0.003 hours of cpu in any 1m20s, is used up" in sentence
     # nobody who comes later can learn from a pod what it used
     await team.delete("first")
     await restarted()
@@ -63,7 +63,7 @@ async def test_a_budget_ends_outlives_a_restart_and_opens_again(team: Team, rest
     assert is_gated(await team.get("third"))
     await team.until_waiting("third", "BudgetExhausted")
 
-    pods = await team.until_bound("second", "third", seconds=90)
+    pods = await team.until_bound("second", "third", seconds=120)
     assert not any(is_gated(pod) for pod in pods.values())
     await until_budget(team, exhausted=False)
 

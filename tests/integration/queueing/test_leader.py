@@ -24,7 +24,7 @@ def second(cluster: Cluster, tmp_path: Path) -> Iterator[Program]:
     """Another controller of the same cluster, under a name of its own."""
     kubeconfig = cluster.sandbox.folder / "kubeconfigs" / "penstock-system.penstock-controller"
     arguments = ["--kubeconfig", str(kubeconfig), "--http-address", "127.0.0.1:0", "--identity", "second"]
-    program = Program("controller", [*arguments, "--lease-seconds", "3"], tmp_path / "second.log")
+    program = Program("controller", arguments, tmp_path / "second.log")
     program.start()
     yield program
     program.kill()

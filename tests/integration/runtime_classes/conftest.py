@@ -50,21 +50,21 @@ class Corner(Team):
         await eventually(known, message=f"the webhook does not know the default {name}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
-    """The session's cluster with the component on, apart from the one whose webhook only gates."""
+    """The folder's cluster with the component on, apart from the one whose webhook only gates."""
     arguments = ("--default-runtime-class", STANDARD)
     with a_cluster(before=_make_standard, components=("runtime-class",), webhook_arguments=arguments) as cluster:
         yield cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def classy(cluster: Cluster) -> Sandbox:
     """The control plane of the cluster."""
     return cluster.sandbox
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def webhook(cluster: Cluster) -> Program:
     """The cluster's webhook."""
     return cluster.programs.webhook

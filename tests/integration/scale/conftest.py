@@ -15,9 +15,9 @@ PODS = "PENSTOCK_SCALE_PODS"
 _PODS = 5_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
-    """The session's cluster for this folder."""
+    """The cluster of this folder."""
     with a_cluster() as cluster:
         yield cluster
 

@@ -61,6 +61,7 @@ async def restart(cluster: Cluster, log: Log, count: int) -> None:
     for part, end in ways:
 
         async def has_come_so_far(least: float = part * count) -> bool:
+            cluster.programs.check()  # nobody here starts it again if it ends by itself
             log.read_on()
             assert len(log.released) >= least
             return True

@@ -13,14 +13,14 @@ from tests.support.clusters import Cluster, a_cluster
 from tests.support.team import TEAM_LABEL
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
-    """The session's cluster, with SchedulingPolicies switched on and none written."""
+    """The folder's cluster, with SchedulingPolicies switched on and none written."""
     with a_cluster(components=("scheduling-policies",), webhook_arguments=("--scheduling-policies",)) as cluster:
         yield cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def sandbox(cluster: Cluster) -> Sandbox:
     """Its control plane."""
     return cluster.sandbox

@@ -17,7 +17,7 @@ from controller.core.queueing.queues import ClusterQueue, FlavorQuota, QueueingS
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.pods import Pod
-from tests.property.test_preemption import AGED, World
+from tests.property.decisions.test_preemption import AGED, World
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,

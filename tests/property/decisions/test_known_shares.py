@@ -12,7 +12,7 @@ from controller.core.quota.fair_sharing import Demand, FairShares, KnownShares
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.world.candidates import Candidate
-from tests.property.test_surplus import draw
+from tests.property.decisions.test_surplus import draw
 from tests.support.builders import a_cluster_queue, a_tree_quota
 
 _TEAMS = tuple(f"team-{number}" for number in range(4))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
 from controller.core.workloads.decisions import Evict
-from tests.property.test_preemption import QUEUES, WEB, World
+from tests.property.decisions.test_preemption import QUEUES, WEB, World
 from tests.support.builders import a_cluster_queue, a_pod, a_shape, a_tree_quota, decided
 
 URGENT = "urgent"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from controller.core.decision.decide import decide
-from tests.property.test_incremental import World
+from tests.property.decisions.test_incremental import World
 from tests.support import contested_worlds
 from tests.support.contested_worlds import Contested
 
