@@ -265,14 +265,6 @@ class ClusterCache:
         self.pods.update({uid: replace(pod, resource_version="") for uid, pod in self.pods.items()})
         self.usage.candidates.forget_all()
 
-    def replace_pods(self, pods: Iterable[Pod]) -> None:
-        """Take in a full list: what is not in it is gone."""
-        listed = {pod.uid: pod for pod in pods}
-        for uid in [uid for uid in self.pods if uid not in listed]:
-            self.drop_pod(uid)
-        for pod in listed.values():
-            self.put_pod(pod)
-
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
         pod = landed(self.pods, uid, self.flavors, self._index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from controller.api.cluster_queue import ClusterQueue
 from controller.api.flavor import ResourceFlavor
@@ -22,14 +22,31 @@ from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
 from controller.kube.wire import Owned
 
+_PART = 500
+"""So many pods are taken in at a time: some hundredths of a second."""
+
 
 class PodSink:
     """Pods into the cache."""
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
-        self.replace = cache.replace_pods
         self.upsert = cache.put_pod
+
+    def replace(self, items: Iterable[Pod]) -> Iterator[None]:
+        """All pods there are, in parts: of a hundred thousand it takes seconds, and the Lease has to be kept meanwhile.
+
+        Those that are gone go last, so that nothing counts as free in between that others have taken.
+        """
+        listed = {pod.uid: pod for pod in items}
+        for number, pod in enumerate(listed.values(), start=1):
+            self._cache.put_pod(pod)
+            if number % _PART == 0:
+                yield
+        for number, uid in enumerate([uid for uid in self._cache.pods if uid not in listed], start=1):
+            self._cache.drop_pod(uid)
+            if number % _PART == 0:
+                yield
 
     def remove(self, item: Pod) -> None:
         """One pod is gone."""

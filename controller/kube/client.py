@@ -95,13 +95,21 @@ class Client:
         """GET; the body."""
         return await self._request("GET", path, params=params, seconds=seconds)
 
-    async def post(self, path: str, body: object, *, params: Mapping[str, str] | None = None) -> bytes:
+    async def post(
+        self,
+        path: str,
+        body: object,
+        *,
+        params: Mapping[str, str] | None = None,
+        seconds: float = _REQUEST_SECONDS,
+    ) -> bytes:
         """POST an object; the body of the answer."""
-        return await self._request("POST", path, params=params, data=_encode(body), content_type=JSON)
+        data = _encode(body)
+        return await self._request("POST", path, params=params, data=data, content_type=JSON, seconds=seconds)
 
-    async def put(self, path: str, body: object) -> bytes:
+    async def put(self, path: str, body: object, *, seconds: float = _REQUEST_SECONDS) -> bytes:
         """PUT an object; the body of the answer."""
-        return await self._request("PUT", path, data=_encode(body), content_type=JSON)
+        return await self._request("PUT", path, data=_encode(body), content_type=JSON, seconds=seconds)
 
     async def patch(
         self,

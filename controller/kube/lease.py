@@ -19,6 +19,8 @@ from controller.kube.client import Client
 from controller.kube.errors import Conflict, KubeError, NotFound
 
 _REPEAT_SECONDS = 60.0
+_HELD_UP_SECONDS = 1.0
+"""A loop that comes back later than this was held up, by its own work or for want of processor time."""
 
 
 class LeadershipLost(KubeError):
@@ -46,6 +48,11 @@ class Election:
     def retry(self) -> float:
         """Time between two tries, to renew or to take over."""
         return self.seconds * 2 / 15
+
+    @property
+    def patience(self) -> float:
+        """How long one request for the Lease may take, the same for who leads and for who is to."""
+        return self.seconds / 3
 
 
 class Elector:
@@ -87,21 +94,41 @@ class Elector:
         """Renew for as long as that works; raises LeadershipLost when it has not for the renew deadline."""
         renewed_at = clock.monotonic()
         while True:
+            comes_at = clock.monotonic() + self._election.retry
             await asyncio.sleep(self._election.retry)
             over_at = renewed_at + self._election.renew_deadline
+            renewed_at = await self._renewed(over_at, held_up=clock.monotonic() - comes_at)
+
+    async def _renewed(self, over_at: float, *, held_up: float) -> float:
+        """Renew, trying until it is over; return when what worked was sent.
+
+        Who was held up until then had no chance to renew, and gets one: the Lease lasts longer than the deadline, and
+        nobody can have taken it unseen.
+        """
+        over_at = max(over_at, clock.monotonic() + self._election.retry)
+        while True:
+            began = clock.monotonic()
             try:
-                async with asyncio.timeout(max(0.0, min(over_at - clock.monotonic(), self._election.seconds / 3))):
+                async with asyncio.timeout(min(over_at - began, self._election.patience)):
                     await self._renew()
-                renewed_at = clock.monotonic()
+                return began
             except LeadershipLost:
                 raise
-            except (KubeError, TimeoutError) as error:
-                if clock.monotonic() >= over_at:
-                    raise LeadershipLost(f"the Lease {self._election.name} could not be renewed: {error}") from error
+            except TimeoutError:
+                why = "no answer in time"
+            except KubeError as error:
+                why = str(error)
+            pause = self._election.retry / 4
+            if clock.monotonic() + pause >= over_at:
+                late = f"; this process was held up for {held_up:.0f} s before" if held_up > _HELD_UP_SECONDS else ""
+                raise LeadershipLost(f"the Lease {self._election.name} could not be renewed: {why}{late}")
+            await asyncio.sleep(pause)
 
     async def _renew(self) -> None:
         try:
             self._lease = await self._put(self._spec(self._lease, renew=True))
+        except NotFound:
+            raise LeadershipLost(f"the Lease {self._election.name} was deleted: somebody else may lead now") from None
         except Conflict:
             # somebody wrote it between our read and our write: go on only if it is still ours
             self._lease = orjson.loads(await self._client.get(self._path))
@@ -119,12 +146,14 @@ class Elector:
 
     async def _try(self) -> bool | str:
         """Take the Lease if it may be taken, and say whether it had not been given up; else say who holds it."""
+        patience = self._election.patience
         try:
-            current = orjson.loads(await self._client.get(self._path, seconds=self._election.retry))
+            current = orjson.loads(await self._client.get(self._path, seconds=patience))
         except NotFound:
+            was_there = bool(self._lease)  # deleted under whoever held it
             body = {"metadata": {"name": self._election.name}, "spec": self._spec({}, renew=False)}
-            self._lease = orjson.loads(await self._client.post(self._collection, body))
-            return False
+            self._lease = orjson.loads(await self._client.post(self._collection, body, seconds=patience))
+            return was_there
         if current["metadata"]["resourceVersion"] != self._lease.get("metadata", {}).get("resourceVersion"):
             self._lease, self._changed_at = current, clock.monotonic()
         spec = current.get("spec", {})
@@ -153,5 +182,7 @@ class Elector:
             "metadata": {"name": self._election.name, "resourceVersion": metadata.get("resourceVersion", "")},
             "spec": spec,
         }
-        written: dict[str, Any] = orjson.loads(await self._client.put(self._path, body))
+        # an answer that comes when the Lease is over would make a second leader
+        answer = await self._client.put(self._path, body, seconds=self._election.patience)
+        written: dict[str, Any] = orjson.loads(answer)
         return written

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
@@ -37,8 +37,11 @@ _status = Decoder(wire.Status)
 class Sink(Protocol[T]):
     """Who keeps the objects. Calls come in order and must not block."""
 
-    def replace(self, items: list[T]) -> None:
-        """All there is now; what is not among them is gone."""
+    def replace(self, items: list[T]) -> Iterable[None] | None:
+        """All there is now; what is not among them is gone.
+
+        Where that takes long, it is done in parts, as what is returned is gone through, and others go on in between.
+        """
 
     def upsert(self, item: T) -> None:
         """One object is new or changed."""
@@ -132,7 +135,8 @@ class Informer(Generic[T]):
             # etcd was restored: what we know is of a history that never was, however new its versions look
             self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {version}"))
             self._on_rewind()
-        self._sink.replace(items)
+        for _ in self._sink.replace(items) or ():
+            await asyncio.sleep(0)
         # only now: a list that failed half way must not be resumed from
         self._version = self._newest = version
         self._arrived = True

@@ -78,11 +78,12 @@ class Controller:
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics)
         self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
-        deciding, reported = _deciding(self._cache, written, decode), _reported(self._cache, written)
+        deciding, reported = _deciding(self._cache, written), _reported(self._cache, written)
         self._informers: list[Informer[Any] | InformerIfServed] = [
             *(self._informer(*source) for source in deciding),
             self._pod_groups(),
         ]
+        self._pods = self._informer("/api/v1/pods", decode, sinks.PodSink(self._cache))
         # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
         self._side_informers = [self._informer(*source) for source in reported]
 
@@ -121,6 +122,7 @@ class Controller:
         async with asyncio.TaskGroup() as group:
             informers = (*self._informers, *self._side_informers)
             background = [group.create_task(one.run(), name=f"watch-{one.resource}") for one in informers]
+            background.append(group.create_task(self._watch_pods(), name="watch-pods"))
             deciding = group.create_task(self._decide(), name="decide")
             background += [
                 group.create_task(self._executor.run(), name="executor"),
@@ -137,8 +139,14 @@ class Controller:
                 task.cancel()
         return is_clean
 
-    async def _synced(self) -> None:
+    async def _watch_pods(self) -> None:
+        """Watch pods once all else is listed: a queue or node that came later would move what is known of thousands."""
         for informer in self._informers:
+            await informer.synced.wait()
+        await self._pods.run()
+
+    async def _synced(self) -> None:
+        for informer in (*self._informers, self._pods):
             await informer.synced.wait()
 
     async def _report_statuses(self) -> None:
@@ -172,7 +180,8 @@ class Controller:
 
     def unsynced(self) -> str | None:
         """Say which kinds are not listed yet; None when all are."""
-        missing = [informer.resource for informer in self._informers if not informer.synced.is_set()]
+        informers = (*self._informers, self._pods)
+        missing = [informer.resource for informer in informers if not informer.synced.is_set()]
         return f"not listed yet: {', '.join(missing)}" if missing else None
 
     def stalled(self) -> str | None:
@@ -187,8 +196,8 @@ class Controller:
         gauges.refresh(self._cache, self._metrics)
 
 
-def _deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tuple[_Source, ...]:
-    """What decisions rest on."""
+def _deciding(cache: ClusterCache, written: Written) -> tuple[_Source, ...]:
+    """What decisions rest on beside pods."""
     return (
         ("/api/v1/namespaces", decode_metadata, sinks.NamespaceSink(cache)),
         ("/api/v1/nodes", decode_node, sinks.NodeSink(cache)),
@@ -197,7 +206,6 @@ def _deciding(cache: ClusterCache, written: Written, decode: PodDecoder) -> tupl
         (f"{_OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
         ("/apis/batch/v1/jobs", decode_job, sinks.JobSink(cache)),
         (f"{_OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
-        ("/api/v1/pods", decode, sinks.PodSink(cache)),
     )
 
 

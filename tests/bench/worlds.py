@@ -15,6 +15,7 @@ from functools import cache
 from math import inf
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.sinks import PodSink
 from controller.core.keys import GATE
 from controller.core.kubernetes.amounts import CPU, PODS, Requests, as_requests
 from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement, Term
@@ -139,7 +140,8 @@ def load(world: World, on_change: Callable[[], None] = lambda: None) -> ClusterC
         cache.set_local_queue(
             (queue.name, "main"), LocalQueue(namespace=queue.name, name="main", cluster_queue=queue.name)
         )
-    cache.replace_pods([*world.queued, *world.bound])
+    for _ in PodSink(cache).replace([*world.queued, *world.bound]):
+        pass
     return cache
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.sinks import PodSink
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.decision.decide import decide
 from controller.core.evictions.over_quota import excesses
@@ -237,8 +238,14 @@ def a_cache(
         cache.set_cluster_queue(queue.name, queue)
     for door in [a_local_queue()] if locals_ is None else locals_:
         cache.set_local_queue((door.namespace, door.name), door)
-    cache.replace_pods(pods)
+    list_pods(cache, pods)
     return cache
+
+
+def list_pods(cache: ClusterCache, pods: Iterable[Pod]) -> None:
+    """Let the cache take in a full list of pods."""
+    for _ in PodSink(cache).replace(pods):
+        pass
 
 
 def decided(cache: ClusterCache, *, limit: int = UNLIMITED) -> Plan:

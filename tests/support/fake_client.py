@@ -50,6 +50,9 @@ class FakeClient:
     async def post(self, path: str, body: object, **options: Any) -> bytes:
         return self._answer(Call("POST", path, body, options.get("params") or {}))
 
+    async def put(self, path: str, body: object, **_: Any) -> bytes:
+        return self._answer(Call("PUT", path, body))
+
     async def patch(self, path: str, body: object, **options: Any) -> bytes:
         return self._answer(Call("PATCH", path, body, options.get("params") or {}))
 

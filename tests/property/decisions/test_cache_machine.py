@@ -23,7 +23,7 @@ from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Pod
 from controller.core.world.lost_pods import LOST_SECONDS
-from tests.support.builders import UNLIMITED, a_cache, a_foreign_pod, decided
+from tests.support.builders import UNLIMITED, a_cache, a_foreign_pod, decided, list_pods
 from tests.support.strategies import DOORS, FLAVORS, parent_queues, waiting_pods
 from tests.support.tight_worlds import SHAPES, VARIATIONS, tight_nodes, tight_queues
 from tests.support.zones import utc
@@ -220,7 +220,7 @@ class ClusterMachine(RuleBasedStateMachine):
 
     @rule()
     def everything_is_listed_again(self) -> None:
-        self.cache.replace_pods(list(self.pods.values()))
+        list_pods(self.cache, list(self.pods.values()))
 
     # -- deciding --------------------------------------------------------------------------------------------------
 

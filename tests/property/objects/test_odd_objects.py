@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.sinks import PodGroupSink
+from controller.cache.sinks import PodGroupSink, PodSink
 from controller.cache.written import Written
 from controller.core.keys import HELD
 from controller.kube.decode import PodDecoder
@@ -120,9 +120,10 @@ class World:
     def __init__(self, documents: dict[str, Json]) -> None:
         self.writer = Writer()
         self.cache, written = ClusterCache(lambda: None), Written()
-        watched = (*_deciding(self.cache, written, PodDecoder()), *_reported(self.cache, written))
+        watched = (*_deciding(self.cache, written), *_reported(self.cache, written))
         self.watched = {path.rsplit("/", 1)[-1]: (read, sink) for path, read, sink in watched}
         self.watched["podgroups"] = decode_pod_group, PodGroupSink(self.cache)
+        self.watched["pods"] = PodDecoder(), PodSink(self.cache)
         self.statuses = StatusLane(self.writer.as_client, self.cache, written, ControllerMetrics(), instance="it")
         for kind, document in documents.items():
             assert self.took(kind, document), kind

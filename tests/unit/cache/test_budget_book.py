@@ -31,6 +31,7 @@ from tests.support.builders import (
     a_pod,
     a_released_pod,
     a_shape,
+    list_pods,
 )
 
 DAILY = a_budget()
@@ -86,7 +87,7 @@ def test_an_ended_pod_counts_once_however_often_it_is_seen_and_after_it_is_gone(
     over = a_run(started=NOON - 60, ended=NOON)
     for _ in range(3):
         put(cache, over, now=NOON + 60)
-    cache.replace_pods([])
+    list_pods(cache, [])
     assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, 60))
 
 

@@ -28,6 +28,7 @@ from tests.support.builders import (
     a_static_flavor,
     admitted,
     decided,
+    list_pods,
     waiting,
 )
 
@@ -214,7 +215,7 @@ def test_what_a_pod_held_is_given_back_when_it_goes(how: str) -> None:
         case "terminate while gated":
             cache.put_pod(a_pod("a", is_terminating=True, resource_version="2"))
         case _:
-            PodSink(cache).replace([a_pod("b", created=2)])
+            list_pods(cache, [a_pod("b", created=2)])
     assert used(cache) == {"queues": {}, "nodes": {}}
     assert list(admitted(decided(cache))) == ["b"]
 
@@ -233,8 +234,16 @@ def test_a_deleted_pod_leaves_nothing_behind() -> None:
 def test_a_relist_takes_in_what_is_new_changed_and_gone_and_no_older_state() -> None:
     cache = a_cache(a_pod("gone"), a_pod("newer", resource_version="9"), a_pod("changed"))
     listed = [a_pod("newer", queue="x", resource_version="8"), a_pod("changed", queue="y", resource_version="2")]
-    cache.replace_pods([*listed, a_pod("new")])
+    list_pods(cache, [*listed, a_pod("new")])
     assert {uid: pod.queue for uid, pod in cache.pods.items()} == {"newer": "main", "changed": "y", "new": "main"}
+
+
+def test_others_go_on_while_many_pods_are_taken_in_and_what_is_gone_goes_last() -> None:
+    cache = a_cache(a_pod("gone"))
+    taking = PodSink(cache).replace([a_pod(f"p{number}") for number in range(1200)])
+    known = [len(cache.pods) for _ in taking]
+    assert known == [501, 1001]
+    assert ("gone" in cache.pods, len(cache.pods)) == (False, 1200)
 
 
 def test_a_restart_sees_the_same_sums_whatever_the_order_of_lists() -> None:
@@ -373,6 +382,6 @@ def test_after_a_rewind_older_versions_are_believed_and_a_patch_in_flight_stays_
     plan = decide(cache.snapshot(), limit=1)
     cache.absorb(plan)
     cache.forget_versions()
-    cache.replace_pods([a_pod("a", resource_version="5"), replace(a_released_pod("b"), is_finished=True)])
+    list_pods(cache, [a_pod("a", resource_version="5"), replace(a_released_pod("b"), is_finished=True)])
     assert cache.assumed("a") is not None
     assert cache.usage.charge_of("b") is None

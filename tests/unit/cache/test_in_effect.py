@@ -26,6 +26,7 @@ from tests.support.builders import (
     a_static_flavor,
     admitted,
     decided,
+    list_pods,
 )
 from tests.support.zones import a_window, utc
 
@@ -107,7 +108,7 @@ def test_pods_are_told_apart_by_user_where_a_window_alone_limits_users() -> None
         variation=Variation(overrides=(Override(window=a_window(), limits=limits),)),
     )
     cache.pass_to(EVENING)
-    cache.replace_pods([a_pod(name, user=name[0]) for name in ("a1", "a2", "b1")])
+    list_pods(cache, [a_pod(name, user=name[0]) for name in ("a1", "a2", "b1")])
     assert set(admitted(decided(cache))) == {"a1", "b1"}
     cache.pass_to(EVENING + 8 * 3600)
     assert set(admitted(decided(cache))) == {"a2"}
@@ -144,7 +145,7 @@ def test_a_clock_that_is_set_back_closes_the_window_again() -> None:
 def test_what_waits_for_quota_is_looked_at_when_a_window_opens_and_when_nodes_raise_a_share() -> None:
     for variation in (NIGHT, HALF):
         cache = a_varying_cache(variation, cpu=4)
-        cache.replace_pods([a_pod("large", a_shape(cpu="3"))])
+        list_pods(cache, [a_pod("large", a_shape(cpu="3"))])
         assert admitted(decided(cache)) == {}
         assert admitted(decided(cache)) == {}
         if variation is NIGHT:
@@ -156,7 +157,7 @@ def test_what_waits_for_quota_is_looked_at_when_a_window_opens_and_when_nodes_ra
 
 def test_a_window_that_closes_lets_what_runs_go_on_and_admits_no_more() -> None:
     cache = a_varying_cache(NIGHT, now=EVENING)
-    cache.replace_pods([a_released_pod("runs", a_shape(cpu="5"), node="n1"), a_pod("waits")])
+    list_pods(cache, [a_released_pod("runs", a_shape(cpu="5"), node="n1"), a_pod("waits")])
     cache.pass_to(EVENING + 8 * 3600)
     assert admitted(decided(cache)) == {}
     assert cache.usage.by_queue[("team-a", "spot", "cpu")] == 5000
@@ -164,7 +165,7 @@ def test_a_window_that_closes_lets_what_runs_go_on_and_admits_no_more() -> None:
 
 def test_a_window_that_holds_stops_admission_while_it_is_open() -> None:
     cache = a_varying_cache(Variation(overrides=(Override(window=a_window(), stop=HOLD),)), now=EVENING)
-    cache.replace_pods([a_pod("one")])
+    list_pods(cache, [a_pod("one")])
     assert admitted(decided(cache)) == {}
     assert cache.queues.stopped_by("team-a") == "night"
     cache.pass_to(EVENING + 8 * 3600)

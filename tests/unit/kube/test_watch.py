@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -34,6 +36,24 @@ class Remembering:
     def remove(self, item: Owned) -> None:
         self.names.discard(item.name)
         self.events.append(f"remove {item.name}")
+
+
+class InParts:
+    """One that takes in a list name by name."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def replace(self, items: list[Owned]) -> Iterator[None]:
+        for item in items:
+            self.upsert(item)
+            yield
+
+    def upsert(self, item: Owned) -> None:
+        self.names.append(item.name)
+
+    def remove(self, item: Owned) -> None:
+        self.names.remove(item.name)
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +112,23 @@ async def test_pages_are_joined_into_one_replacement() -> None:
     assert (sink.events, troubles) == (["replace a,b"], [])
     assert asked(server) == ["LIST", "LIST more", "WATCH 10", "WATCH 10"]
     assert server.calls[0].params["limit"] == "1000"
+
+
+async def test_others_go_on_while_a_list_is_taken_in_by_parts() -> None:
+    sink, seen = InParts(), list[int]()
+    server = ScriptedCollection(page("a", "b", "c"))
+    informer = Informer(server.as_client, PATH, decode=decode_metadata, sink=sink, report=print)
+
+    async def look_on() -> None:
+        while not informer.synced.is_set():
+            seen.append(len(sink.names))
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(look_on(), name="look on")
+        with pytest.raises(EndOfScript):
+            await informer.run()
+    assert seen == [1, 2, 3]
 
 
 async def test_the_selector_goes_into_lists_and_watches() -> None:
