@@ -33,11 +33,11 @@ def is_from_template(request: Request, world: World) -> bool:
 
 
 def note_on_template(request: TemplateRequest, world: World) -> Answer:
-    """Note on a template who writes it, and keep the note that it has."""
+    """Note on a template who writes it, and keep the note that it has; of a request that nobody makes, nothing."""
     inner = request.inner
     if not _is_concerned(request, world):
         return NOTHING
-    operations = _noting(_metadata(inner.pod).get("annotations"), _right(request, world))
+    operations = _noting(_metadata(inner.pod).get("annotations"), _right(request, world) or None)
     return Answer(operations=within(request.workload.path, operations))
 
 

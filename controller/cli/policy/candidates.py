@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from controller.cli.policy.workloads import WORKLOADS, Unusable, pod_of
+from controller.cli.policy.workloads import WORKLOADS, Unusable, maker_of, pod_of
 from controller.kube import fields
 from webhook import directives
 from webhook.limits import TooMuch
@@ -16,12 +16,13 @@ from webhook.review import BadReview, Request, read
 
 Object = Mapping[str, Any]
 
+_DAEMON_SETS: Final = WORKLOADS["apps/v1", "DaemonSet"]
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A pod to be judged, and who creates it."""
+    """A pod to be judged, and who creates it, or the workload that makes it."""
 
     name: str
     namespace: str
@@ -31,6 +32,7 @@ class Candidate:
     workload: Object | None = None
     """That object: policies may change its template before the pod is made from it."""
     user: str = ""
+    """Empty where nobody says."""
     groups: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -63,7 +65,7 @@ def of_document(document: Object, *, namespace: str | None, default: str = "defa
             pod=made.pod,
             maker=f"{document['kind']} {made.owner!r}",
             workload=document,
-            user=made.user,
+            user=maker_of(document),
             remarks=made.remarks,
         )
         return _checked(candidate)
@@ -99,7 +101,7 @@ def of_cluster(pod: Object) -> Candidate:
         name=metadata["name"],
         namespace=metadata.get("namespace") or "default",
         pod=as_written(pod),
-        user=WORKLOADS["apps/v1", "DaemonSet"].user if _is_of_daemon_set(pod) else "",
+        user=_DAEMON_SETS.user if _is_of_daemon_set(pod) else "",
         # only nodes may make mirror pods; who made the others no pod says
         groups=("system:nodes",) if is_mirror else (),
     )
@@ -114,12 +116,13 @@ def _is_of_daemon_set(pod: Object) -> bool:
 def request_of(candidate: Candidate) -> Request:
     """Return the webhook's request to create this pod, read as the webhook reads it. Raises Unusable."""
     pod = {**candidate.pod, **{part: candidate.pod.get(part) or {} for part in ("metadata", "spec")}}
+    user, groups = _creator(candidate)
     request = {
         "uid": "penstock-policy",
         "operation": "CREATE",
         "resource": {"group": "", "version": "v1", "resource": "pods"},
         "namespace": candidate.namespace,
-        "userInfo": {"username": candidate.user, "groups": list(candidate.groups)},
+        "userInfo": {"username": user, "groups": list(groups)},
         "object": pod,
     }
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
@@ -127,6 +130,18 @@ def request_of(candidate: Candidate) -> Request:
         return read(orjson.dumps(review))
     except (BadReview, TypeError) as error:
         raise Unusable(str(error).replace("$.object.", "")) from None
+
+
+def _creator(candidate: Candidate) -> tuple[str, tuple[str, ...]]:
+    """Who creates the pod, and the groups of that user: of a workload its controller.
+
+    Nobody where nobody says who wrote the workload: the pod would be noted as its controller's, which in a cluster it
+    never is. The pods of DaemonSets are known by their controller, and get no note of their own.
+    """
+    if candidate.workload is None:
+        return candidate.user, candidate.groups
+    kind = WORKLOADS[candidate.workload["apiVersion"], candidate.workload["kind"]]
+    return (kind.user if candidate.user or kind is _DAEMON_SETS else ""), ()
 
 
 def as_written(pod: Object) -> Object:

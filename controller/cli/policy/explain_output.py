@@ -12,7 +12,7 @@ from rich.text import Text
 
 from controller.cli.policy.accounts import AccountTrace
 from controller.cli.policy.changes import as_json
-from controller.cli.policy.trace import JUDGEMENT, TEMPLATE, PolicyTrace, Result, Stage, Trace
+from controller.cli.policy.trace import JUDGEMENT, TEMPLATE, WORKLOAD, PolicyTrace, Result, Stage, Trace
 from controller.core.keys import POLICIES
 from controller.core.policies.pod_policies import Mode, Policy
 from controller.core.policies.pod_policies import Result as PolicyResult
@@ -62,6 +62,7 @@ def _document(trace: Trace) -> dict[str, Any]:
         "refusedBy": trace.refused_by,
         "notes": list(trace.notes),
         "filledIn": [change.document() for change in trace.filled],
+        "workload": _step_document(trace.workload) if trace.workload is not None else None,
         "template": _step_document(trace.template) if trace.template is not None else None,
         "steps": [_step_document(stage) for stage in trace.stages],
         "notSelecting": [{**_policy_document(policy), "reason": reason} for policy, reason in trace.unselected],
@@ -131,6 +132,8 @@ def _lines(trace: Trace) -> Iterator[Text]:
     yield Text(f"{trace.candidate.title} in namespace {trace.candidate.namespace!r}")
     for note in trace.notes:
         yield Text(f"  note: {note}")
+    if trace.workload is not None:
+        yield from _stage(f"{trace.candidate.maker}: ", trace.workload)
     if trace.template is not None:
         yield from _stage(f"Template of {trace.candidate.maker}: ", trace.template)
         yield from _others(trace.template)
@@ -151,7 +154,8 @@ def _stage(place: str, stage: Stage) -> Iterator[Text]:
         return
     refuses = stage.answer.denial is not None
     if not stage.policies:
-        done = "refuses the pod" if refuses else "nothing to change" if not stage.changes else "changes the pod"
+        noun = "workload" if stage.title == WORKLOAD else "pod"
+        done = f"refuses the {noun}" if refuses else "nothing to change" if not stage.changes else f"changes the {noun}"
         if stage.title == JUDGEMENT and not refuses:
             done = "nothing is wrong with it" if not stage.answer.warnings else "nothing that is enforced is wrong"
         yield Text(f"{place}{stage.title}: {done}")

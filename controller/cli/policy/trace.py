@@ -18,6 +18,7 @@ from controller.core.policies.pod_policies import Mode, Outcome, Policy, Target,
 from controller.core.policies.pod_policies import Result as PolicyResult
 from webhook import directives
 from webhook.cluster_world import ClusterWorld
+from webhook.kueue_labels import mutate_owner
 from webhook.patching import applied
 from webhook.pod_policies_step import apply_pod_policies
 from webhook.protection_check import protection_check
@@ -27,6 +28,7 @@ from webhook.runtime_class_step import assign_runtime_class
 from webhook.scheduling_policies_step import apply_scheduling_policies
 from webhook.stamps_step import strip_stamps
 from webhook.steps import Step, stages
+from webhook.templates_step import mutate_template
 from webhook.validation import judge_by_policies
 
 Object = Mapping[str, Any]
@@ -40,6 +42,7 @@ TITLES: Final[Mapping[Step, str]] = {
     assign_queue: "Queue",
 }
 """What each step of the chain is about, for people."""
+WORKLOAD: Final = "Kueue's labels, and the user"
 TEMPLATE: Final = "Pod scheduling policies for templates"
 PROTECTION: Final = "Protection of the gate"
 """Shown when it refuses the pod: no policy has a part in it."""
@@ -82,12 +85,14 @@ class Stage:
 class Trace:
     """The whole answer. `before` is the pod as the webhook gets it, `pod` as it would be stored.
 
-    `template` is what was done to a workload's template, where a policy might be for it.
+    `workload` is what was done to a workload when it was written, if anything, and `template` what policies did to its
+    template, where one might be for it.
     """
 
     candidate: Candidate
     before: Object
     pod: Object
+    workload: Stage | None = None
     template: Stage | None = None
     stages: tuple[Stage, ...] = ()
     filled: tuple[Change, ...] = ()
@@ -115,7 +120,7 @@ class Trace:
 
     @property
     def _all(self) -> tuple[Stage, ...]:
-        return (self.template, *self.stages) if self.template is not None else self.stages
+        return (*(one for one in (self.workload, self.template) if one is not None), *self.stages)
 
 
 def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ...] = ()) -> Trace:
@@ -127,11 +132,12 @@ def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ..
         notes += (f"namespace {namespace!r} is not known here, and taken for one without labels of its own",)
     if surroundings.judges_accounts_unasked and namespace not in NOT_ASKED:
         notes += (UNASKED,)
-    template = None
-    if candidate.workload is not None and namespace not in NOT_ASKED:
-        template, candidate = _template(candidate, candidate.workload, surroundings)
+    workload = template = None
+    if namespace not in NOT_ASKED:
+        workload, candidate = _workload(candidate, surroundings)
+        template, candidate = _template(candidate, surroundings)
         if template is not None and template.answer.denial is not None:
-            return _refused_workload(candidate, template, surroundings, notes)
+            return _refused_workload(candidate, workload, template, surroundings, notes)
     request = request_of(candidate)
     filled = fill(request, surroundings)
     notes += filled.notes
@@ -139,6 +145,7 @@ def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ..
         candidate=candidate,
         before=filled.pod,
         pod=filled.pod,
+        workload=workload,
         template=template,
         filled=tuple(one for one in changes(request.pod, filled.pod) if one.path != "metadata.namespace"),
         notes=notes,
@@ -153,11 +160,25 @@ def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ..
     return _asked(start, replace(request, pod=filled.pod), surroundings)
 
 
-def _template(candidate: Candidate, workload: Object, surroundings: Surroundings) -> tuple[Stage | None, Candidate]:
-    """What becomes of the template when the workload is written, and the pod made from it then."""
-    if not any(one.namespace in ("", candidate.namespace) for one in surroundings.for_templates):
+def _workload(candidate: Candidate, surroundings: Surroundings) -> tuple[Stage | None, Candidate]:
+    """What becomes of a workload when it is written, before policies for templates see it; and the pod made from it.
+
+    The apiserver asks webhooks in the order of their registrations' names, and admission policies before any of them.
+    """
+    if candidate.workload is None:
         return None, candidate
-    seen, answer, stored = written(candidate, workload, surroundings.world)
+    _, answer, stored = written(candidate, candidate.workload, mutate_owner, surroundings.world)
+    if not answer.operations:
+        return None, candidate
+    return Stage(WORKLOAD, answer, tuple(changes(candidate.workload, stored))), made_from(candidate, stored)
+
+
+def _template(candidate: Candidate, surroundings: Surroundings) -> tuple[Stage | None, Candidate]:
+    """What policies make of the template when the workload is written, and the pod made from it then."""
+    workload = candidate.workload
+    if workload is None or not any(one.namespace in ("", candidate.namespace) for one in surroundings.for_templates):
+        return None, candidate
+    seen, answer, stored = written(candidate, workload, mutate_template, surroundings.world)
     stage = Stage(
         TEMPLATE,
         answer,
@@ -169,12 +190,13 @@ def _template(candidate: Candidate, workload: Object, surroundings: Surroundings
 
 
 def _refused_workload(
-    candidate: Candidate, template: Stage, surroundings: Surroundings, notes: tuple[str, ...]
+    candidate: Candidate, workload: Stage | None, template: Stage, surroundings: Surroundings, notes: tuple[str, ...]
 ) -> Trace:
     return Trace(
         candidate=candidate,
         before=candidate.pod,
         pod=candidate.pod,
+        workload=workload,
         template=template,
         notes=notes,
         faulty=tuple(surroundings.faults),

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from controller.core.kubernetes.directives import REQUIRED
 from controller.core.kubernetes.node_terms import NODE_NAME_FIELD
+from webhook.template_review import WORKLOADS as TREATED
 
 Object = Mapping[str, Any]
 
@@ -52,14 +53,26 @@ WORKLOADS: Final = {
 KINDS: Final = ("Pod", *(kind for _, kind in WORKLOADS))
 
 
+_MAKERS: Final = {
+    "Deployment": TREATED["apps", "replicasets"].maker,
+    "CronJob": TREATED["batch", "jobs"].maker,
+}
+"""By kind of the owner: who is taken to have made an object, of which only the apiserver knows who did."""
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A pod as a controller will create it: by whom, and what a reader should know."""
+    """A pod as a controller will create it, and what a reader should know."""
 
     owner: str
     pod: Object
-    user: str
     remarks: tuple[str, ...]
+
+
+def maker_of(document: Object) -> str:
+    """Return who is taken to have created a workload: the controller of what owns it; empty: nobody knows."""
+    owners = (document.get("metadata") or {}).get("ownerReferences") or ()
+    return next((_MAKERS[one["kind"]] for one in owners if one.get("controller") and one.get("kind") in _MAKERS), "")
 
 
 def makes_pods(document: Object) -> bool:
@@ -90,7 +103,7 @@ def pod_of(document: Object, workload: Workload) -> Made:
     }
     for_each = (f"{ANY_NODE} stands for the name of each node that gets a pod",) if kind == "DaemonSet" else ()
     remarks = (f"judged is the pod of {place}; {_UNKNOWN_LABELS}", *for_each)
-    return Made(name, pod, workload.user, remarks)
+    return Made(name, pod, remarks)
 
 
 def _labels(kind: str, name: str) -> dict[str, str]:

@@ -1,0 +1,117 @@
+"""`penstock policy` and workloads of queues: what becomes of them when they are written, before their pods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.core.keys import (
+    ACCEPTED,
+    DEFAULT_QUEUE,
+    GANG,
+    GATE,
+    KUEUE_LABELS,
+    KUEUE_QUEUE,
+    POLICIES,
+    QUEUE_NAME,
+    USER,
+)
+from tests.support.api_objects import Json, cluster_pod_policy
+from tests.support.policy_commands import ExplainTool, misses, step
+from tests.support.policy_files import a_case, a_namespace, a_suite
+
+MOVING = a_namespace("default", **{KUEUE_LABELS: ACCEPTED})
+BY_KUEUE = {KUEUE_QUEUE: "main"}
+QUEUED = {"labels": {QUEUE_NAME: "main"}}
+BY_CRON_JOB = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "1", "controller": True}
+
+
+@pytest.fixture
+def tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> ExplainTool:
+    return ExplainTool(tmp_path, capsys)
+
+
+def a_job(template: Json | None = None, *, metadata: Json | None = None, **spec: Any) -> Json:
+    body: Json = {"spec": {"containers": [{"name": "main", "image": "none"}], "restartPolicy": "Never"}}
+    made = {**body, **({} if template is None else {"metadata": template})}
+    whole = {"name": "train", **(metadata or {})}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": whole, "spec": {**spec, "template": made}}
+
+
+def test_a_job_that_kueues_label_queues_is_told_what_it_becomes(tool: ExplainTool) -> None:
+    job = a_job(metadata={"labels": BY_KUEUE}, suspend=True, parallelism=2)
+    answer = tool.answer(job, MOVING)
+    assert answer["workload"]["changes"] == [
+        {"path": "spec.suspend", "before": True, "after": False},
+        {"path": f"spec.template.metadata.labels[{QUEUE_NAME}]", "after": "main"},
+        {"path": f"spec.template.metadata.annotations[{GANG}]", "after": "true"},
+    ]
+    assert step(answer, "Queue")["changes"] == [{"path": "spec.schedulingGates[0]", "after": {"name": GATE}}]
+    assert answer["result"] == "changed"
+    _, text, _ = tool.text(job, MOVING)
+    head, _, _ = text.partition("Filled in")
+    assert (
+        "\nJob 'train': Kueue's labels, and the user: changes the workload\n     spec.suspend: true -> false\n" in head
+    )
+
+
+def test_where_kueues_labels_are_not_accepted_nothing_is_said_of_the_workload(tool: ExplainTool) -> None:
+    answer = tool.answer(a_job(metadata={"labels": BY_KUEUE}), a_namespace("default"))
+    assert (answer["workload"], answer["result"]) == (None, "allowed")
+    system = a_namespace("kube-system", **{KUEUE_LABELS: ACCEPTED})
+    answer = tool.answer(a_job(metadata={"labels": BY_KUEUE, "namespace": "kube-system"}), system)
+    assert (answer["workload"], answer["result"]) == (None, "allowed")
+
+
+def test_policies_for_templates_see_the_queue_that_the_template_got(tool: ExplainTool) -> None:
+    for_queue = cluster_pod_policy(
+        "queued", target="PodTemplates", podSelector={"matchLabels": {QUEUE_NAME: "main"}}, nodeSelector={"a": "b"}
+    )
+    answer = tool.answer(a_job(metadata={"labels": BY_KUEUE}), MOVING, for_queue)
+    assert [one["policy"] for one in answer["template"]["policies"]] == ["queued"]
+    assert {"path": f"spec.template.metadata.annotations[{POLICIES}]", "after": "queued"} in answer["template"][
+        "changes"
+    ]
+    assert answer["directives"]["nodeSelector"] == {"a": "b"}
+
+
+@pytest.mark.parametrize("noted", [{}, {"annotations": {USER: "forged"}}])
+def test_pods_are_nobodys_where_nobody_says_who_wrote_their_workload(noted: Json, tool: ExplainTool) -> None:
+    answer = tool.answer(a_job({**QUEUED, **noted}))
+    assert [one["path"] for one in step(answer, "Queue")["changes"]] == ["spec.schedulingGates[0]"]
+    gone = [{"path": f"spec.template.metadata.annotations[{USER}]", "before": "forged"}] if noted else []
+    assert (answer["workload"]["changes"] if answer["workload"] else []) == gone
+
+
+def test_a_job_of_a_cron_job_keeps_whose_that_is(tool: ExplainTool) -> None:
+    job = a_job({**QUEUED, "annotations": {USER: "ann"}}, metadata={"ownerReferences": [BY_CRON_JOB]})
+    answer = tool.answer(job)
+    assert answer["workload"] is None
+    assert [one["path"] for one in step(answer, "Queue")["changes"]] == ["spec.schedulingGates[0]"]
+
+
+def test_the_pods_of_a_workload_are_those_of_who_wrote_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    anns = {"metadata": {"annotations": {USER: "ann"}}}
+    daemons = {**a_job(), "apiVersion": "apps/v1", "kind": "DaemonSet"}
+    daemons["spec"]["selector"] = {}
+    a_suite(
+        tmp_path,
+        a_case("by a label", a_job(QUEUED), user="ann", pod=anns),
+        a_case("by the namespace", a_job(), user="ann", namespace="queueing", pod=anns),
+        a_case("of daemons", daemons, user="ann", namespace="queueing", pod=anns, absent=["spec.schedulingGates"]),
+        a_case("by Kueue", a_job(metadata={"labels": BY_KUEUE}), user="ann", namespace="moving", pod=anns),
+        a_case(
+            "a gang",
+            a_job(metadata={"labels": BY_KUEUE}, parallelism=2),
+            namespace="moving",
+            absent=[f"metadata.annotations[{USER}]"],
+        ),
+        objects=(
+            a_namespace("default"),
+            a_namespace("queueing", **{DEFAULT_QUEUE: "main"}),
+            a_namespace("moving", **{KUEUE_LABELS: ACCEPTED}),
+        ),
+    )
+    assert misses(capsys, tmp_path) == []
