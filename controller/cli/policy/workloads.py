@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from controller.core.keys import QUEUE_NAME
 from controller.core.kubernetes.directives import REQUIRED
 from controller.core.kubernetes.node_terms import NODE_NAME_FIELD
 from webhook.template_review import WORKLOADS as TREATED
@@ -113,6 +114,27 @@ def _labels(kind: str, name: str) -> dict[str, str]:
     if kind == "StatefulSet":
         return {"apps.kubernetes.io/pod-index": "0", "statefulset.kubernetes.io/pod-name": f"{name}-0"}
     return {}
+
+
+def labelled_in_vain(document: Object) -> tuple[str, ...]:
+    """Say where the object has our label to no effect, since the template that its pods are made from has none.
+
+    Kueue's stands there: who renames it in its place takes the pods out of every queue.
+    """
+    kind = document["kind"]
+    path = WORKLOADS[document["apiVersion"], kind].template
+    if QUEUE_NAME in _labels_at(document, path):
+        return ()
+    remedy = f"put it into {'.'.join(path)}.metadata.labels" if kind != "DaemonSet" else "its pods are in no queue"
+    holders = ((), path[:2]) if kind == "CronJob" else ((),)
+    places = (".".join((*holder, "metadata")) for holder in holders if QUEUE_NAME in _labels_at(document, holder))
+    return tuple(f"{place}.labels[{QUEUE_NAME}] on a {kind} means nothing: {remedy}" for place in places)
+
+
+def _labels_at(document: Object, path: tuple[str, ...]) -> Object:
+    for step in (*path, "metadata", "labels"):
+        document = document.get(step) or {}
+    return document
 
 
 _DAEMON_TAINTS: Final = (

@@ -115,3 +115,40 @@ def test_the_pods_of_a_workload_are_those_of_who_wrote_it(tmp_path: Path, capsys
         ),
     )
     assert misses(capsys, tmp_path) == []
+
+
+def a_cron_job(template: Json | None = None, *, metadata: Json | None = None) -> Json:
+    job = a_job(template)
+    body = {"schedule": "@daily", "jobTemplate": {"metadata": metadata or {}, "spec": job["spec"]}}
+    return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"}, "spec": body}
+
+
+def in_vain(answer: Json) -> list[str]:
+    return [note for note in answer["notes"] if "means nothing" in note]
+
+
+ON_JOB = f"metadata.labels[{QUEUE_NAME}] on a Job means nothing: put it into spec.template.metadata.labels"
+ON_JOBS = (
+    f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}] on a CronJob means nothing: "
+    "put it into spec.jobTemplate.spec.template.metadata.labels"
+)
+ON_DAEMONS = f"metadata.labels[{QUEUE_NAME}] on a DaemonSet means nothing: its pods are in no queue"
+DAEMONS = {**a_job(metadata=QUEUED, selector={}), "apiVersion": "apps/v1", "kind": "DaemonSet"}
+
+
+@pytest.mark.parametrize(
+    ("workload", "note"),
+    [(a_job(metadata=QUEUED), ON_JOB), (a_cron_job(metadata=QUEUED), ON_JOBS), (DAEMONS, ON_DAEMONS)],
+)
+def test_our_label_on_a_workload_means_nothing_and_that_is_said(workload: Json, note: str, tool: ExplainTool) -> None:
+    assert in_vain(tool.answer(workload)) == [note]
+    _, text, _ = tool.text(workload)
+    assert f"  note: {note}\n" in text
+
+
+def test_nothing_is_said_of_the_label_where_the_template_names_a_queue(tool: ExplainTool) -> None:
+    assert in_vain(tool.answer(a_job(QUEUED, metadata=QUEUED))) == []
+    assert in_vain(tool.answer(a_cron_job(QUEUED, metadata=QUEUED))) == []
+    both = a_job(metadata={"labels": {**BY_KUEUE, QUEUE_NAME: "main"}})
+    assert in_vain(tool.answer(both, MOVING)) == []
+    assert in_vain(tool.answer(both)) == [ON_JOB]
