@@ -24,13 +24,18 @@ def not_one_of(legal: Collection[str], where: str, value: object) -> ConversionE
 
 
 def objects(file: TextIO) -> Iterator[tuple[str, object]]:
-    """Each object with where it stands; those of a List one by one, as `kubectl get -o yaml` writes them."""
+    """Each object with where it stands; those of a List one by one, as `kubectl get -o yaml` writes them.
+
+    A List may be empty, as it is of a kind of which there are none; a file that holds nothing at all is a fault.
+    """
     try:
         bodies = parse(file.read(), file.name)
     except UnicodeDecodeError as error:
         raise click.ClickException(f"{file.name}: not YAML: {error}") from None
     except ManifestError as error:
         raise click.ClickException(str(error)) from None
+    if all(body is None for body in bodies):
+        raise click.ClickException(f"{file.name}: holds no object")
     for number, body in enumerate(bodies, start=1):
         where = f"{file.name}: document {number}"
         if isinstance(body, dict) and body.get("kind") == "List" and isinstance(body.get("items"), list):

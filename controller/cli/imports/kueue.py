@@ -79,14 +79,13 @@ def _read(files: tuple[TextIO, ...]) -> list[Found]:
     found: list[Found] = []
     faults: list[str] = []
     for file in files:
-        before = len(found) + len(faults)
         for where, body in objects(file):
             try:
                 found.append(read(where, body))
             except ConversionError as error:
                 faults.append(str(error))
-        if len(found) + len(faults) == before:
-            faults.append(f"{file.name}: holds no object")
+    if not found and not faults:
+        faults.append(f"{', '.join(file.name for file in files)}: {'hold' if len(files) > 1 else 'holds'} no object")
     if faults:
         raise ConversionError("\n".join(faults))
     return found

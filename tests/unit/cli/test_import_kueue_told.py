@@ -245,13 +245,38 @@ def test_a_circle_of_cohorts_is_a_fault() -> None:
     ]
 
 
-@pytest.mark.parametrize("content", ["", "---\n", "{kind: List, items: []}"])
+@pytest.mark.parametrize("content", ["", "---\n"])
 def test_a_file_without_objects_is_told_by_its_name(tmp_path: Path, content: str) -> None:
     file, other = tmp_path / "empty.yaml", tmp_path / "queue.yaml"
     file.write_text(content)
     other.write_text(yaml.safe_dump(a_queue()))
     done = CliRunner().invoke(root, ["import", "kueue", "-f", str(other), "-f", str(file)])
     assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"Error: {file}: holds no object\n")
+
+
+NONE_OF_A_KIND = "apiVersion: v1\nitems: []\nkind: List\nmetadata:\n  resourceVersion: ''\n"
+"""What kubectl prints where a kind has no objects."""
+
+
+def test_a_kind_of_which_there_are_none_is_no_fault_beside_others(tmp_path: Path) -> None:
+    queues, priorities = tmp_path / "queues.yaml", tmp_path / "priorities.yaml"
+    priorities.write_text(NONE_OF_A_KIND)
+    queues.write_text(yaml.safe_dump_all([a_queue(), kueue_flavor("spot")]))
+    done = CliRunner().invoke(root, ["import", "kueue", "-f", str(queues), "-f", str(priorities)])
+    assert (done.exit_code, [one["kind"] for one in yaml.safe_load_all(done.stdout)]) == (
+        0,
+        ["ResourceFlavor", "ClusterQueue"],
+    )
+
+
+def test_files_that_hold_nothing_all_together_are_a_fault(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("queues.yaml", "flavors.yaml")]
+    for file in files:
+        file.write_text(NONE_OF_A_KIND)
+    both = CliRunner().invoke(root, ["import", "kueue", "-f", str(files[0]), "-f", str(files[1])])
+    assert (both.exit_code, both.stderr) == (1, f"Error: {files[0]}, {files[1]}: hold no object\n")
+    one = CliRunner().invoke(root, ["import", "kueue", "-f", str(files[0])])
+    assert (one.exit_code, one.stderr) == (1, f"Error: {files[0]}: holds no object\n")
 
 
 def test_a_file_that_is_not_yaml_is_told_by_its_name(tmp_path: Path) -> None:

@@ -100,6 +100,11 @@ def test_a_fault_names_file_document_and_path_and_nothing_is_written(document: A
     assert text in done.stderr
 
 
+def test_an_empty_list_is_no_fault_beside_an_object() -> None:
+    done = convert({"apiVersion": "v1", "kind": "List", "items": []}, of_kupid(podSelector={}))
+    assert (done.exit_code, len(list(yaml.safe_load_all(done.stdout)))) == (0, 1)
+
+
 @pytest.mark.parametrize("project", ["kupid", "kueue"])
 @pytest.mark.parametrize(
     ("content", "text"),
@@ -109,6 +114,7 @@ def test_a_fault_names_file_document_and_path_and_nothing_is_written(document: A
         ("\x00", "not YAML: "),
         ("", "holds no object"),
         ("---\n", "no object"),
+        ("{kind: List, items: []}", "holds no object"),
         (f"a: {'[' * 10_000}{']' * 10_000}", "line 1: is nested more than 200 levels deep, as no object is"),
     ],
 )
