@@ -22,6 +22,7 @@ from controller.cli.imports.kueue_documents import UNCONVERTED, Found
 from controller.cli.imports.kueue_fair_sharing import let_trees_share, weight_of
 from controller.cli.imports.kueue_flavors import Capacity, flavor_spec, tell_overlaps
 from controller.cli.imports.kueue_groups import Folding, Given
+from controller.cli.imports.kueue_names import tell_unknown_flavors, tell_unknown_queues
 from controller.cli.imports.kueue_objects import Fungibility, Preemption
 from controller.cli.imports.kueue_report import Report
 from controller.cli.imports.kueue_tree import Trees
@@ -51,7 +52,9 @@ def convert(
             tell(one, report)
     faults: list[str] = []
     queues = _queues(kinds, report, faults)
-    let_trees_share({one["metadata"]["name"]: one for one in queues}, report, all_of_them=fair_sharing)
+    named = {one["metadata"]["name"]: one for one in queues}
+    let_trees_share(named, report, all_of_them=fair_sharing)
+    tell_unknown_queues(kinds["LocalQueue"], {one.metadata.name for one in kinds["ClusterQueue"]}, named, report)
     sums = _sums(queues)
     used = _used_flavors(kinds, sums, report)
     if capacity == "Nodes":
@@ -81,14 +84,18 @@ def _refuse_twice(found: Iterable[Found]) -> None:
 
 def _queues(kinds: dict[str, list[Found]], report: Report, faults: list[str]) -> list[Document]:
     queues, cohorts = kinds["ClusterQueue"], kinds["Cohort"]
+    flavors = {one.metadata.name: one for one in kinds["ResourceFlavor"]}
     trees = Trees(queues, cohorts)
-    folding = Folding(queues, cohorts, trees, {one.metadata.name: one for one in kinds["ResourceFlavor"]})
+    folding = Folding(queues, cohorts, trees, flavors)
     documents = [_implicit(trees.names[name]) for name in trees.implicit]
     for one in sorted(cohorts, key=trees.depth):
-        spec, name = _node_spec(one, trees, folding.cohort(one), report), trees.names[one.metadata.name]
-        documents.append(_document("ClusterQueue", one, spec, faults, name))
+        given, name = folding.cohort(one), trees.names[one.metadata.name]
+        tell_unknown_flavors(one, given.flavors, flavors, report)
+        documents.append(_document("ClusterQueue", one, _node_spec(one, trees, given, report), faults, name))
     for one in queues:
-        spec = {**_node_spec(one, trees, folding.queue(one, report), report), **_queue_spec(one, trees)}
+        given = folding.queue(one, report)
+        tell_unknown_flavors(one, given.flavors, flavors, report)
+        spec = {**_node_spec(one, trees, given, report), **_queue_spec(one, trees)}
         documents.append(_document("ClusterQueue", one, spec, faults))
     for old, new in trees.renamed.items():
         report.warnings.append(f"Cohort {old}: a ClusterQueue has that name too; becomes ClusterQueue {new}")

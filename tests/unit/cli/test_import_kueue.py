@@ -87,8 +87,9 @@ def test_what_is_at_its_default_is_left_out_without_a_word() -> None:
         fairSharing={"weight": "1"},
         admissionScope={"admissionMode": "NoAdmissionFairSharing"},
     )
-    done = convert(queue)
-    assert yaml.safe_load(done.stdout)["spec"] == {"flavors": CPU["flavors"], "namespaceSelector": {}}
+    done = convert(queue, kueue_flavor("spot"))
+    _, ours = yaml.safe_load_all(done.stdout)
+    assert ours["spec"] == {"flavors": CPU["flavors"], "namespaceSelector": {}}
     assert done.stderr.count("Warning: ") == 2  # the label and the room, which are always told
 
 
