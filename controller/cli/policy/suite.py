@@ -9,7 +9,7 @@ from pydantic import Field, PlainValidator, StrictBool, ValidationError, field_v
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from controller.api.base import Model
-from controller.api.parse import fault_line
+from controller.api.parse import causes, fault_line
 from controller.cli.policy.surroundings import Settings
 from controller.core.kubernetes.names import is_dns_subdomain
 from controller.core.scheduling_policies.policy import MergeOption
@@ -119,7 +119,7 @@ def parse_suite(document: object) -> Suite | list[str]:
     try:
         return Suite.model_validate(document, by_alias=True, by_name=False)
     except ValidationError as error:
-        return [_line(details) for details in error.errors(include_url=False)]
+        return [_line(details) for details in causes(error.errors(include_url=False))]
 
 
 def _line(details: ErrorDetails) -> str:

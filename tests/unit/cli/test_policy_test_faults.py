@@ -126,6 +126,14 @@ def test_a_faulty_suite_is_told_with_file_path_and_value(
     assert "Traceback" not in err
 
 
+def test_of_a_list_with_a_faulty_entry_that_entry_alone_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = a_suite(tmp_path, a_case(result="allowed", warnings=3))
+    _, _, err = the_tool(capsys, tmp_path)
+    assert err == f"Error: {file}: cases[0].expect.warnings: 3: must be a list\n"
+
+
 OBJECTS: list[tuple[Json | str, str]] = [
     ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, "holds none of Namespace, ClusterPodSched"),
     ("a: [", "objects.yaml: not YAML: "),
