@@ -20,6 +20,7 @@ from controller.kube.client import Client
 from controller.kube.decode import decode_node, decode_runtime_class
 from controller.kube.errors import NotFound
 from controller.kube.listing import list_all
+from controller.telemetry.program import connection_options
 
 _CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 _NODES = "/api/v1/nodes"
@@ -38,9 +39,9 @@ def runtimeclass() -> None:
 
 @runtimeclass.command()
 @click.argument("name")
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig; default: $KUBECONFIG, else ~/.kube/config.")
+@connection_options
 @click.option("--output", "-o", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def nodes(name: str, kubeconfig: str | None, output: str) -> None:
+def nodes(name: str, kubeconfig: str | None, context: str | None, output: str) -> None:
     """Show which nodes take the pods of RuntimeClass NAME, and why each other node does not.
 
     A node matches when it has the labels of the class's nodeSelector, the class tolerates its taints, and it is
@@ -51,15 +52,15 @@ def nodes(name: str, kubeconfig: str | None, output: str) -> None:
       penstock runtimeclass nodes gvisor
       penstock runtimeclass nodes gvisor --output json
     """
-    found, verdicts = asyncio.run(_ask(name, kubeconfig))
+    found, verdicts = asyncio.run(_ask(name, kubeconfig, context))
     if output == "json":
         _show_json(found, verdicts)
     else:
         _show_table(found, verdicts)
 
 
-async def _ask(name: str, kubeconfig: str | None) -> tuple[RuntimeClass, list[Verdict]]:
-    async with Client(await config.load(kubeconfig), user_agent="penstock-cli") as client:
+async def _ask(name: str, kubeconfig: str | None, context: str | None) -> tuple[RuntimeClass, list[Verdict]]:
+    async with Client(await config.load(kubeconfig, context), user_agent="penstock-cli") as client:
         found = await _runtime_class(client, name)
         return found, judge(found, await list_all(client, _NODES, decode_node))
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from controller.cli.sandbox_options import DEFAULT_NAME, sandbox_name, told_as_usage
 from controller.cli.sandbox_run import run
 from controller.cli.sandbox_status import gather, show_json, show_table
 from controller.kube import clock
@@ -20,9 +21,8 @@ from controller.sandbox import NodeShape, Sandbox, SandboxError, binaries
 from controller.sandbox import launch as life
 from controller.sandbox.layout import Layout
 from controller.sandbox.nodes import check_shape
-from controller.sandbox.spec import Phase, Spec, check_name, check_spec, load_spec, load_state, names
+from controller.sandbox.spec import Phase, Spec, check_spec, load_spec, load_state, names
 
-_DEFAULT_NAME = "default"
 _SHAPE = "node"
 """Shape of the nodes that `up` makes, and that nodes are added to where no shape is named."""
 
@@ -31,7 +31,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _name_option(command: F) -> F:
     text = "Which sandbox; several can run at once."
-    return click.option("--name", default=_DEFAULT_NAME, show_default=True, metavar="NAME", help=text)(command)
+    return click.option(
+        "--name", default=DEFAULT_NAME, show_default=True, metavar="NAME", callback=sandbox_name, help=text
+    )(command)
 
 
 def _shape_options(command: F) -> F:
@@ -123,8 +125,9 @@ def up(
         runtime_config=_pairs("--runtime-config", _split(runtime)),
         apiserver_flags=_pairs("--apiserver-flag", flags),
     )
-    check_spec(spec)
-    shapes = [check_shape(_shape(_SHAPE, nodes, **shape))] if nodes else []
+    with told_as_usage():
+        check_spec(spec)
+        shapes = [check_shape(_shape(_SHAPE, nodes, **shape))] if nodes else []
     if _is_up(spec):
         # who names no number takes it as it is
         if click.get_current_context().get_parameter_source("nodes") is not ParameterSource.DEFAULT:
@@ -212,7 +215,7 @@ def down(name: str, everything: bool) -> None:
       penstock sandbox down
       penstock sandbox down --all
     """
-    chosen = names() if everything else [check_name(name)]
+    chosen = names() if everything else [name]
     for one in chosen:
         done = asyncio.run(life.remove(one))
         click.echo(f"sandbox {one!r} is gone" if done else f"there is no sandbox {one!r}; nothing to do")
@@ -246,7 +249,7 @@ def env(name: str) -> None:
     Example:
       eval "$(penstock sandbox env)"
     """
-    made = Sandbox.attach(check_name(name))
+    made = Sandbox.attach(name)
     click.echo(f"export KUBECONFIG={shlex.quote(str(made.kubeconfig))}")
     if sys.stdout.isatty():
         click.echo(f'# for your shell:  eval "$(penstock sandbox env{_option(name)})"', err=True)
@@ -275,8 +278,9 @@ def add(name: str, shape_name: str, count: int, **shape: Any) -> None:
     Example:
       penstock sandbox nodes add --shape gpu --count 4 --cpu 96 --resource nvidia.com/gpu=8
     """
-    wanted = check_shape(_shape(shape_name, count, **shape))
-    added = asyncio.run(Sandbox.attach(check_name(name)).add_nodes(wanted))
+    with told_as_usage():
+        wanted = check_shape(_shape(shape_name, count, **shape))
+    added = asyncio.run(Sandbox.attach(name).add_nodes(wanted))
     click.echo(f"added {len(added)} nodes: {added[0]} to {added[-1]}" if len(added) > 1 else f"added node {added[0]}")
 
 
@@ -291,7 +295,7 @@ def remove(name: str, shape_name: str, count: int | None) -> None:
     Example:
       penstock sandbox nodes remove --shape spot --count 2
     """
-    removed = asyncio.run(Sandbox.attach(check_name(name)).remove_nodes(shape_name, count))
+    removed = asyncio.run(Sandbox.attach(name).remove_nodes(shape_name, count))
     click.echo(f"removed from shape {shape_name!r}: {len(removed)}")
 
 
@@ -333,4 +337,4 @@ def _pairs(option: str, values: tuple[str, ...]) -> dict[str, str]:
 
 
 def _option(name: str) -> str:
-    return "" if name == _DEFAULT_NAME else f" --name {name}"
+    return "" if name == DEFAULT_NAME else f" --name {name}"

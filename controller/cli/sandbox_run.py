@@ -10,12 +10,20 @@ from typing import Any
 
 import click
 
+from controller.cli.sandbox_options import DEFAULT_NAME, sandbox_name
 from controller.sandbox import Sandbox, SandboxError
 from controller.sandbox.installation import Installation, installed
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--name", default="default", show_default=True, metavar="NAME", help="Which sandbox; it must be up.")
+@click.option(
+    "--name",
+    default=DEFAULT_NAME,
+    show_default=True,
+    metavar="NAME",
+    callback=sandbox_name,
+    help="Which sandbox; it must be up.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def run(name: str, command: tuple[str, ...]) -> int:
     """Install Penstock into a sandbox and run it.

@@ -8,7 +8,12 @@ from typing import Final
 from urllib.parse import quote
 
 from controller.core.keys import GROUP, POD_GROUP, VERSION
-from controller.core.kubernetes.names import is_dns_subdomain, is_label_value
+from controller.core.kubernetes.names import (
+    DNS_SUBDOMAIN_FORM,
+    LABEL_VALUE_FORM,
+    is_dns_subdomain,
+    is_label_value,
+)
 from controller.kube.client import Client
 from controller.kube.decode_hands import Handled, decode_handled
 from controller.kube.errors import KubeError, NotFound
@@ -67,15 +72,14 @@ class Target:
     @classmethod
     def read(cls, text: str) -> Target:
         """Read `kind/name`, or what `kubectl get -o name` prints: `kind.group/name`. Raises BadTarget."""
-        said, slash, name = text.partition("/")
+        said, _, name = text.partition("/")
         kind, dot, api_group = said.lower().partition(".")
-        if (
-            not slash
-            or not kind.isalpha()
-            or (dot and not is_dns_subdomain(api_group))
-            or not (is_dns_subdomain(name) or (kind == "group" and is_label_value(name)))
-        ):
+        if not name or "/" in name or not kind.isalpha() or (dot and not is_dns_subdomain(api_group)):
             raise BadTarget(f"{text!r}: write {FORMS}")
+        is_group = kind == "group"
+        if not (is_dns_subdomain(name) or (is_group and is_label_value(name))):
+            form = LABEL_VALUE_FORM.removeprefix("empty, or ") if is_group else DNS_SUBDOMAIN_FORM
+            raise BadTarget(f"{text!r}: {name!r} is no name of a {said.lower()}: {form}")
         kind = _SHORT.get(kind, _SINGULAR.get(kind, kind)) + dot + api_group
         kind = _READ.get(kind, kind)
         return cls(kind, name)

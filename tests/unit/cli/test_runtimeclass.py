@@ -23,8 +23,8 @@ GOOD = Node(name="good", labels={"runtime": "kata"})
 BARE = Node(name="bare[red]", labels={})
 CORDONED = Node(name="cordoned", labels={"runtime": "kata"}, is_cordoned=True)
 UNREACHABLE = """
-clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
-contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}, {name: d, cluster: {server: "http://127.0.0.1:2"}}]
+contexts: [{name: c, context: {cluster: c, user: u}}, {name: d, context: {cluster: d, user: u}}]
 users: [{name: u, user: {}}]
 current-context: c
 """
@@ -36,7 +36,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, found: RuntimeClass, *nodes: Node) -> None:
-    async def ask(name: str, kubeconfig: str | None) -> tuple[RuntimeClass, object]:
+    async def ask(name: str, kubeconfig: str | None, context: str | None) -> tuple[RuntimeClass, object]:
         return found, judge(found, nodes)
 
     monkeypatch.setattr(runtimeclass, "_ask", ask)
@@ -98,12 +98,15 @@ def test_json_says_the_same_to_programs(monkeypatch: pytest.MonkeyPatch, capsys:
     }
 
 
-def test_an_apiserver_that_is_away_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("context", "port"), [((), 1), (("--context", "d"), 2)])
+def test_an_apiserver_that_is_away_is_one_line(
+    context: tuple[str, ...], port: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(UNREACHABLE)
-    assert run(["runtimeclass", "nodes", "kata", "--kubeconfig", str(kubeconfig)]) == 1
+    assert run(["runtimeclass", "nodes", "kata", "--kubeconfig", str(kubeconfig), *context]) == 1
     shown = capsys.readouterr().err
-    assert shown.startswith("Error: http://127.0.0.1:1: ")
+    assert shown.startswith(f"Error: http://127.0.0.1:{port}: ")
     assert shown.count("\n") == 1
 
 

@@ -70,12 +70,24 @@ def test_a_target_is_a_kind_and_a_name(text: str, expected: str) -> None:
     assert str(Target.read(text)) == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["x", "pod/", "/x", "pod/x/y", "pod/../nodes", "p?d/x", "pod/A_b", "group/-", "job./x", "sts.-/x"]
-)
+@pytest.mark.parametrize("text", ["x", "pod/", "group/", "/x", "pod/x/y", "pod/../nodes", "p?d/x", "job./x", "sts.-/x"])
 def test_what_is_no_target_is_told_with_the_forms_that_are(text: str) -> None:
     with pytest.raises(BadTarget, match=r"write pod/NAME, group/NAME, job/NAME, queue/NAME \(a LocalQueue\)"):
         Target.read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("pod/Bad_Name", "'pod/Bad_Name': 'Bad_Name' is no name of a pod: at most 253 lower case letters, digits, "),
+        ("sts.apps/-", "'sts.apps/-': '-' is no name of a sts.apps: at most 253 lower case letters, digits, "),
+        ("group/-", "'group/-': '-' is no name of a group: at most 63 letters, digits, "),
+    ],
+)
+def test_a_name_that_cannot_be_is_told_with_what_can(text: str, told: str) -> None:
+    with pytest.raises(BadTarget) as refused:
+        Target.read(text)
+    assert str(refused.value).startswith(told)
 
 
 @pytest.mark.parametrize(
