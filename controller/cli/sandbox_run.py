@@ -11,11 +11,19 @@ from typing import Any
 import click
 
 from controller.cli.sandbox_options import DEFAULT_NAME, sandbox_name
-from controller.sandbox import Sandbox, SandboxError
-from controller.sandbox.installation import Installation, installed
+from controller.sandbox import Sandbox, SandboxError, features
+from controller.sandbox.installation import Gate, Installation, installed
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def _components(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    trouble = features.trouble(value)
+    if trouble is not None:
+        raise click.BadParameter(trouble, ctx=ctx, param=param)
+    return tuple(dict.fromkeys(value))
+
+
+# Options of COMMAND are its own: ours end where it begins, and what looks like one of ours before it has to be one.
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
     "--name",
     default=DEFAULT_NAME,
@@ -24,9 +32,28 @@ from controller.sandbox.installation import Installation, installed
     callback=sandbox_name,
     help="Which sandbox; it must be up.",
 )
+@click.option(
+    "--component",
+    "components",
+    multiple=True,
+    type=click.Choice(features.names()),
+    metavar="NAME",
+    callback=_components,
+    help=f"What to switch on besides queues, by default nothing; repeatable. One of {', '.join(features.usable())}.",
+)
+@click.option(
+    "--gate",
+    type=click.Choice([gate.value for gate in Gate]),
+    default=Gate.WEBHOOK.value,
+    show_default=True,
+    help="What adds the gate and protects it: the webhook, or admission policies inside the apiserver.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def run(name: str, command: tuple[str, ...]) -> int:
+def run(name: str, components: tuple[str, ...], gate: str, command: tuple[str, ...]) -> int:
     """Install Penstock into a sandbox and run it.
+
+    By default queues work, and the webhook keeps the gate. Pod scheduling policies, SchedulingPolicies and default
+    RuntimeClasses do nothing until --component switches them on.
 
     With COMMAND: for as long as that runs, with KUBECONFIG set for it; exits with its code. Without: until Ctrl-C.
     When its controller or webhook dies, the command is ended and the exit code is 1. For trying queues in CI: the test
@@ -36,18 +63,21 @@ def run(name: str, command: tuple[str, ...]) -> int:
     Example:
       penstock sandbox up --nodes 5
       penstock sandbox run -- kubectl apply -f queues.yaml
-      penstock sandbox run
+      penstock sandbox run --component pod-policies --component scheduling-policies
     """
-    return asyncio.run(_run(Sandbox.attach(name), command))
+    return asyncio.run(_run(Sandbox.attach(name), components, Gate(gate), command))
 
 
-async def _run(sandbox: Sandbox, command: Sequence[str]) -> int:
+async def _run(sandbox: Sandbox, components: Sequence[str], gate: Gate, command: Sequence[str]) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with installed(sandbox) as penstock:
+    arguments = features.webhook_arguments(components)
+    async with installed(sandbox, gate=gate, components=components, webhook_arguments=arguments) as penstock:
         logs = penstock.controller.log.parent
         click.echo(f"Penstock runs in sandbox {sandbox.name!r}; its logs are in {logs}", err=True)
+        switched_on = ", ".join(components) or "nothing; --component switches more on"
+        click.echo(f"  gate:    {gate.value}\n  also on: {switched_on}", err=True)
         if command:
             return await _wait_for(sandbox, command, penstock, stop)
         click.echo(f"  use it:  export KUBECONFIG={sandbox.kubeconfig}\n  end it:  Ctrl-C", err=True)

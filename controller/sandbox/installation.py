@@ -20,6 +20,7 @@ from typing import Any
 from controller.kube.apply import apply, delete
 from controller.kube.errors import KubeError
 from controller.kube.manifests import load_documents
+from controller.sandbox import features
 from controller.sandbox.admission_policies import into_effect
 from controller.sandbox.errors import SandboxError
 from controller.sandbox.files import PRIVATE_FILE, write_private
@@ -40,6 +41,17 @@ class Gate(Enum):
 
     WEBHOOK = "Webhook"
     POLICIES = "Policies"
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifests:
+    """What an installation brings, and what one with other options would have brought besides."""
+
+    basis: list[dict[str, Any]]
+    """CRDs and rights, which stay in the sandbox."""
+    registration: list[dict[str, Any]]
+    policies: list[dict[str, Any]]
+    remains: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,28 +123,27 @@ def _lock(sandbox: Sandbox) -> int:
 async def _installed(
     sandbox: Sandbox, gate: Gate, components: Sequence[str], webhook_arguments: Sequence[str]
 ) -> AsyncIterator[Installation]:
-    folders = [manifests(f"components/{name}") for name in components]
-    rights = [document for folder in folders for document in load_documents(folder) if not _registers(document)]
+    ours = await asyncio.to_thread(_read, gate, components)
     async with sandbox.client() as client:
-        await apply(client, [*load_documents(manifests("crd")), *load_documents(manifests("rbac")), *rights])
-    policies = load_documents(manifests("policy")) if gate is Gate.POLICIES else []
-    registration = _registration(folders if policies else [manifests("webhook"), *folders])
+        # A run that was killed may have left what this one does not ask for: nobody would answer, or two keep the gate.
+        await delete(client, ours.remains)
+        await apply(client, ours.basis)
     webhook = await _webhook(sandbox, webhook_arguments)
     controller = await _controller(sandbox)
     try:
-        if registration:
+        if ours.registration:
             webhook.start()
         controller.start()
-        if registration:
+        if ours.registration:
             await webhook.wait_ready()
-            await _register(sandbox, webhook, registration)
-        if policies:
+            await _register(sandbox, webhook, ours.registration)
+        if ours.policies:
             async with sandbox.client() as client:
-                await into_effect(client, policies)
+                await into_effect(client, ours.policies)
         await controller.wait_ready()
         yield Installation(controller, webhook)
     finally:
-        await asyncio.shield(_stop(sandbox, controller, webhook, [*registration, *policies]))
+        await asyncio.shield(_stop(sandbox, controller, webhook, [*ours.registration, *ours.policies]))
 
 
 def controller_program(kubeconfig: Path, log: Path) -> Program:
@@ -173,6 +184,18 @@ async def _register(sandbox: Sandbox, webhook: Program, registration: list[dict[
     documents = [_by_url(document, port, sandbox.ca_pem) for document in registration]
     async with sandbox.client() as client:
         await apply(client, documents)
+
+
+def _read(gate: Gate, components: Sequence[str]) -> _Manifests:
+    folders = [manifests(f"components/{name}") for name in components]
+    rights = [document for folder in folders for document in load_documents(folder) if not _registers(document)]
+    basis = [*load_documents(manifests("crd")), *load_documents(manifests("rbac")), *rights]
+    keeping = load_documents(manifests("policy"))
+    policies = keeping if gate is Gate.POLICIES else []
+    registration = _registration(folders if policies else [manifests("webhook"), *folders])
+    every = _registration([manifests("webhook"), *(manifests(f"components/{name}") for name in features.names())])
+    remains = [one for one in (*every, *keeping) if one not in registration and one not in policies]
+    return _Manifests(basis, registration, policies, remains)
 
 
 def _registration(folders: Iterable[Path]) -> list[dict[str, Any]]:

@@ -9,13 +9,14 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from controller.cli.main import run
 from controller.kube.errors import ConfigError
 from controller.sandbox import Sandbox, SandboxError
-from controller.sandbox.installation import Installation, installed
+from controller.sandbox.installation import Gate, Installation, installed
 from controller.sandbox.layout import Layout
 from controller.sandbox.process import ProcessId
 from controller.sandbox.programs import Program
@@ -63,13 +64,55 @@ async def test_whoever_installs_it_holds_the_sandbox_until_the_end(
     assert all(f"(process {os.getpid()})" in told for told in refused)
 
 
+async def test_what_a_killed_run_left_goes_before_anything_comes(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @asynccontextmanager
+    async def no_client(_: Sandbox) -> AsyncIterator[None]:
+        yield None
+
+    gone: set[tuple[str, str]] = set()
+
+    async def note(_: object, documents: list[dict[str, Any]]) -> None:
+        gone.update((one["kind"], one["metadata"]["name"]) for one in documents)
+
+    async def so_far(*_: object) -> None:
+        raise ConfigError("so far")
+
+    monkeypatch.setattr(Sandbox, "client", no_client)
+    monkeypatch.setattr("controller.sandbox.installation.delete", note)
+    monkeypatch.setattr("controller.sandbox.installation.apply", so_far)
+    with pytest.raises(ConfigError, match="so far"):
+        async with installed(sandbox, components=["pod-policies"]):
+            pass
+    registered = {name for kind, name in gone if kind == "ValidatingWebhookConfiguration"}
+    assert registered == {"penstock-scheduling-policies"}
+    assert {
+        ("ValidatingAdmissionPolicy", "penstock-create"),
+        ("MutatingAdmissionPolicyBinding", "penstock-gate"),
+    } < gone
+    # rights and policies stay, as after any run: they refuse nobody
+    assert {kind.removesuffix("Binding") for kind, _ in gone} == {
+        "MutatingAdmissionPolicy",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingWebhookConfiguration",
+    }
+
+
 DIES = "print('the last words', flush=True); raise SystemExit(3)"
 LIVES = "import time; time.sleep(60)"
 Started = Callable[[str], Path]
 
 
 @pytest.fixture
-def started(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
+def asked() -> dict[str, Any]:
+    """How `started` was told to install Penstock."""
+    return {}
+
+
+@pytest.fixture
+def started(sandbox: Sandbox, asked: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
     """Let `penstock sandbox run` find a sandbox and, in place of the controller, a program of this text."""
     (tmp_path / "kubeconfig").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -80,7 +123,8 @@ def started(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         controller = Program("stand_in", [], tmp_path / "penstock-controller.log")
 
         @asynccontextmanager
-        async def in_place(_: Sandbox) -> AsyncIterator[Installation]:
+        async def in_place(_: Sandbox, **options: Any) -> AsyncIterator[Installation]:
+            asked.update(options)
             controller.start()
             try:
                 yield Installation(controller, Program("webhook", [], tmp_path / "penstock-webhook.log"))
@@ -125,3 +169,59 @@ def test_of_a_program_whose_sandbox_is_gone_there_is_no_log(
     assert run(["sandbox", "run"]) == 1
     assert "Error: stand_in ended with 3: its sandbox was ended from elsewhere\n" in capsys.readouterr().err
     assert not log.exists()
+
+
+NOTHING = ["--", sys.executable, "-c", ""]
+
+
+def test_by_default_the_webhook_keeps_the_gate_and_nothing_is_switched_on_which_is_told(
+    started: Started, asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    started(LIVES)
+    assert run(["sandbox", "run", *NOTHING]) == 0
+    assert asked == {"gate": Gate.WEBHOOK, "components": (), "webhook_arguments": []}
+    assert "  gate:    Webhook\n  also on: nothing but queues; --component does\n" in capsys.readouterr().err
+
+
+def test_a_component_brings_what_it_needs_of_the_webhook(
+    started: Started, asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    started(LIVES)
+    named = [f"--component={name}" for name in ("runtime-class", "pod-policies", "runtime-class")]
+    assert run(["sandbox", "run", *named, "--gate", "Policies", *NOTHING]) == 0
+    assert asked == {
+        "gate": Gate.POLICIES,
+        "components": ("runtime-class", "pod-policies"),
+        "webhook_arguments": ["--runtime-classes", "--pod-policies"],
+    }
+    assert "  gate:    Policies\n  also on: runtime-class, pod-policies\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["--component", "cert-manager"],
+            "'--component': cert-manager cannot work here: a sandbox has no cert-manager",
+        ),
+        (["--component", "pod-template-policies"], "does nothing without pod-policies; add --component pod-policies"),
+        (["--component", "pods"], "'pods' is not one of"),
+        (["--gate", "Both"], "'Both' is not one of 'Webhook', 'Policies'"),
+        (["--componet", "pod-policies"], "No such option '--componet'. Did you mean '--component'?"),
+    ],
+)
+def test_what_cannot_work_is_told_before_anything_is_installed(
+    arguments: list[str], told: str, started: Started, asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    started(LIVES)
+    assert run(["sandbox", "run", *arguments, *NOTHING]) == 2
+    assert told in capsys.readouterr().err
+    assert not asked
+
+
+@pytest.mark.parametrize("separator", [[], ["--"]])
+def test_options_of_the_command_are_its_own(separator: list[str], started: Started, asked: dict[str, Any]) -> None:
+    started(LIVES)
+    exits = "import sys; raise SystemExit(len(sys.argv))"
+    assert run(["sandbox", "run", *separator, sys.executable, "-c", exits, "--gate", "--component=x", "--nope"]) == 4
+    assert asked["components"] == ()
