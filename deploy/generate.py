@@ -33,6 +33,9 @@ _VALUED_ARGUMENTS = {
 }
 """Options of the webhook that carry a value of their component, when it is set."""
 
+_REPEATED_ARGUMENTS = {"webhook": {"templateControllers": "--template-controller"}}
+"""Options of a program that are given once for each member of a value of its own."""
+
 
 class GenerateError(Exception):
     """A file of config/ is not as the generator knows it; the text says which and what to do."""
@@ -164,8 +167,12 @@ def _deployment(path: Path, text: str) -> str:
 
 
 def _arguments(program: str) -> str:
-    """What components add to the arguments of a program, each when its component is asked for."""
-    lines = []
+    """What values add to the arguments of a program: its own, and each component's when that is asked for."""
+    lines = [
+        f"{{{{- range .Values.{program}.{value} }}}}\n"
+        f'            - {{{{ printf "{option}=%s" . | quote }}}}\n{{{{- end }}}}\n'
+        for value, option in _REPEATED_ARGUMENTS.get(program, {}).items()
+    ]
     for name in components():
         lines += [
             f"{{{{- if {condition(name)} }}}}\n            - {argument}\n{{{{- end }}}}\n"

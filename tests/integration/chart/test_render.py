@@ -194,6 +194,14 @@ def test_every_feature_reaches_the_webhook_as_an_option_it_knows() -> None:
     assert options_of(objects["apps/v1 Deployment penstock-system/penstock-controller"])["log_level"] == "debug"
 
 
+def test_operators_with_templates_of_their_own_are_named_to_the_webhook() -> None:
+    operators = ["system:serviceaccount:argo-rollouts:argo-rollouts", 'o="oper: ator" #1']
+    objects = rendered(gate={"mode": "Webhook"}, webhook={"templateControllers": operators})
+
+    options = options_of(objects["apps/v1 Deployment penstock-system/penstock-webhook"])
+    assert options["template_controller"] == tuple(operators)
+
+
 def test_nothing_is_left_in_the_usual_namespace_when_the_release_has_another() -> None:
     everything = {key: value for name in VALUES for key, value in VALUES[name].items()}
     templates = renderer.helm(CHART, everything, namespace="12345")
@@ -294,6 +302,8 @@ def test_a_provided_certificate_is_trusted_and_no_other_made() -> None:
         ({"webhook": {"replicas": 0}}, "at '/webhook/replicas': minimum: got 0, want 1"),
         ({"webhook": {"failurePolicy": "Retry"}}, "at '/webhook/failurePolicy': value must be one of 'Ignore', 'Fail'"),
         ({"webhook": {"excludedNamespaces": ["A"]}}, "at '/webhook/excludedNamespaces/0': 'A' does not match pattern"),
+        ({"webhook": {"templateControllers": [""]}}, "at '/webhook/templateControllers/0': minLength: got 0, want 1"),
+        ({"webhook": {"templateControllers": "argo"}}, "at '/webhook/templateControllers': got string, want array"),
         ({"logLevel": "loud"}, "at '/logLevel': value must be one of"),
         ({"runtimeClass": {"default": "kata"}}, "at '/runtimeClass/enabled': value must be true"),
         ({"runtimeClass": {"enabled": True, "default": "Kata"}}, "at '/runtimeClass/default': 'Kata' does not match"),
