@@ -164,18 +164,46 @@ def test_the_webhook_runs_for_the_features_that_need_it_and_else_for_the_gate_al
     assert server <= set(rendered(gate={"mode": "Webhook"}))
 
 
-def test_another_break_glass_group_reaches_every_rule(tmp_path: Path, documented: list[Json]) -> None:
-    objects = rendered(gate={"mode": "Both"}, breakGlassGroup="on-call")
+FEATURES = tuple(name for name in VALUES if name != "cert-manager")
+
+
+@pytest.mark.parametrize(
+    ("resources", "components"),
+    [
+        (("default",), ()),
+        (("default", "server"), ("pod-policies",)),
+        (("default", "server"), FEATURES),
+        (("default-webhook",), ()),
+        (("default-webhook", "policy"), tuple(VALUES)),
+    ],
+    ids="+".join,
+)
+def test_another_break_glass_group_reaches_every_rule_of_every_installation_and_nothing_else(
+    tmp_path: Path, documented: list[Json], resources: tuple[str, ...], components: tuple[str, ...]
+) -> None:
+    folder = tmp_path.resolve()
+    kustomization = {
+        "resources": [os.path.relpath(ROOT / "config" / name, folder) for name in resources],
+        "components": [os.path.relpath(ROOT / "config" / "components" / name, folder) for name in components],
+    }
+    recipe = next(one for one in documented if "configMapGenerator" in one)
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    before = json.dumps(renderer.kustomize(folder))
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump({**kustomization, **recipe}))
+    after = renderer.kustomize(folder)
+
+    assert "penstock:break-glass" in before
+    assert json.dumps(after) == before.replace("penstock:break-glass", "on-call")
+    if "default-webhook" in resources or "server" in resources:
+        webhook = by_name(after)["apps/v1 Deployment penstock-system/penstock-webhook"]
+        assert options_of(webhook)["break_glass_group"] == "on-call"
+
+
+def test_the_charts_break_glass_group_reaches_every_rule() -> None:
+    everything = {key: value for name in VALUES for key, value in VALUES[name].items()}
+    objects = rendered(gate={"mode": "Both"}, breakGlassGroup="on-call", **everything)
+
     assert "penstock:break-glass" not in json.dumps(list(objects.values()))
-
-    patches = next(one for one in documented if "patches" in one)
-    kustomization = {**documented[0], **patches}
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    policies = [one for one in renderer.kustomize(tmp_path.resolve()) if one["kind"] == "ValidatingAdmissionPolicy"]
-
-    assert len(policies) > 4
-    assert "penstock:break-glass" not in json.dumps(policies)
-    assert json.dumps(policies).count("'on-call' in request.userInfo.?groups.orValue([])") == len(policies) - 1
 
 
 def test_every_component_is_compared() -> None:
