@@ -347,51 +347,6 @@ def test_a_wrong_value_is_refused_with_its_path(values: Json, fault: str) -> Non
     assert fault in str(caught.value)
 
 
-def test_the_notes_say_how_to_see_that_it_works_and_what_is_on() -> None:
-    off = renderer.helm(CHART, {}, namespace="elsewhere")["penstock/templates/NOTES.txt"]
-    values = {"runtimeClass": {"enabled": True, "default": "kata"}, "podPolicies": {"enabled": True}}
-    on = renderer.helm(CHART, values)["penstock/templates/NOTES.txt"]
-
-    assert "kubectl -n elsewhere wait deployment --all" in off
-    assert "Switched on: nothing but queues.\n" in off
-    assert "  - RuntimeClasses (cluster's default: kata)\n  - pod scheduling policies\n" in on
-
-
-NOTED: dict[str, str] = {
-    "runtime-class": "RuntimeClasses (cluster's default: none)",
-    "pod-policies": "pod scheduling policies",
-    "pod-template-policies": "pod scheduling policies for templates",
-    "scheduling-policies": (
-        "scheduling policies (merge: DeepMerge): "
-        "from the first policy on, pods of accounts that may use none are refused"
-    ),
-    "default-scheduling-policies": (
-        "scheduling policies to begin with, of which every account may use the policy restricted"
-    ),
-}
-"""What the notes say of each component that is a feature: all but `cert-manager`."""
-
-
-def noted(**values: Any) -> list[str]:
-    """The lines of the notes that say what is switched on."""
-    notes = renderer.helm(CHART, values)["penstock/templates/NOTES.txt"]
-    block = notes.partition("Switched on:")[2].partition("\n\nNext:")[0]
-    return [line.removeprefix("  - ") for line in block.splitlines() if line]
-
-
-def test_the_notes_have_a_line_for_every_feature_that_is_on() -> None:
-    assert set(NOTED) == set(VALUES) - {"cert-manager"}
-    everything = {key: value for name in NOTED for key, value in VALUES[name].items()}
-    assert noted(**everything) == list(NOTED.values())
-
-
-def test_the_notes_say_what_scheduling_policies_refuse_and_that_policies_alone_judge_nobody() -> None:
-    refused = NOTED["scheduling-policies"].replace("DeepMerge", "FirstEntry")
-    assert noted(schedulingPolicies={"enabled": True, "merge": "FirstEntry"}) == [refused]
-    lacking = "; no pod is judged by them without schedulingPolicies.enabled"
-    assert noted(defaultSchedulingPolicies={"enabled": True}) == [NOTED["default-scheduling-policies"] + lacking]
-
-
 def test_the_break_glass_group_has_one_name_everywhere() -> None:
     objects = rendered(breakGlassGroup="fire:brigade", gate={"mode": "Both"})
 

@@ -180,7 +180,7 @@ def test_by_default_the_webhook_keeps_the_gate_and_nothing_is_switched_on_which_
     started(LIVES)
     assert run(["sandbox", "run", *NOTHING]) == 0
     assert asked == {"gate": Gate.WEBHOOK, "components": (), "webhook_arguments": []}
-    assert "  gate:    Webhook\n  also on: nothing but queues; --component does\n" in capsys.readouterr().err
+    assert "  gate:    Webhook\n  also on: nothing; --component switches more on\n" in capsys.readouterr().err
 
 
 def test_a_component_brings_what_it_needs_of_the_webhook(
