@@ -88,10 +88,15 @@ class InformerIfServed:
         informer = self._make(path)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(informer.run(), name=f"watch-{self.resource}-served")
-            await informer.synced.wait()
-            self.synced.set()
+            telling = group.create_task(self._tell_synced(informer), name=f"synced-{self.resource}-served")
+            # not only once it is listed: a version that goes before that is never listed
             await self._until_other(path)
             watching.cancel()
+            telling.cancel()
+
+    async def _tell_synced(self, informer: Informer[Any]) -> None:
+        await informer.synced.wait()
+        self.synced.set()
 
     async def _until_other(self, path: str) -> None:
         found: str | None = path

@@ -24,13 +24,15 @@ ABSENT = NotFound(404, "NotFound", "the server could not find the requested reso
 
 
 class Listing:
-    """An informer that lists at once and watches for ever."""
+    """An informer that lists at once and watches for ever, or tries for ever to list."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_answered: bool = True) -> None:
         self.synced = asyncio.Event()
+        self._is_answered = is_answered
 
     async def run(self) -> None:
-        self.synced.set()
+        if self._is_answered:
+            self.synced.set()
         await asyncio.Event().wait()
 
 
@@ -89,6 +91,27 @@ async def test_nobody_waits_for_a_kind_that_is_not_served_and_it_is_watched_in_t
         task.cancel()
     assert paths == [f"/apis/scheduling.k8s.io/{version}/podgroups" for version in ("v1alpha2", "v1")]
     assert [trouble.cause for trouble in troubles] == ["Unreachable"]
+
+
+async def test_a_version_that_went_before_it_was_listed_is_left_for_the_one_that_is_served_by_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(served, "_AGAIN_SECONDS", 0.0)
+    client = LastForEver().will("GET", OTHERS, OURS, OURS)
+    paths: list[str] = []
+
+    def make(path: str) -> Informer[Any]:
+        paths.append(path)
+        return cast("Informer[Any]", Listing(is_answered=path.endswith("/v1/podgroups")))
+
+    informer = InformerIfServed(
+        client.as_client, GROUP, VERSIONS, "podgroups", make=make, report=lambda _: None, forget=lambda: None
+    )
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(informer.run())
+        await eventually(informer.synced.is_set, seconds=5)
+        task.cancel()
+    assert paths == [f"/apis/scheduling.k8s.io/{version}/podgroups" for version in ("v1alpha2", "v1")]
 
 
 @pytest.mark.parametrize(
