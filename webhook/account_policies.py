@@ -15,6 +15,7 @@ from controller.core.kubernetes.priority_classes import PriorityClass, default_o
 from controller.core.scheduling_policies.levels import Levels, levels
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.core.scheduling_policies.rbac import ALL, Usable
+from controller.kube.wire import Owned
 
 _KEPT_MOST: Final = 1024
 
@@ -37,9 +38,9 @@ class PriorityClasses:
         self._classes[item.name] = item
         self.default = default_of(self._classes.values())
 
-    def remove(self, item: PriorityClass) -> None:
+    def remove(self, gone: Owned) -> None:
         """One class is gone."""
-        self._classes.pop(item.name, None)
+        self._classes.pop(gone.name, None)
         self.default = default_of(self._classes.values())
 
 

@@ -41,9 +41,9 @@ class Lookups:
         """One object is new or changed."""
         self._labels[(item.namespace, item.name)] = item.labels or {}
 
-    def remove(self, item: Owned) -> None:
+    def remove(self, gone: Owned) -> None:
         """One object is gone."""
-        self._labels.pop((item.namespace, item.name), None)
+        self._labels.pop((gone.namespace, gone.name), None)
 
     def get(self, namespace: str, name: str) -> Mapping[str, str] | None:
         """Return the labels of an object, None when there is none."""

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from controller.core.queueing.queues import LocalQueue
 from controller.core.queueing.scheduler_preemption import QueueWord, Ruling, ruling
+from controller.kube.wire import Owned
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
@@ -15,7 +16,7 @@ _V = TypeVar("_V")
 class _Known(Generic[_K, _V]):
     """Queues of one kind."""
 
-    def __init__(self, key_of: Callable[[_V], _K]) -> None:
+    def __init__(self, key_of: Callable[[_V | Owned], _K]) -> None:
         self._key_of = key_of
         self._known: dict[_K, _V] = {}
 
@@ -27,9 +28,9 @@ class _Known(Generic[_K, _V]):
         """One queue is new or changed."""
         self._known[self._key_of(item)] = item
 
-    def remove(self, item: _V) -> None:
+    def remove(self, gone: Owned) -> None:
         """One queue is gone."""
-        self._known.pop(self._key_of(item), None)
+        self._known.pop(self._key_of(gone), None)
 
 
 class KnownLocalQueues(_Known[tuple[str, str], LocalQueue]):

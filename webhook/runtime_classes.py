@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from controller.core.kubernetes.runtime_classes import RuntimeClass
+from controller.kube.wire import Owned
 
 PATH: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 
@@ -25,9 +26,9 @@ class KnownClasses:
         """One class is new or changed."""
         self._classes[item.name] = item
 
-    def remove(self, item: RuntimeClass) -> None:
+    def remove(self, gone: Owned) -> None:
         """One class is gone."""
-        self._classes.pop(item.name, None)
+        self._classes.pop(gone.name, None)
 
     def get(self, name: str) -> RuntimeClass | None:
         """Return a class, None when there is none."""

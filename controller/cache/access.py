@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Generic, TypeVar
 
 from controller.core.scheduling_policies.rbac import NOTHING, Binding, Key, Role, Usable, principals, union
+from controller.kube.wire import Owned
 
 _REMEMBERED: Final = 10_000
 
@@ -108,9 +109,9 @@ class AccessSink(Generic[_T]):
         for item in listed.values():
             self.upsert(item)
 
-    def remove(self, item: _T) -> None:
+    def remove(self, gone: Owned) -> None:
         """One is gone."""
-        self._drop(item.key)
+        self._drop((gone.namespace, gone.name))
 
 
 def role_sink(access: Access, *, cluster_wide: bool) -> AccessSink[Role]:

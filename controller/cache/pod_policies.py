@@ -19,6 +19,7 @@ from controller.core.kubernetes.directives import Directives
 from controller.core.kubernetes.taints import Toleration
 from controller.core.policies.pod_policies import Mode, OnConflict, Policy, Target, order_key
 from controller.kube.decode_ours import decode_ours
+from controller.kube.wire import Owned
 
 Key = tuple[str, str]
 """(namespace, name); cluster-wide policies have an empty namespace."""
@@ -113,9 +114,9 @@ class PolicySink:
         """All there are of the kind."""
         self._policies.replace(items, cluster_wide=self._cluster_wide)
 
-    def remove(self, item: ReadPolicy) -> None:
+    def remove(self, gone: Owned) -> None:
         """One is gone."""
-        self._policies.drop(item.key)
+        self._policies.drop((gone.namespace, gone.name))
 
 
 def read_policy(raw: Raw) -> ReadPolicy:

@@ -37,6 +37,7 @@ from controller.core.scheduling_policies.policy import (
 )
 from controller.core.scheduling_policies.validity import faults_of_defaults
 from controller.kube.decode_ours import decode_ours
+from controller.kube.wire import Owned
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ class SchedulingPolicies:
         self._tell(item, former)
         self._sort()
 
-    def remove(self, item: ReadSchedulingPolicy) -> None:
+    def remove(self, gone: Owned) -> None:
         """One is gone."""
-        self._known.pop(item.name, None)
+        self._known.pop(gone.name, None)
         self._sort()
 
     def _tell(self, item: ReadSchedulingPolicy, former: ReadSchedulingPolicy | None) -> None:

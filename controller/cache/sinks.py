@@ -19,7 +19,6 @@ from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
 from controller.core.policies.pod_policies import Mode
 from controller.core.workloads.groups import GroupKey, PodGroup
-from controller.core.workloads.pods import Pod
 from controller.kube.wire import Owned
 
 _PART = 500
@@ -48,9 +47,9 @@ class PodSink:
             if number % _PART == 0:
                 yield
 
-    def remove(self, item: Pod) -> None:
+    def remove(self, gone: Owned) -> None:
         """One pod is gone."""
-        self._cache.drop_pod(item.uid)
+        self._cache.drop_pod(gone.uid)
 
 
 class NodeSink:
@@ -68,9 +67,9 @@ class NodeSink:
         for node in listed.values():
             self._cache.put_node(node)
 
-    def remove(self, item: Node) -> None:
+    def remove(self, gone: Owned) -> None:
         """One node is gone."""
-        self._cache.drop_node(item.name)
+        self._cache.drop_node(gone.name)
 
 
 class NamespaceSink:
@@ -91,9 +90,9 @@ class NamespaceSink:
         """One namespace is new or changed."""
         self._cache.set_namespace(item.name, item.labels or {})
 
-    def remove(self, item: Owned) -> None:
+    def remove(self, gone: Owned) -> None:
         """One namespace is gone."""
-        self._cache.set_namespace(item.name, None)
+        self._cache.set_namespace(gone.name, None)
 
 
 class JobSink:
@@ -114,9 +113,9 @@ class JobSink:
         """One Job is new or changed."""
         self._cache.set_job(item.uid, item)
 
-    def remove(self, item: Job) -> None:
+    def remove(self, gone: Owned) -> None:
         """One Job is gone."""
-        self._cache.set_job(item.uid, None)
+        self._cache.set_job(gone.uid, None)
 
 
 class PodGroupSink:
@@ -137,12 +136,12 @@ class PodGroupSink:
         """One PodGroup is new or changed."""
         self._cache.set_pod_group(_key_of(item), item)
 
-    def remove(self, item: PodGroup) -> None:
+    def remove(self, gone: Owned) -> None:
         """One PodGroup is gone."""
-        self._cache.set_pod_group(_key_of(item), None)
+        self._cache.set_pod_group(_key_of(gone), None)
 
 
-def _key_of(one: PodGroup) -> GroupKey:
+def _key_of(one: PodGroup | Owned) -> GroupKey:
     return GroupKey(one.namespace, one.name, is_native=True)
 
 
@@ -169,9 +168,9 @@ class ObjectSink:
         if former is None or _version(former) != _version(item.entry):
             self._put(key, item)
 
-    def remove(self, item: Read) -> None:
+    def remove(self, gone: Owned) -> None:
         """One object is gone."""
-        self._forget(item.entry.key)
+        self._forget((gone.namespace, gone.name))
 
     def _forget(self, key: Key) -> None:
         self._entries.pop(key, None)

@@ -129,7 +129,7 @@ class _Feed:
         """See one."""
         self._see(item)
 
-    def remove(self, item: Any) -> None:
+    def remove(self, gone: Any) -> None:
         """Nothing: the demo deletes only when it is over."""
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -132,16 +132,31 @@ class Client:
     @asynccontextmanager
     async def stream(
         self, path: str, params: Mapping[str, str], *, silent_seconds: float
-    ) -> AsyncIterator[aiohttp.StreamReader]:
-        """Open a watch; raise Unreachable when nothing at all arrives for `silent_seconds`."""
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a watch and give what arrives; raise Unreachable when nothing at all does for `silent_seconds`.
+
+        What the caller does with it raises as it is: a fault there is none of the network's.
+        """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=silent_seconds)
-        try:
-            async with self._open("GET", path, params=params, timeout=timeout) as response:
+        async with AsyncExitStack() as stack:
+            with self._reaching():
+                response = await stack.enter_async_context(self._open("GET", path, params=params, timeout=timeout))
                 if response.status >= 300:
                     if response.status == HTTPStatus.UNAUTHORIZED:
                         await self._renew_credentials()
                     raise api_error(response.status, await response.read())
-                yield response.content
+            yield self._chunks(response.content)
+
+    async def _chunks(self, content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+        with self._reaching():
+            async for chunk in content.iter_any():
+                yield chunk
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Tell what goes wrong between us and the apiserver as Unreachable."""
+        try:
+            yield
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise _unreachable(self.url, error) from error
 
@@ -157,11 +172,9 @@ class Client:
     ) -> bytes:
         headers = {"Content-Type": content_type} if data is not None and content_type else {}
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_SECONDS)
-        try:
+        with self._reaching():
             async with self._open(method, path, params=params, data=data, headers=headers, timeout=timeout) as response:
                 body = await response.read()
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise _unreachable(self.url, error) from error
         if response.status >= 300:
             if response.status == HTTPStatus.UNAUTHORIZED:
                 await self._renew_credentials()

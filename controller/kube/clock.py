@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from typing import Final
+
+_FIRST: Final = dt.datetime(1, 1, 1, tzinfo=dt.UTC).timestamp()
+_END: Final = dt.datetime(9999, 12, 31, tzinfo=dt.UTC).timestamp() + 86_400
 
 
 def now() -> float:
@@ -31,7 +35,13 @@ def rfc3339_micro(epoch_seconds: float) -> str:
 
 
 def epoch(rfc3339_text: str | None) -> float:
-    """Read metav1.Time or MicroTime; 0.0 for an absent one."""
+    """Read metav1.Time or MicroTime; 0.0 for an absent one.
+
+    Raises ValueError for what is no time, or lies outside the years 1 to 9999 in UTC: `rfc3339` fails for those.
+    """
     if not rfc3339_text:
         return 0.0
-    return dt.datetime.fromisoformat(rfc3339_text).timestamp()
+    seconds = dt.datetime.fromisoformat(rfc3339_text).timestamp()
+    if not _FIRST <= seconds < _END:
+        raise ValueError(f"{rfc3339_text!r} is no time of the years 1 to 9999 in UTC")
+    return seconds

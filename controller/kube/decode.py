@@ -195,16 +195,17 @@ def decode_node(raw: bytes | Raw) -> Node:
     """Return the node; raise UnreadableObject when the bytes are no node."""
     try:
         node = _node.decode(raw)
-    except DecodeError as error:
+        ready = next((c for c in node.status.conditions or () if c.type == "Ready"), wire.Condition())
+        not_ready_since = 0 if ready.status == "True" else int(epoch(ready.last_transition_time))
+    except (DecodeError, ValueError) as error:
         raise UnreadableObject(f"node: {error}") from error
-    ready = next((c for c in node.status.conditions or () if c.type == "Ready"), wire.Condition())
     return Node(
         name=node.metadata.name,
         labels=node.metadata.labels or {},
         taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.spec.taints or ()),
         allocatable=_allocatable(node),
         is_ready=ready.status == "True",
-        not_ready_since=0 if ready.status == "True" else int(epoch(ready.last_transition_time)),
+        not_ready_since=not_ready_since,
         is_cordoned=node.spec.unschedulable,
     )
 

@@ -23,6 +23,7 @@ from controller.kube.errors import Gone, KubeError, UnreadableObject, api_error
 from controller.kube.listing import pages
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 SILENT_SECONDS: Final = 70.0
 _WATCH_SECONDS = (300, 600)
@@ -46,8 +47,8 @@ class Sink(Protocol[T]):
     def upsert(self, item: T) -> None:
         """One object is new or changed."""
 
-    def remove(self, item: T) -> None:
-        """One object is gone; this was its last state."""
+    def remove(self, gone: wire.Owned) -> None:
+        """One object is gone; of its last state only the metadata counts, the rest may be unreadable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class Informer(Generic[T]):
         items: list[T] = []
         version = ""
         async for page in pages(self._client, self.path, self._params):
-            items.extend(item for raw in page.items or () if (item := self._read(raw)) is not None)
+            items.extend(item for raw in page.items or () if (item := self._read(raw, self._decode)) is not None)
             version = page.metadata.version
         if _went_back(version, self._newest):
             # etcd was restored: what we know is of a history that never was, however new its versions look
@@ -155,9 +156,9 @@ class Informer(Generic[T]):
             "resourceVersion": self._version,
             "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),  # noqa: S311 - spreads reconnects
         }
-        async with self._client.stream(self.path, params, silent_seconds=SILENT_SECONDS) as content:
+        async with self._client.stream(self.path, params, silent_seconds=SILENT_SECONDS) as chunks:
             self._touch()
-            async for line in _lines(content.iter_any()):
+            async for line in _lines(chunks):
                 self._arrived = True
                 self._touch()
                 try:
@@ -169,16 +170,20 @@ class Informer(Generic[T]):
         if event.type == "ERROR":
             status = _status.decode(event.object)
             raise api_error(410 if status.reason == "Expired" else status.code, bytes(event.object))
-        if event.type != "BOOKMARK":
-            item = self._read(event.object)
+        if event.type == "DELETED":
+            gone = self._read(event.object, decode_metadata)
+            if gone is not None:
+                self._sink.remove(gone)
+        elif event.type != "BOOKMARK":
+            item = self._read(event.object, self._decode)
             if item is not None:
-                (self._sink.remove if event.type == "DELETED" else self._sink.upsert)(item)
+                self._sink.upsert(item)
         with suppress(UnreadableObject):  # reported above; the next event or bookmark moves the version on
             self._version = self._newest = decode_metadata(event.object).resource_version
 
-    def _read(self, raw: Raw) -> T | None:
+    def _read(self, raw: Raw, decode: Callable[[Raw], U]) -> U | None:
         try:
-            return self._decode(raw)
+            return decode(raw)
         except UnreadableObject as error:
             self._trouble("unreadable", error)
             return None

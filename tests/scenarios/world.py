@@ -31,7 +31,7 @@ from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Admit, Evict, Plan
 from controller.core.workloads.pods import Phase, Pod
 from controller.kube.clock import rfc3339
-from controller.kube.decode import PodDecoder, decode_node
+from controller.kube.decode import PodDecoder, decode_metadata, decode_node
 from controller.kube.decode_owners import decode_job, decode_pod_group
 from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
@@ -85,7 +85,7 @@ class _Mind:
 
     def forget(self, kind: str, document: Json) -> None:
         """One of our objects is gone."""
-        self._sink(kind).remove(_READERS[kind](Raw(orjson.dumps(document))))
+        self._sink(kind).remove(decode_metadata(orjson.dumps(document)))
 
     def _sink(self, kind: str) -> sinks.ObjectSink:
         match kind:
@@ -164,7 +164,7 @@ class Cluster:
     def put_job(self, key: str, document: Json | None) -> None:
         """Create, change or (None) delete a Job; its pods stay until somebody deletes them."""
         if document is None:
-            sinks.JobSink(self.cache).remove(decode_job(orjson.dumps(self.jobs.pop(key))))
+            sinks.JobSink(self.cache).remove(decode_metadata(orjson.dumps(self.jobs.pop(key))))
         else:
             self.jobs[key] = document
             sinks.JobSink(self.cache).upsert(decode_job(orjson.dumps(document)))
@@ -173,7 +173,7 @@ class Cluster:
         """Create, make anew or (None) delete a PodGroup of Kubernetes."""
         sink = sinks.PodGroupSink(self.cache)
         if document is None:
-            sink.remove(decode_pod_group(orjson.dumps(self.pod_groups.pop(key))))
+            sink.remove(decode_metadata(orjson.dumps(self.pod_groups.pop(key))))
         else:
             self.pod_groups[key] = document
             sink.upsert(decode_pod_group(orjson.dumps(document)))

@@ -70,15 +70,11 @@ class EndOfScript(Exception):
     """The informer asked for more than the test has; it ends there."""
 
 
-class _Content:
-    def __init__(self, chunks: list[bytes | Exception]) -> None:
-        self._chunks = chunks
-
-    async def iter_any(self) -> AsyncIterator[bytes]:
-        for chunk in self._chunks:
-            if isinstance(chunk, Exception):
-                raise chunk
-            yield chunk
+async def _arriving(chunks: list[bytes | Exception]) -> AsyncIterator[bytes]:
+    for chunk in chunks:
+        if isinstance(chunk, Exception):
+            raise chunk
+        yield chunk
 
 
 class ScriptedCollection:
@@ -98,10 +94,10 @@ class ScriptedCollection:
         return outcome
 
     @asynccontextmanager
-    async def stream(self, path: str, params: Mapping[str, str], **_: Any) -> AsyncIterator[_Content]:
+    async def stream(self, path: str, params: Mapping[str, str], **_: Any) -> AsyncIterator[AsyncIterator[bytes]]:
         outcome = self._next(Call("WATCH", path, None, dict(params)))
         assert isinstance(outcome, list), f"the script has a list where a watch was asked for: {outcome!r}"
-        yield _Content(outcome)
+        yield _arriving(outcome)
 
     def _next(self, call: Call) -> bytes | list[bytes | Exception]:
         self.calls.append(call)

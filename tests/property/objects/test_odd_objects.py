@@ -65,6 +65,11 @@ def _job() -> Json:
     }
 
 
+def _node() -> Json:
+    ready = {"type": "Ready", "status": "False", "lastTransitionTime": CREATED}
+    return a_node_document(status={"conditions": [ready]})
+
+
 def _pod() -> Json:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
     term = {"matchExpressions": [api_objects.requirement("In", "spot")]}
@@ -82,7 +87,7 @@ def _pod() -> Json:
 def _documents() -> dict[str, Json]:
     return {
         "namespaces": {"metadata": {"name": "default", "labels": {"team": "a"}}},
-        "nodes": a_node_document(),
+        "nodes": _node(),
         "resourceflavors": _ours(api_objects.resource_flavor(nodeLabels={"pool": "spot"}), dryUntil=CREATED),
         "clusterqueues": _budgeted(),
         "localqueues": _ours(api_objects.local_queue()),
@@ -166,7 +171,8 @@ def _places(value: object, *path: str | int) -> Iterator[tuple[str | int, ...]]:
 
 PLACES: Final = [(kind, path) for kind, one in DOCUMENTS.items() for path in _places(one)]
 GONE: Final = object()
-TEXTS: Final = ("", "x", "9" * 30, "\ud800", "0001-01-01T00:00:00")
+TIMES: Final = ("0001-01-01T00:00:00", "10000-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59")
+TEXTS: Final = ("", "x", "9" * 30, "\ud800", *TIMES)
 NUMBERS: Final = (0, -1, 10**20, 0.5)
 ODD: Final[tuple[Any, ...]] = (GONE, None, True, *NUMBERS, *TEXTS, [], [None], [1], ["x"], [[]], [{}], {}, {"x": 1})
 

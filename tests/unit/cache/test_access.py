@@ -10,6 +10,7 @@ import pytest
 from controller.cache import access as module
 from controller.cache.access import Access, binding_sink, role_sink
 from controller.core.scheduling_policies.rbac import ALL, NOTHING, Usable
+from controller.kube.decode import decode_metadata
 from controller.kube.decode_rbac import decode_binding, decode_role
 from controller.kube.errors import UnreadableObject
 from tests.support.rbac_objects import a_binding, a_role, a_rule, access_of, account, group, put, user
@@ -118,15 +119,16 @@ def test_what_is_deleted_or_no_longer_listed_grants_nothing() -> None:
     left = {0: names("b"), 1: names("a"), 2: names("b"), 3: names("a")}
     for number, document in enumerate(everything):
         is_wide = "namespace" not in document["metadata"]
+        gone = decode_metadata(orjson.dumps(document))
         for listed in (False, True):
             access = access_of(everything)
             assert access.usable("team", "me") == names("a", "b")
             if "roleRef" in document:
-                bindings, gone = binding_sink(access, cluster_wide=is_wide), decode_binding(orjson.dumps(document))
+                bindings = binding_sink(access, cluster_wide=is_wide)
                 bindings.replace([]) if listed else bindings.remove(gone)
             else:
-                roles, former = role_sink(access, cluster_wide=is_wide), decode_role(orjson.dumps(document))
-                roles.replace([]) if listed else roles.remove(former)
+                roles = role_sink(access, cluster_wide=is_wide)
+                roles.replace([]) if listed else roles.remove(gone)
             assert access.usable("team", "me") == left[number]
 
 

@@ -211,7 +211,7 @@ def test_what_a_pod_held_is_given_back_when_it_goes(how: str) -> None:
         case "finish":
             cache.put_pod(a_released_pod("a", is_finished=True))
         case "delete":
-            PodSink(cache).remove(a_pod("a"))
+            PodSink(cache).remove(Owned(uid="a"))
         case "terminate while gated":
             cache.put_pod(a_pod("a", is_terminating=True, resource_version="2"))
         case _:
@@ -368,7 +368,7 @@ def test_lists_of_nodes_and_namespaces_drop_what_is_not_in_them() -> None:
     cache = a_cache(nodes=[a_node("old"), a_node("kept")])
     NodeSink(cache).replace([a_node("kept"), a_node("new")])
     assert set(cache.nodes) == set(cache.index.members("spot")) == {"kept", "new"}
-    NodeSink(cache).remove(a_node("new"))
+    NodeSink(cache).remove(Owned(name="new"))
     assert set(cache.nodes) == {"kept"}
     sink = NamespaceSink(cache)
     sink.replace([Owned(name="a", labels={"x": "y"}), Owned(name="b")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controller.cache.sinks import JobSink
 from controller.core.kubernetes.owners import Job
+from controller.kube.wire import Owned
 from tests.support.builders import a_cache
 
 
@@ -16,7 +17,7 @@ def test_jobs_are_known_as_long_as_they_exist() -> None:
     sink = JobSink(cache)
     sink.replace([a_job("a"), a_job("b")])
     sink.upsert(a_job("b", parallelism=2))
-    sink.remove(a_job("a"))
+    sink.remove(Owned(uid="a"))
     assert cache.jobs == {"b": a_job("b", parallelism=2)}
     sink.replace([a_job("c")])
     assert cache.jobs == {"c": a_job("c")}

@@ -26,6 +26,7 @@ from controller.core.scheduling_policies.policy import (
 )
 from controller.kube.errors import UnreadableObject
 from controller.kube.manifests import load_documents
+from controller.kube.wire import Owned
 from tests.support.api_objects import Json, scheduling_policy
 from tests.support.pod_documents import raw
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
@@ -155,7 +156,7 @@ def test_policies_are_kept_by_name() -> None:
     kept.upsert(read(scheduling_policy("b", mode="Warn")))
     assert names(kept.valid) == ["a", "b", "c"]
     kept.upsert(read(scheduling_policy("b")))
-    kept.remove(read(scheduling_policy("a")))
+    kept.remove(Owned(name="a"))
     assert (names(kept.valid), [policy.mode for policy in kept.valid]) == (["b", "c"], [Mode.ENFORCE] * 2)
     kept.replace([read(scheduling_policy("d"))])
     assert names(kept.valid) == ["d"]
@@ -182,7 +183,7 @@ def test_the_version_is_another_one_after_every_change() -> None:
         lambda: kept.upsert(read(scheduling_policy("a", allowed={"nodeNames": []}))),
         lambda: kept.upsert(read(scheduling_policy("a", mode="Never"))),
         lambda: kept.upsert(read(scheduling_policy("a", mode="Warn", allowed={"nodeNames": "x"}))),
-        lambda: kept.remove(read(scheduling_policy("a"))),
+        lambda: kept.remove(Owned(name="a")),
     ]
     for change in changes:
         change()

@@ -29,6 +29,7 @@ from controller.core.kubernetes.labels import LabelSelector
 from controller.core.kubernetes.taints import Toleration
 from controller.core.policies.pod_policies import Mode
 from controller.kube.errors import UnreadableObject
+from controller.kube.wire import Owned
 from tests.support import api_objects
 from tests.support.builders import (
     HOLD,
@@ -240,7 +241,7 @@ def test_what_is_removed_or_not_in_a_list_is_gone() -> None:
     kept.queues.replace([])
     assert (kept.cache.cluster_queues, kept.written.cluster_queues) == ({}, {})
     kept.queues.replace([a_read_queue()])
-    kept.queues.remove(a_read_queue())
+    kept.queues.remove(Owned(name="team-a"))
     assert (kept.cache.cluster_queues, kept.cache.faulty_queues) == ({}, {})
 
 
@@ -267,5 +268,5 @@ def test_scheduling_policies_are_kept_by_their_mode_and_faulty_ones_by_their_fau
     fault = kept.written.scheduling_policies["", "p"].fault
     assert (fault or "").startswith("spec.default.tolerations is gpu, allowed is key spot, operator Exists, any effect")
     kept.scheduling.upsert(read(3))
-    kept.scheduling.remove(read(3))
+    kept.scheduling.remove(Owned(name="p"))
     assert (kept.cache.policies.scheduling, kept.written.scheduling_policies) == ({}, {})

@@ -6,6 +6,7 @@ import pytest
 from controller.core.kubernetes.priority_classes import PriorityClass, default_of
 from controller.kube.decode import decode_priority_class
 from controller.kube.errors import UnreadableObject
+from controller.kube.wire import Owned
 from webhook.account_policies import PriorityClasses
 
 
@@ -41,7 +42,7 @@ def test_the_default_follows_the_classes() -> None:
     assert known.default == "a"
     known.upsert(a_class("b", 0))
     assert known.default == "b"
-    known.remove(a_class("b"))
+    known.remove(Owned(name="b"))
     assert known.default == "a"
     known.replace([])
     assert known.default == ""

@@ -278,6 +278,12 @@ def test_a_node_that_is_cordoned_or_not_ready_is_not_usable(parts: Json) -> None
     assert node.is_ready is ("spec" in parts)
 
 
+def test_a_node_with_a_time_that_is_none_is_unreadable() -> None:
+    condition = {"type": "Ready", "status": "False", "lastTransitionTime": "10000-01-01T00:00:00Z"}
+    with pytest.raises(UnreadableObject, match=r"node: .*10000-01-01T00:00:00Z"):
+        decode_node(raw(a_node_document(status={"conditions": [condition]})))
+
+
 @pytest.mark.parametrize(("status", "since"), [("False", 1772352000), ("Unknown", 1772352000), ("True", 0)])
 def test_a_node_says_since_when_it_is_not_ready(status: str, since: int) -> None:
     condition = {"type": "Ready", "status": status, "lastTransitionTime": "2026-03-01T08:00:00Z"}

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from controller.kube import clock, watch
 from controller.kube.decode import decode_metadata
-from controller.kube.errors import Gone, Unreachable
+from controller.kube.errors import Gone, Unreachable, UnreadableObject
 from controller.kube.watch import Informer, Trouble
 from controller.kube.wire import Owned
 from tests.support.fake_client import EndOfScript, ScriptedCollection
@@ -33,9 +34,9 @@ class Remembering:
         self.names.add(item.name)
         self.events.append(f"upsert {item.name}")
 
-    def remove(self, item: Owned) -> None:
-        self.names.discard(item.name)
-        self.events.append(f"remove {item.name}")
+    def remove(self, gone: Owned) -> None:
+        self.names.discard(gone.name)
+        self.events.append(f"remove {gone.name}")
 
 
 class InParts:
@@ -78,13 +79,15 @@ def expired(**status: Any) -> bytes:
     return event("ERROR", {"kind": "Status", "message": "too old", **status})
 
 
-async def play(*script: Any, selector: str | None = None) -> tuple[Remembering, ScriptedCollection, list[Trouble]]:
+async def play(
+    *script: Any, selector: str | None = None, decode: Callable[[Raw], Owned] = decode_metadata
+) -> tuple[Remembering, ScriptedCollection, list[Trouble]]:
     sink, server = Remembering(), ScriptedCollection(*script)
     troubles: list[Trouble] = []
     informer = Informer(
         server.as_client,
         PATH,
-        decode=decode_metadata,
+        decode=decode,
         sink=sink,
         report=troubles.append,
         selector=selector,
@@ -218,6 +221,25 @@ async def test_an_unreadable_object_in_a_watch_is_reported_and_passed_over() -> 
     sink, server, troubles = await play(page("a"), chunks)
     assert (sink.events, asked(server)[-1]) == (["replace a", "upsert b"], "WATCH 12")
     assert [trouble.cause for trouble in troubles] == ["unreadable"]
+
+
+def only_sound(item: Raw) -> Owned:
+    if b"odd" in bytes(item):
+        raise UnreadableObject("odd")
+    return decode_metadata(item)
+
+
+async def test_a_deleted_object_goes_by_its_metadata_though_the_rest_of_it_cannot_be_read() -> None:
+    gone = {**widget("a", "13"), "status": "odd"}
+    sink, server, troubles = await play(page("a", "b"), [event("DELETED", gone)], decode=only_sound)
+    assert (sink.events, troubles) == (["replace a,b", "remove a"], [])
+    assert asked(server)[-1] == "WATCH 13"
+
+
+async def test_a_deleted_object_without_metadata_is_reported() -> None:
+    sink, server, troubles = await play(page("a"), [event("DELETED", {"metadata": 5})])
+    assert (sink.events, [trouble.cause for trouble in troubles]) == (["replace a"], ["unreadable"])
+    assert asked(server)[-1] == "WATCH 10"
 
 
 async def test_a_line_that_is_no_event_is_reported_and_the_watch_begun_again() -> None:

@@ -9,6 +9,7 @@ import pytest
 from controller.cache.pod_policies import PolicySink, read_cluster_policy, read_policy
 from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME
 from controller.core.policies.pod_policies import Target
+from controller.kube.wire import Owned
 from tests.support.api_objects import Json, cluster_pod_policy, field_requirement, node_terms, pod_policy, requirement
 from tests.support.json_patch import patched
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
@@ -226,7 +227,7 @@ def test_policies_are_kept_as_they_come_and_go() -> None:
     assert names(world, "other") == ["w", "other/b"]
     assert names(world, "third") == ["w"]
     own.upsert(read_policy(raw(pod_policy("0"))))
-    own.remove(read_policy(raw(pod_policy("a"))))
+    own.remove(Owned(namespace="default", name="a"))
     own.upsert(read_policy(raw(pod_policy("t", target="PodTemplates"))))
     assert names(world, "default", Target.POD_TEMPLATES) == ["default/t"]
     assert names(world, "other", Target.POD_TEMPLATES) == []
@@ -253,7 +254,7 @@ def test_a_faulty_policy_is_known_until_it_is_mended_or_gone(how: str) -> None:
         case "mended":
             sink.upsert(read_policy(raw(pod_policy())))
         case "deleted":
-            sink.remove(read_policy(raw(pod_policy())))
+            sink.remove(Owned(namespace="default", name="batch"))
         case _:
             sink.replace([])
     assert list(world.policies.faults) == [("", "w")]

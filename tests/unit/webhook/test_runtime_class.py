@@ -8,6 +8,7 @@ import pytest
 from controller.core.keys import DEFAULT_RUNTIME_CLASS, GATE, QUEUE_NAME
 from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.kubernetes.taints import Toleration
+from controller.kube.wire import Owned
 from tests.support.classes import ClassyWorld, a_class
 from tests.support.json_patch import patched
 from tests.support.worlds import EmptyWorld
@@ -243,6 +244,6 @@ def test_classes_come_change_and_go() -> None:
     known.upsert(KATA)
     known.upsert(a_class("kata"))
     assert known.get("kata") == a_class("kata")
-    known.remove(KATA)
-    known.remove(KATA)
+    known.remove(Owned(name="kata"))
+    known.remove(Owned(name="kata"))
     assert known.names() == []

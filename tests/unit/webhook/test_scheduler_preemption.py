@@ -9,6 +9,7 @@ import pytest
 
 from controller.core.keys import DEFAULT_QUEUE
 from controller.core.queueing.scheduler_preemption import Ruling, preempting_class, ruling
+from controller.kube.decode import decode_metadata
 from controller.kube.decode_queues import decode_cluster_queue, decode_local_queue
 from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
@@ -121,10 +122,10 @@ def test_a_queue_that_is_not_known_says_nothing() -> None:
         "LocalQueue 'absent' does not exist in namespace 'team'"
     ]
     assert asked(world, **URGENT).denial is not None
-    world.local_queues.remove(decode_local_queue(local_queue()))
+    world.local_queues.remove(decode_metadata(local_queue()))
     assert asked(world, **URGENT).denial is None
     world.local_queues.upsert(decode_local_queue(local_queue()))
-    world.cluster_queues.remove(decode_cluster_queue(cluster_queue()))
+    world.cluster_queues.remove(decode_metadata(cluster_queue()))
     assert asked(world, **URGENT).denial is None
 
 

@@ -1,0 +1,75 @@
+"""How a watch is read, and whose faults are told as the network's."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from kubernetes_asyncio.client.configuration import Configuration
+
+from controller.kube.client import Client
+from controller.kube.errors import Gone, Unreachable
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+async def take(answer: Answer, taker: Callable[[bytes], None] = lambda _: None) -> None:
+    """Hand what arrives of one watch to `taker`."""
+    app = web.Application()
+    app.router.add_get("/watch", answer)
+    async with (
+        TestServer(app) as server,
+        Client(Configuration(host=str(server.make_url(""))), user_agent="tests") as client,
+        client.stream("/watch", {}, silent_seconds=5.0) as chunks,
+    ):
+        async for chunk in chunks:
+            taker(chunk)
+
+
+async def two_lines(request: web.Request) -> web.StreamResponse:
+    answer = web.StreamResponse()
+    await answer.prepare(request)
+    await answer.write(b"one\n")
+    await answer.write(b"two\n")
+    return answer
+
+
+async def a_line_and_no_end(request: web.Request) -> web.StreamResponse:
+    answer = web.StreamResponse()
+    await answer.prepare(request)
+    await answer.write(b"one\n")
+    assert request.transport is not None
+    request.transport.abort()
+    return answer
+
+
+async def expired(_: web.Request) -> web.StreamResponse:
+    return web.json_response({"kind": "Status", "reason": "Expired", "message": "too old"}, status=410)
+
+
+async def test_a_watch_gives_what_arrives_until_the_server_ends_it() -> None:
+    arrived: list[bytes] = []
+    await take(two_lines, arrived.append)
+    assert b"".join(arrived) == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize("fault", [ValueError("no such year"), OSError("no such file"), TimeoutError()])
+async def test_a_fault_of_who_takes_the_events_is_not_told_as_the_networks(fault: Exception) -> None:
+    def fail(_: bytes) -> None:
+        raise fault
+
+    with pytest.raises(type(fault)) as raised:
+        await take(two_lines, fail)
+    assert raised.value is fault
+
+
+async def test_a_connection_that_breaks_while_it_is_read_is_told_as_unreachable() -> None:
+    with pytest.raises(Unreachable):
+        await take(a_line_and_no_end)
+
+
+async def test_a_watch_that_is_refused_says_what_the_apiserver_said() -> None:
+    with pytest.raises(Gone, match="too old"):
+        await take(expired)
