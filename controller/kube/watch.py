@@ -1,7 +1,8 @@
 """List, then watch, for as long as the program runs: a kind of object kept in step with the apiserver.
 
-Resumes where a watch ended, lists again after 410, takes silence for a dead connection (bookmarks come every minute),
-and backs off with jitter on every failure. What arrives is handed on as bytes; what it means is the sink's business.
+Resumes where a watch ended, lists again after 410 and where the apiserver refuses to resume, takes silence for a dead
+connection (bookmarks come every minute), and backs off with jitter on every failure, as client-go's Reflector does.
+What arrives is handed on as bytes; what it means is the sink's business.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from msgspec.json import Decoder
 from controller.kube import clock, wire
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata
-from controller.kube.errors import Gone, KubeError, UnreadableObject, api_error
+from controller.kube.errors import ApiError, Gone, KubeError, TooManyRequests, UnreadableObject, api_error
 from controller.kube.listing import pages
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ _WATCH_SECONDS = (300, 600)
 _FIRST_PAUSE = 0.2
 _SHORT_SECONDS = 1.0
 _LONGEST_PAUSE = 30.0
+_MOST_REFUSALS = 3
 
 _event = Decoder(wire.WatchEvent)
 _status = Decoder(wire.Status)
@@ -89,6 +91,7 @@ class Informer(Generic[T]):
         self._version = ""
         self._newest = ""
         self._arrived = False
+        self._refusals = 0
         self._is_in_touch = False
         self._last_touch = clock.monotonic()
 
@@ -118,20 +121,34 @@ class Informer(Generic[T]):
             except Gone as error:
                 self._trouble("expired", error)
                 self._version = ""
+                self._refusals += 1
+                # once is usual after a watch that was away for minutes; again, right after a list, is not
+                self._is_in_touch = self._is_in_touch and self._refusals == 1
             except KubeError as error:
                 self._is_in_touch = False
                 self._trouble(type(error).__name__, error)
-            # a connection that brought something was a good one, however it ended
+                self._count_refusal(error)
+            # a watch that brought something was a good one, however it ended
             pause = _FIRST_PAUSE if self._arrived else min(pause * 2, _LONGEST_PAUSE)
             if not self._arrived or clock.monotonic() - began < _SHORT_SECONDS:
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
 
+    def _count_refusal(self, error: KubeError) -> None:
+        """Have everything listed anew where the apiserver answers again and again but gives no watch from here on."""
+        if isinstance(error, ApiError) and not isinstance(error, TooManyRequests):
+            self._refusals += 1
+            if self._refusals >= _MOST_REFUSALS:
+                self._version = ""
+                self._refusals = 0
+
     async def _list(self) -> None:
-        items: list[T] = []
-        version = ""
-        async for page in pages(self._client, self.path, self._params):
-            items.extend(item for raw in page.items or () if (item := self._read(raw, self._decode)) is not None)
-            version = page.metadata.version
+        try:
+            items, version = await self._listed(at_once=False)
+        except Gone as error:
+            # by pages it would take too long again. The token that the answer may offer for the rest is of another
+            # moment than the pages before: what moved in between would be missing.
+            self._trouble("expired", error)
+            items, version = await self._listed(at_once=True)
         if _went_back(version, self._newest):
             # etcd was restored: what we know is of a history that never was, however new its versions look
             self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {version}"))
@@ -140,9 +157,17 @@ class Informer(Generic[T]):
             await asyncio.sleep(0)
         # only now: a list that failed half way must not be resumed from
         self._version = self._newest = version
-        self._arrived = True
         self._touch()
         self.synced.set()
+
+    async def _listed(self, *, at_once: bool) -> tuple[list[T], str]:
+        """Return all that can be read, and the version of the whole."""
+        items: list[T] = []
+        version = ""
+        async for page in pages(self._client, self.path, self._params, at_once=at_once):
+            items.extend(item for raw in page.items or () if (item := self._read(raw, self._decode)) is not None)
+            version = page.metadata.version
+        return items, version
 
     def _touch(self) -> None:
         self._is_in_touch, self._last_touch = True, clock.monotonic()
@@ -157,14 +182,21 @@ class Informer(Generic[T]):
             "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),  # noqa: S311 - spreads reconnects
         }
         async with self._client.stream(self.path, params, silent_seconds=SILENT_SECONDS) as chunks:
+            touched = self._last_touch
             self._touch()
             async for line in _lines(chunks):
-                self._arrived = True
-                self._touch()
                 try:
                     self._take(_event.decode(line))
                 except DecodeError as error:
                     raise KubeError(f"{self.path}: unreadable watch event: {error}") from error
+                except ApiError:
+                    # that the watch could be opened meant nothing
+                    self._last_touch = touched
+                    raise
+                self._arrived = True
+                self._refusals = 0
+                self._touch()
+                touched = self._last_touch
 
     def _take(self, event: wire.WatchEvent) -> None:
         if event.type == "ERROR":

@@ -88,7 +88,7 @@ class ScriptedCollection:
     def as_client(self) -> Client:
         return cast("Client", self)
 
-    async def get(self, path: str, params: Mapping[str, str]) -> bytes:
+    async def get(self, path: str, params: Mapping[str, str], **_: Any) -> bytes:
         outcome = self._next(Call("LIST", path, None, dict(params)))
         assert isinstance(outcome, bytes), f"the script has a watch where a list was asked for: {outcome}"
         return outcome

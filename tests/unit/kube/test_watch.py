@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from controller.kube import clock, watch
 from controller.kube.decode import decode_metadata
-from controller.kube.errors import Gone, Unreachable, UnreadableObject
+from controller.kube.errors import Gone, TooManyRequests, Unreachable, UnreadableObject
 from controller.kube.watch import Informer, Trouble
 from controller.kube.wire import Owned
 from tests.support.fake_client import EndOfScript, ScriptedCollection
@@ -189,6 +189,20 @@ async def test_another_error_in_the_watch_resumes_where_it_was() -> None:
     assert [trouble.cause for trouble in troubles] == ["ServerError"]
 
 
+async def test_after_three_refusals_in_a_row_everything_is_listed_again() -> None:
+    refused = [expired(code=500, reason="InternalError")]
+    arrived = [event("ADDED", widget("b", "11")), *refused]
+    sink, server, _ = await play(page("a"), refused, refused, arrived, refused, refused, page("c", version="50"))
+    assert sink.events == ["replace a", "upsert b", "replace c"]
+    assert asked(server) == ["LIST", "WATCH 10", "WATCH 10", "WATCH 10", "WATCH 11", "WATCH 11", "LIST", "WATCH 50"]
+
+
+async def test_lost_connections_and_an_apiserver_that_is_busy_bring_no_lists() -> None:
+    busy, lost = TooManyRequests(429, "TooManyRequests", "later"), Unreachable("refused")
+    _, server, _ = await play(page("a"), busy, busy, busy, lost, lost, lost)
+    assert asked(server) == ["LIST", *["WATCH 10"] * 7]
+
+
 async def test_a_lost_connection_resumes_where_it_was() -> None:
     chunks = [event("ADDED", widget("b", "11")), Unreachable("reset")]
     _, server, troubles = await play(page("a"), chunks, Unreachable("refused"))
@@ -200,9 +214,18 @@ async def test_a_lost_connection_resumes_where_it_was() -> None:
 
 
 async def test_a_list_that_failed_half_way_is_begun_anew_and_never_resumed_from() -> None:
-    sink, server, _ = await play(page("a", token="more", version="5"), Gone(410, "Expired", ""), page("b", version="7"))
+    sink, server, _ = await play(page("a", token="more", version="5"), Unreachable("reset"), page("b", version="7"))
     assert sink.events == ["replace b"]
     assert asked(server) == ["LIST", "LIST more", "LIST", "WATCH 7"]
+    assert [call.params.get("limit") for call in server.calls] == ["1000", "1000", "1000", None]
+
+
+async def test_a_list_that_takes_longer_than_its_token_lives_is_asked_for_at_once() -> None:
+    offered = Gone(410, "Expired", "use the continue token in this response to retrieve the remainder of the results")
+    sink, server, troubles = await play(page("a", token="more", version="5"), offered, page("b", version="7"))
+    assert (sink.events, [trouble.cause for trouble in troubles]) == (["replace b"], ["expired"])
+    assert asked(server) == ["LIST", "LIST more", "LIST", "WATCH 7"]
+    assert [call.params.get("limit") for call in server.calls] == ["1000", "1000", None, None]
 
 
 async def test_nothing_is_synced_before_a_list_is_whole() -> None:
@@ -256,24 +279,33 @@ async def test_versions_that_went_back_make_everything_known_void() -> None:
     assert asked(server)[-1] == "WATCH 5"
 
 
-async def test_pauses_double_up_to_a_limit_and_start_again_after_something_arrived(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pauses: list[float] = []
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the informer pauses each time, without jitter; it does not really."""
+    found: list[float] = []
 
     async def remember(seconds: float) -> None:
-        pauses.append(round(seconds, 1))
+        found.append(round(seconds, 1))
 
     monkeypatch.setattr(watch, "_FIRST_PAUSE", 0.2)
     monkeypatch.setattr("asyncio.sleep", remember)
     monkeypatch.setattr("random.uniform", lambda *_: 1.0)
+    return found
+
+
+async def test_pauses_double_up_to_a_limit_and_start_again_after_something_arrived(pauses: list[float]) -> None:
     failures = [Unreachable("refused")] * 9
     await play(*failures, page("a"), [event("BOOKMARK", widget("", "11"))], Unreachable("reset"))
     assert pauses == [0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 0.2, 0.4]
 
 
+async def test_pauses_double_where_lists_work_and_each_watch_is_refused(pauses: list[float]) -> None:
+    await play(*[page("a"), [expired(code=410)]] * 4)
+    assert pauses == [0.4, 0.8, 1.6, 3.2]
+
+
 async def staleness(monkeypatch: pytest.MonkeyPatch, *script: Any) -> list[float | None]:
-    """How stale the informer is whenever it pauses: it is made at second 100, all else happens at second 1000."""
+    """How stale the informer is whenever it pauses: it is made at second 100 and run from 1000 on, a pause takes 10."""
     told: list[float | None] = []
     monkeypatch.setattr(clock, "monotonic", lambda: 100.0)
     informer = Informer(
@@ -283,7 +315,7 @@ async def staleness(monkeypatch: pytest.MonkeyPatch, *script: Any) -> list[float
         sink=Remembering(),
         report=lambda _: None,
     )
-    monkeypatch.setattr(clock, "monotonic", lambda: 1000.0)
+    monkeypatch.setattr(clock, "monotonic", lambda: 1000.0 + 10.0 * len(told))
 
     async def look(_: float) -> None:
         told.append(informer.stale_seconds)
@@ -295,7 +327,7 @@ async def staleness(monkeypatch: pytest.MonkeyPatch, *script: Any) -> list[float
 
 
 async def test_what_was_never_listed_is_stale_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await staleness(monkeypatch, Unreachable("refused"), Unreachable("refused")) == [900.0, 900.0]
+    assert await staleness(monkeypatch, Unreachable("refused"), Unreachable("refused")) == [900.0, 910.0]
 
 
 async def test_nothing_is_stale_while_the_watch_works(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,6 +339,16 @@ async def test_nothing_is_stale_while_the_watch_works(monkeypatch: pytest.Monkey
 async def test_from_the_last_word_on_it_is_stale_until_a_watch_is_open_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await staleness(monkeypatch, page("a"), [Unreachable("reset")], Unreachable("refused"), []) == [
         0.0,
-        0.0,
+        10.0,
         None,
     ]
+
+
+@pytest.mark.parametrize("status", [{"code": 500}, {"code": 410, "reason": "Expired"}])
+async def test_a_watch_that_opens_only_to_be_refused_is_stale_from_the_list_on(
+    monkeypatch: pytest.MonkeyPatch, status: Json
+) -> None:
+    refused = [expired(**status)]
+    lists = [page("a")] if status["code"] == 410 else []
+    told = await staleness(monkeypatch, page("a"), refused, *lists, refused, *lists, refused)
+    assert told == ([None, 0.0, 0.0] if lists else [0.0, 10.0, 20.0])
