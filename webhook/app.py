@@ -34,7 +34,7 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
     missing = partial(sources.missing, informers)
 
     def refresh() -> None:
-        metrics.refresh_sources(informers)
+        metrics.sources.refresh(informers)
         metrics.refresh_faulty(world.faulty_policies())
         metrics.forget_policies(world.policy_entries())
         # a class that is not listed yet is not missing

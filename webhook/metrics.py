@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from controller.kube.watch import Informer
+from controller.telemetry.sources import SourceGauges
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
 _REFUSED = ("denied", "unreadable", "bad", "error")
@@ -55,16 +55,7 @@ class WebhookMetrics:
 
     def _know_world(self) -> None:
         """Make the gauges of what the webhook knows of the cluster."""
-        self.source_up = self._gauge(
-            "penstock_webhook_source_up",
-            "1 while what the webhook knows of a resource is kept up by a watch, else 0.",
-            "resource",
-        )
-        self.source_stale_seconds = self._gauge(
-            "penstock_webhook_source_stale_seconds",
-            "For how long what the webhook knows of a resource may be out of date; 0 while its watch works.",
-            "resource",
-        )
+        self.sources = SourceGauges("penstock_webhook", "webhook", self.registry)
         self.policies_not_in_effect = self._gauge(
             "penstock_webhook_policies_not_in_effect",
             "Policies that break the rules of their kind, so that they give and allow nothing, by kind and name.",
@@ -108,13 +99,6 @@ class WebhookMetrics:
         for name in [name for name in self._counted if name not in existing]:
             for result in self._counted.pop(name):
                 self.policies.remove(name, result)
-
-    def refresh_sources(self, informers: Iterable[Informer[Any]]) -> None:
-        """Say how well each source is kept up."""
-        for informer in informers:
-            stale = informer.stale_seconds
-            self.source_up.labels(informer.resource).set(stale is None)
-            self.source_stale_seconds.labels(informer.resource).set(stale or 0)
 
     def refresh_faulty(self, policies: Iterable[tuple[str, str]]) -> None:
         """Name the policies (kind, name) that are not in effect; beyond a hundred, say only how many there are."""

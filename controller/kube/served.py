@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import DecodeError, Struct, field
 from msgspec.json import Decoder
 
+from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.errors import KubeError, NotFound
 from controller.kube.watch import Informer, Trouble
@@ -72,12 +73,24 @@ class InformerIfServed:
         self._report = report
         self._forget = forget
         self.synced = asyncio.Event()
+        self._informer: Informer[Any] | None = None
+        self._is_answered = False
+        self._last_answer = clock.monotonic()
+
+    @property
+    def stale_seconds(self) -> float | None:
+        """As of an Informer; where the kind is not served, for how long the apiserver has not said so again."""
+        if self._informer is not None:
+            return self._informer.stale_seconds
+        return None if self._is_answered else clock.monotonic() - self._last_answer
 
     async def run(self) -> None:
         """Look, and watch, until cancelled. Where another version is served than before, as after an upgrade, anew."""
+        self._last_answer = clock.monotonic()
         while True:
             path = await self._find()
             if path is None:
+                self._informer = None
                 self._forget()
                 self.synced.set()
                 await asyncio.sleep(_AGAIN_SECONDS)
@@ -85,7 +98,7 @@ class InformerIfServed:
                 await self._watch(path)
 
     async def _watch(self, path: str) -> None:
-        informer = self._make(path)
+        informer = self._informer = self._make(path)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(informer.run(), name=f"watch-{self.resource}-served")
             telling = group.create_task(self._tell_synced(informer), name=f"synced-{self.resource}-served")
@@ -107,7 +120,11 @@ class InformerIfServed:
     async def _find(self) -> str | None:
         while True:
             try:
-                return await served_path(self._client, self._group, self._versions, self.resource)
+                path = await served_path(self._client, self._group, self._versions, self.resource)
             except (KubeError, DecodeError) as error:
+                self._is_answered = False
                 self._report(Trouble(self.resource, type(error).__name__, str(error)))
                 await asyncio.sleep(_FAILED_SECONDS)
+            else:
+                self._is_answered, self._last_answer = True, clock.monotonic()
+                return path

@@ -104,12 +104,14 @@ class Informer(Generic[T]):
     def stale_seconds(self) -> float | None:
         """For how long what the sink keeps may be out of date; None while the list and the watch work.
 
-        Before the first list it is the age of this object. A dead connection shows after SILENT_SECONDS at the latest.
+        Before the first list it counts from `run`. A dead connection shows after SILENT_SECONDS at the latest.
         """
         return None if self._is_in_touch else clock.monotonic() - self._last_touch
 
     async def run(self) -> None:
         """List and watch until cancelled."""
+        # a standby makes its informers long before it leads
+        self._last_touch = clock.monotonic()
         pause = _FIRST_PAUSE
         while True:
             self._arrived = False

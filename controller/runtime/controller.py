@@ -35,6 +35,7 @@ from controller.runtime.side_writes import ConditionLane, EventLane
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
+from controller.telemetry.sources import Source
 
 _log = logs.get("controller")
 
@@ -86,6 +87,7 @@ class Controller:
         self._pods = self._informer("/api/v1/pods", decode, sinks.PodSink(self._cache))
         # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
         self._side_informers = [self._informer(*source) for source in reported]
+        self._watching: tuple[Source, ...] = ()
 
     def _informer(self, path: str, decode: Any, sink: Any) -> Informer[Any]:
         rewind = self._cache.forget_versions
@@ -120,7 +122,7 @@ class Controller:
         is_clean = False
         garbage.look_through_all_seldom()
         async with asyncio.TaskGroup() as group:
-            informers = (*self._informers, *self._side_informers)
+            self._watching = informers = (*self._informers, *self._side_informers)
             background = [group.create_task(one.run(), name=f"watch-{one.resource}") for one in informers]
             background.append(group.create_task(self._watch_pods(), name="watch-pods"))
             deciding = group.create_task(self._decide(), name="decide")
@@ -143,6 +145,7 @@ class Controller:
         """Watch pods once all else is listed: a queue or node that came later would move what is known of thousands."""
         for informer in self._informers:
             await informer.synced.wait()
+        self._watching = (*self._watching, self._pods)
         await self._pods.run()
 
     async def _synced(self) -> None:
@@ -192,8 +195,9 @@ class Controller:
         return None
 
     def refresh_gauges(self) -> None:
-        """Bring the gauges up to date for a scrape."""
+        """Bring the gauges up to date for a scrape; those of sources only once it leads, since a standby has none."""
         gauges.refresh(self._cache, self._metrics)
+        self._metrics.sources.refresh(self._watching)
 
 
 def _deciding(cache: ClusterCache, written: Written) -> tuple[_Source, ...]:

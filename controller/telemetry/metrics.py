@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from controller.telemetry.sources import SourceGauges
+
 _WAIT_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400, 86400)
 _FAST_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 _REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -55,6 +57,7 @@ class ControllerMetrics:
             ["resource", "cause"],
             registry=registry,
         )
+        self.sources = SourceGauges("penstock", "controller", registry)
         self._count_releases(registry)
         self._measure_queues(registry)
 

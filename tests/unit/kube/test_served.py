@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from controller.core.workloads.groups import PodGroup
-from controller.kube import served
+from controller.kube import clock, served
 from controller.kube.decode_owners import decode_pod_group
 from controller.kube.errors import NotFound, Unreachable, UnreadableObject
 from controller.kube.served import InformerIfServed, served_path
@@ -26,8 +26,9 @@ ABSENT = NotFound(404, "NotFound", "the server could not find the requested reso
 class Listing:
     """An informer that lists at once and watches for ever, or tries for ever to list."""
 
-    def __init__(self, *, is_answered: bool = True) -> None:
+    def __init__(self, *, is_answered: bool = True, stale_seconds: float | None = None) -> None:
         self.synced = asyncio.Event()
+        self.stale_seconds = stale_seconds
         self._is_answered = is_answered
 
     async def run(self) -> None:
@@ -112,6 +113,38 @@ async def test_a_version_that_went_before_it_was_listed_is_left_for_the_one_that
         await eventually(informer.synced.is_set, seconds=5)
         task.cancel()
     assert paths == [f"/apis/scheduling.k8s.io/{version}/podgroups" for version in ("v1alpha2", "v1")]
+
+
+async def test_a_kind_is_stale_while_nobody_says_whether_it_is_served_and_then_as_its_informer_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = FakeClient().will("GET", Unreachable("no route"), OTHERS, ABSENT, Unreachable("no route"), OURS)
+    told: list[float | None] = []
+    is_told = asyncio.Event()
+    # a pause takes ten seconds
+    monkeypatch.setattr(clock, "monotonic", lambda: 10.0 * len(told))
+    informer = InformerIfServed(
+        client.as_client,
+        GROUP,
+        VERSIONS,
+        "podgroups",
+        make=lambda _: cast("Informer[Any]", Listing(stale_seconds=7.5)),
+        report=lambda _: None,
+        forget=lambda: None,
+    )
+
+    async def look(_: float) -> None:
+        told.append(informer.stale_seconds)
+        if len(told) == 4:
+            is_told.set()
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr("asyncio.sleep", look)
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        task = group.create_task(informer.run())
+        await is_told.wait()
+        task.cancel()
+    assert told == [0.0, None, 10.0, 7.5]
 
 
 @pytest.mark.parametrize(

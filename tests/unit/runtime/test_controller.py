@@ -1,14 +1,18 @@
-"""What a leader waits for before it counts and decides."""
+"""What a leader waits for before it counts and decides, and what it says of its watches."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from controller.kube.errors import Unreachable
+from controller.runtime import garbage
 from controller.runtime.controller import Controller
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics
+from tests.support.eventually import eventually
 from tests.support.fake_client import FakeClient
 
 
@@ -56,3 +60,36 @@ async def test_pods_are_listed_when_all_is_known_that_says_what_becomes_of_them(
         last.synced.set()
         async with asyncio.timeout(5):
             await watching.wait()
+
+
+class Away(FakeClient):
+    """An apiserver that nobody reaches."""
+
+    async def get(self, *_: Any, **__: Any) -> bytes:
+        raise Unreachable("no route")
+
+
+def sources(controller: Controller, metrics: ControllerMetrics) -> dict[str, float]:
+    controller.refresh_gauges()
+    return {
+        sample.labels["resource"]: sample.value
+        for metric in metrics.registry.collect()
+        for sample in metric.samples
+        if sample.name == "penstock_source_up"
+    }
+
+
+async def test_a_leader_says_which_of_its_watches_are_broken_and_a_standby_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(garbage, "look_through_all_seldom", lambda: None)
+    metrics = ControllerMetrics()
+    controller = Controller(Away().as_client, metrics, workers=1, identity="me")
+    assert sources(controller, metrics) == {}
+    stop, abandon = asyncio.Event(), asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(controller.run(stop, abandon=abandon), name="controller")
+        watched = [*controller._informers, *controller._side_informers]
+        await eventually(lambda: sources(controller, metrics) == dict.fromkeys((one.resource for one in watched), 0.0))
+        abandon.set()
+        stop.set()

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import Any, cast
-
 import orjson
 from msgspec import Raw
 
 from controller.cache.pod_policies import read_cluster_policy, read_policy
 from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
-from controller.kube.watch import Informer
 from controller.kube.wire import Owned
 from tests.support.api_objects import cluster_pod_policy, node_terms, pod_policy, scheduling_policy
 from tests.support.classes import a_class
@@ -25,10 +22,6 @@ class ASource:
         self.resource = resource
         self.stale_seconds = stale_seconds
 
-    @property
-    def as_informer(self) -> Informer[Any]:
-        return cast("Informer[Any]", self)
-
 
 def samples(metrics: WebhookMetrics, name: str) -> dict[tuple[str, ...], float]:
     return {
@@ -42,11 +35,11 @@ def samples(metrics: WebhookMetrics, name: str) -> dict[tuple[str, ...], float]:
 def test_a_source_that_fails_shows_with_its_age_until_it_works_again() -> None:
     metrics = WebhookMetrics()
     pods, others = ASource("namespaces", 12.5), ASource("localqueues", None)
-    metrics.refresh_sources([pods.as_informer, others.as_informer])
+    metrics.sources.refresh([pods, others])
     assert samples(metrics, "source_up") == {("namespaces",): 0, ("localqueues",): 1}
     assert samples(metrics, "source_stale_seconds") == {("namespaces",): 12.5, ("localqueues",): 0}
     pods.stale_seconds = None
-    metrics.refresh_sources([pods.as_informer])
+    metrics.sources.refresh([pods])
     assert samples(metrics, "source_up")["namespaces",] == 1
     assert samples(metrics, "source_stale_seconds")["namespaces",] == 0
 
