@@ -19,6 +19,7 @@ from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
 from controller.core.policies.pod_policies import Mode
 from controller.core.workloads.groups import GroupKey, PodGroup
+from controller.core.workloads.pods import Pod
 from controller.kube.wire import Owned
 
 _PART = 500

@@ -42,6 +42,12 @@ _DOUBLINGS = 6
 _RESOLVERS = 4
 _READ_PAUSE = 1.0
 _MESSAGE_ROOM = 500
+_UNDONE = (
+    "the apiserver took the release patch, and the pod is gated all the same: an admission webhook or policy of the"
+    " cluster undoes releases; look for one that changes pods on UPDATE in"
+    " `kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies -o yaml`, and let it leave"
+    " spec.schedulingGates as they are sent"
+)
 
 
 _Flavors = tuple[Flavor, ...]
@@ -162,12 +168,22 @@ class Executor:
             await self._failed(pod, admit, error, over_at=began + ANSWER_SECONDS)
             return
         self._metrics.patch_seconds.observe(clock.monotonic() - began)
-        self._released(pod, admit, after)
+        self._answered(pod, admit, after)
 
     def _is_outdated(self, pod: Pod, admit: Admit, flavors: _Flavors) -> bool:
         kind = admit.workload.kind
         is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
         return is_edited or self._flavors(admit) != flavors
+
+    def _answered(self, before: Pod, admit: Admit, after: Pod) -> None:
+        """Believe what the answer shows: admission may put back what the patch took away, and call that a success."""
+        if after.gates:
+            self._cache.update_pod(after)
+            self._reject(before, KubeError(_UNDONE))
+            return
+        if not _carries(after, admit):
+            self._count(PatchResult.CONFLICT)
+        self._conclude(before, admit, after)
 
     def _released(self, before: Pod, admit: Admit, after: Pod) -> None:
         self._cache.update_pod(after)

@@ -197,6 +197,27 @@ async def test_a_forbidden_release_is_a_refusal_and_the_pod_says_why() -> None:
     assert (rig.charged, [call.method for call in rig.client.calls]) == (0, ["PATCH"])
 
 
+async def test_a_release_that_admission_undid_is_a_refusal_and_the_pod_says_where_to_look() -> None:
+    put_back = a_pod_document("a", metadata={"resourceVersion": "8"})
+    rig = await Rig(patch_answered(raw(put_back))).carry_out()
+    assert (rig.state, rig.charged, rig.results, rig.released) == ("PatchRejected", 0, {"rejected": 1}, [])
+    workload = rig.cache.backlog.get("a")
+    assert workload is not None
+    assert workload.kind.hold is not None
+    assert "mutatingwebhookconfigurations" in workload.kind.hold.text
+    assert "spec.schedulingGates" in workload.kind.hold.text
+    assert decided(rig.cache).admits == ()
+    rig.cache.retry("a")
+    assert [admit.uid for admit in decided(rig.cache).admits] == ["a"]
+
+
+async def test_an_answer_without_our_stamps_is_believed_and_not_announced_as_ours() -> None:
+    stripped = a_released_document(GATED)
+    del stripped["metadata"]["labels"]["penstock.dev/cluster-queue"]
+    rig = await Rig(patch_answered(raw(stripped))).carry_out()
+    assert (rig.state, rig.charged, rig.released, rig.results) == ("released", 1000, [], {"conflict": 1})
+
+
 async def test_a_refused_pod_is_tried_again_after_pauses_that_double(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     refusal = Forbidden(403, "Forbidden", "no")
