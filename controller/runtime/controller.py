@@ -165,6 +165,9 @@ class Controller:
 
     async def _finish(self) -> None:
         await self._executor.drain()
+        if self.unsynced() is not None:
+            # what is counted from half a world would replace what the leader before left, for good
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(_SETTLE_SECONDS):
                 await self._statuses.settle(clock.now())

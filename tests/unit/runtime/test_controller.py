@@ -1,4 +1,4 @@
-"""What a leader waits for before it counts and decides, and what it says of its watches."""
+"""What a leader waits for before it counts and decides, what it says of its watches, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -93,3 +93,20 @@ async def test_a_leader_says_which_of_its_watches_are_broken_and_a_standby_has_n
         await eventually(lambda: sources(controller, metrics) == dict.fromkeys((one.resource for one in watched), 0.0))
         abandon.set()
         stop.set()
+
+
+async def test_who_is_stopped_leaves_what_was_used_only_if_all_was_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled: list[float] = []
+
+    async def settle(_: StatusLane, now: float) -> None:
+        settled.append(now)
+
+    monkeypatch.setattr(StatusLane, "settle", settle)
+    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1, identity="me")
+    for informer in controller._informers:
+        informer.synced.set()
+    await controller._finish()
+    assert settled == []
+    controller._pods.synced.set()
+    await controller._finish()
+    assert len(settled) == 1
