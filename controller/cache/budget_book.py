@@ -1,8 +1,9 @@
 """What the budgets of all queues have used: kept up by the runs of pods, from what the statuses remember.
 
 An event only notes; what it comes to is worked out when time passes (`pass_to`), which the loop does after each event.
-Where queues, parents or prices change, what was used so far is settled and all is set up anew from there. Without
-budgets nothing is kept. The arithmetic is `core.budgets.tally`.
+Where queues, parents or prices change, what was used so far is settled and all is set up anew from there; where a clock
+that leapt is put right, from what was used before (`cache.leaps`). Without budgets nothing is kept. The arithmetic is
+`core.budgets.tally`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from controller.cache.leaps import Leaps
 from controller.cache.usage import Charge
 from controller.core.budgets.budget import Budget
 from controller.core.budgets.tally import Memory, Tally
@@ -102,6 +104,8 @@ class BudgetBook:
     def __init__(self) -> None:
         self.used_up: UsedUpBudgets = NOTHING_USED_UP
         self.next_change = FOR_EVER
+        self._now = 0
+        self._leaps: Leaps[Mapping[BudgetKey, Remembered]] = Leaps()
         self._is_stale = True
         self._world = World({}, QuotaTree({}), {})
         self._rests_on: object = None
@@ -141,14 +145,16 @@ class BudgetBook:
 
     def pass_to(self, now: int, world: World, pods: Iterable[tuple[str, Pod, Charge | None]]) -> None:
         """Let it be this time. `pods` are all that there are; they are looked at only after rules changed."""
+        righted = self._leaps.pass_to(now, self._so_far)
+        has_gone_back, self._now = now < self._now, now
         moved: set[BudgetKey] = set()
         for uid, run in self._noted.items():
             moved.update(self._move(uid, run, now))
         self._noted.clear()
-        is_new = self._is_stale and self._take_in(world)
+        is_new = (self._is_stale and self._take_in(world)) or righted is not None
         if is_new:
-            self._set_up(now, pods)
-        if is_new or now >= self.next_change:
+            self._set_up(now, pods, righted or {})
+        if is_new or has_gone_back or now >= self.next_change:
             moved = set(self._tallies)
         self._judge(moved, now)
 
@@ -168,11 +174,23 @@ class BudgetBook:
         self._world = World(dict(world.queues), world.tree, dict(world.flavors))
         return True
 
-    def _set_up(self, now: int, pods: Iterable[tuple[str, Pod, Charge | None]]) -> None:
-        """Settle what was used so far, and count on from there by the rules as they are now."""
-        for key, (budget, tally) in self._tallies.items():
+    def _so_far(self) -> Mapping[BudgetKey, Remembered]:
+        """What a status would keep, as of the latest `pass_to`; before the first, what the statuses keep."""
+        counted = {
+            key: Remembered(budget.key, tally.memory(self._now)) for key, (budget, tally) in self._tallies.items()
+        }
+        return {**self._remembered, **counted}
+
+    def _set_up(
+        self, now: int, pods: Iterable[tuple[str, Pod, Charge | None]], righted: Mapping[BudgetKey, Remembered]
+    ) -> None:
+        """Settle what was used so far, and count on from there by the rules as they are now.
+
+        What is `righted` counts instead of what was used so far.
+        """
+        for _, tally in self._tallies.values():
             tally.pass_to(now)
-            self._remembered[key] = Remembered(budget.key, tally.memory(now))
+        self._remembered = {**self._so_far(), **righted}
         budgets = {(queue.name, one.name): one for queue in self._world.queues.values() for one in queue.budgets}
         self._tallies = {key: (one, Tally(one.period, now, self._memory(key, one))) for key, one in budgets.items()}
         self._remembered.clear()
@@ -181,6 +199,8 @@ class BudgetBook:
         self._meters.clear()
         for uid, pod, charge in pods if budgets else ():
             self._move(uid, run_of(pod, charge), now)
+        for _, tally in self._tallies.values():
+            tally.take_back()
 
     def _memory(self, key: BudgetKey, budget: Budget) -> Memory | None:
         known = self._remembered.get(key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from controller.cache.leaps import Leaps
 from controller.cache.usage_sums import Remembered, Sum, remembered, users_said
 from controller.core.kubernetes.amounts import Requests
 from controller.core.queueing.past_usage import PastUsage, PastUsageRule, cores
@@ -29,6 +30,7 @@ class PastUsageBook:
         self._noted: dict[tuple[QueueKey, str], tuple[PastUsageRule, int]] = {}
         """By LocalQueue and user what changed since the latest time told: a decision follows an event at once."""
         self._now: int | None = None
+        self._leaps: Leaps[Mapping[QueueKey, Remembered]] = Leaps()
 
     def remember(self, queue: QueueKey, status: Mapping[str, Any]) -> None:
         """Take in what a LocalQueue's status says; what is counted here already counts for more."""
@@ -44,17 +46,32 @@ class PastUsageBook:
         rules = {name: rule for name in tree.names if (rule := tree.past_usage(name)) is not None}
         if rules == self._rules:
             return
-        former, self._rules, self.sums = self.sums, rules, {}
-        users, self._users = self._users, {}
+        self._remembered = {**self._so_far()}
+        self._rules, self.sums, self._users = rules, {}, {}
         self._noted.clear()
-        for queue, one in former.items():
-            if one.at is not None:
-                for theirs in (one, *users.get(queue, {}).values()):
-                    self._pass(theirs)
-                used = {name: theirs.consumed for name, theirs in users.get(queue, {}).items()}
-                self._remembered[queue] = Remembered(one.rule.key, one.consumed, one.at, used)
         for cluster_queue, queue, user, requests in charges if rules else ():
             self.add(cluster_queue, queue, user, requests, 1)
+
+    def _so_far(self) -> Mapping[QueueKey, Remembered]:
+        """What statuses would keep, as of the latest time told; of queues that are not counted yet, what they keep."""
+        found = dict(self._remembered)
+        for queue, one in self.sums.items():
+            if one.at is not None:
+                users = self._users.get(queue, {})
+                for theirs in (one, *users.values()):
+                    self._pass(theirs)
+                used = {name: theirs.consumed for name, theirs in users.items()}
+                found[queue] = Remembered(one.rule.key, one.consumed, one.at, used)
+        return found
+
+    def _go_on_from(self, righted: Mapping[QueueKey, Remembered]) -> None:
+        """Let the sums be these, with all that runs since, as for a controller that starts."""
+        self._remembered = {**self._so_far(), **righted}
+        for queue, whole in self.sums.items():
+            for user, one in self._users.get(queue, {}).items() if whole.rule.by_user else (("", whole),):
+                _, noted = self._noted.get((queue, user), (one.rule, 0))
+                self._noted[queue, user] = one.rule, noted + one.current
+        self.sums, self._users = {}, {}
 
     def add(self, cluster_queue: str, queue: QueueKey, user: str, requests: Requests, sign: int) -> None:
         """A pod is charged, or with -1 is no longer."""
@@ -71,9 +88,11 @@ class PastUsageBook:
             fits = known is not None and known.key == rule.key
             found = Sum(rule)
             if known is not None and fits:
-                found = Sum(rule, known.consumed, known.at, idle_since=known.at)
-            if known is not None and fits and rule.by_user:
-                self._users[queue] = {name: Sum(rule, used, known.at) for name, used in known.users.items()}
+                # a status of a time to come was written by a clock that was ahead: it must not stand still until then
+                at = known.at if self._now is None else min(known.at, self._now)
+                found = Sum(rule, known.consumed, at, idle_since=at)
+                if rule.by_user:
+                    self._users[queue] = {name: Sum(rule, used, at) for name, used in known.users.items()}
             self.sums[queue] = found
         return found
 
@@ -90,12 +109,16 @@ class PastUsageBook:
         """Let it be this time, epoch seconds; return what each LocalQueue of a tree with a half-life is ordered by."""
         if not self._rules:
             return {}
-        is_first, self._now = self._now is None, int(now)
+        is_first, righted = self._now is None, self._leaps.pass_to(int(now), self._so_far)
+        self._now = int(now)
+        if righted is not None:
+            is_first = True
+            self._go_on_from(righted)
         for (queue, user), (rule, rate) in self._noted.items():
             for one in self._sums(rule, queue, user):
                 if not is_first:
                     self._pass(one)
-                one.add(rate)  # what runs when we start ran since the sum was written
+                one.add(rate)  # what runs when we start, or the clock is put right, ran since the sum was written
                 self._pass(one)
         self._noted.clear()
         return _AtTheMoment(self, queues)
@@ -128,9 +151,12 @@ class PastUsageBook:
         return rule is not None and rule.by_user
 
     def is_said(self, queue: QueueKey, until: float) -> bool:
-        """Say whether what was right at that time, epoch seconds, still tells all: nothing is used, nor was since."""
+        """Say whether what was right at that time, epoch seconds, still tells all: nothing is used, nor was since.
+
+        What is said of a time to come does not.
+        """
         one = self.sums.get(queue)
-        return one is not None and not one.current and until >= one.idle_since
+        return one is not None and not one.current and one.idle_since <= until <= (self._now or 0)
 
     def status(self, queue: QueueKey, cluster_queue: str) -> dict[str, str] | None:
         """Return what a LocalQueue's status says of its usage; None where nothing is counted."""

@@ -63,9 +63,11 @@ def _will_do(standing: list[dict[str, Any]], fresh: list[dict[str, Any]], now: i
     """Whether what stands there is as good: of the same budgets and periods, and not a minute old or still the same."""
     if [_frame(one) for one in standing] != [_frame(one) for one in fresh]:
         return False
+    if any(counted_until(one) > now for one in standing):
+        return False  # written by a clock that was ahead
     if [one.get("slices") for one in standing] == [one["slices"] for one in fresh]:
         return True
-    return all(0 <= now - counted_until(one) < _WRITTEN_SECONDS for one in standing)
+    return all(now - counted_until(one) < _WRITTEN_SECONDS for one in standing)
 
 
 def _frame(one: dict[str, Any]) -> tuple[object, ...]:

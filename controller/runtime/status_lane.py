@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
@@ -74,6 +75,7 @@ class StatusLane:
             _Kind("schedulingpolicies", written.scheduling_policies, scheduling_policy_status),
         )
         self._written_at: dict[tuple[str, Key], float] = {}
+        """Monotonic: where the wall clock goes back, nothing would be written until it is there again."""
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -82,7 +84,7 @@ class StatusLane:
             await self.round(clock.now())
 
     async def round(self, now: float) -> None:
-        """Write what is due, and tell what is new in it."""
+        """Write what is due, and tell what is new in it. `now`, epoch seconds, is what the statuses say."""
         for due in self._changed(now):
             if await self._write(due.path, due.status):
                 await self._tell(due.news)
@@ -109,15 +111,17 @@ class StatusLane:
         """Pick the statuses to write in this round, the longest unwritten first."""
         there = {(kind.plural, key) for kind in self._kinds for key in kind.entries}
         self._written_at = {where: at for where, at in self._written_at.items() if where in there}
-        due = sorted(self._differing(now), key=lambda one: self._written_at.get(one.where, 0.0))[:_PER_ROUND]
-        self._written_at.update((one.where, now) for one in due)
+        due = sorted(self._differing(now), key=lambda one: self._written_at.get(one.where, -inf))[:_PER_ROUND]
+        at = clock.monotonic()
+        self._written_at.update((one.where, at) for one in due)
         return due
 
     def _differing(self, now: float) -> Iterator[_Due]:
+        at = clock.monotonic()
         for kind in self._kinds:
             for key, entry in kind.entries.items():
                 where = (kind.plural, key)
-                if now - self._written_at.get(where, 0.0) < _OBJECT_SECONDS:
+                if at - self._written_at.get(where, -inf) < _OBJECT_SECONDS:
                     continue
                 status = kind.status(self._cache, entry, now)
                 if any(entry.status.get(name) != value for name, value in status.items()):

@@ -25,12 +25,20 @@ class Tally:
     """The sums of one budget, from what is remembered on. Time only goes forward; earlier times count as the latest."""
 
     def __init__(self, period: Period, now: int, memory: Memory | None = None) -> None:
-        """Without a memory it counts from the start of the period on."""
+        """Without a memory it counts from the start of the period on.
+
+        One that is complete up to a time to come was written by a clock that was ahead. Where that had left this slice
+        behind, what counts now is forgotten in it, and it is none.
+        """
         self._period = period
         self.start, self.end = period.slice_of(now)
         oldest = period.oldest(now)
+        if memory is not None and period.oldest(memory.until) > self.start:
+            memory = None
         self._from = oldest if memory is None else max(oldest, min(memory.until, now))
         """What ran before is in the sums already."""
+        self._surplus = 0 if memory is None else max(0, min(memory.until, self.end) - now)
+        """For so many seconds to come what ran when the memory was written is in them, too."""
         known = {} if memory is None else memory.sums
         self._sums = {since: known.get(since, 0) for since, _ in slices(period, oldest, self.end)}
         self._rate = 0
@@ -64,6 +72,11 @@ class Tally:
         self._rate += rate
         self._head_start += rate * max(since, self.start, self._from)
 
+    def take_back(self) -> None:
+        """Take back what the memory counted of times to come. All that runs now is known by now, and nothing else."""
+        self._sums[self.start] = max(0, self._sums[self.start] - self._rate * self._surplus)
+        self._surplus = 0
+
     def close(self, rate: int, since: int, until: int) -> None:
         """Who ran `since` ended at an instant that has passed, perhaps in an earlier slice."""
         self._rate -= rate
@@ -88,7 +101,7 @@ class Tally:
         at = max(now, self.start)
         running = self._rate * at - self._head_start
         sums = {since: sum_ + (running if since == self.start else 0) for since, sum_ in self._sums.items()}
-        return Memory(at, {since: amount for since, amount in sums.items() if amount})
+        return Memory(at, {since: amount for since, amount in sums.items() if amount > 0})
 
     def since(self, now: int) -> int:
         """Return when the period began."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import pytest
+
 from controller.cache.budget_book import Remembered
 from controller.cache.cluster import ClusterCache
 from controller.core.budgets.budget import AtEnd, Budget, money, read_price
+from controller.core.budgets.periods import Period
 from controller.core.budgets.tally import Memory
 from controller.core.calendar.windows import FOR_EVER
 from controller.core.workloads.pods import Pod
@@ -23,6 +26,7 @@ from tests.support.budgets import (
     used,
 )
 from tests.support.builders import (
+    a_cache,
     a_cluster_queue,
     a_flavor,
     a_foreign_pod,
@@ -181,6 +185,101 @@ def test_a_memory_of_another_rule_is_of_no_use_and_one_of_another_amount_is() ->
         cache.budgets.remember("team-a", {"daily": Remembered(DAILY.key, memory)})
         cache.set_cluster_queue("team-a", a_cluster_queue(budgets=(budget,)))
         assert used(cache, budget, NOON) == sum_
+
+
+LEAPT = [
+    pytest.param(a_calendar("Month"), 60 * 24 * HOUR, id="into another month"),
+    pytest.param(a_calendar("Month"), 3 * 24 * HOUR, id="within the month"),
+    pytest.param(a_sliding(), 30 * 24 * HOUR, id="over all of the window"),
+    pytest.param(a_sliding(), 5 * HOUR, id="over a part of the window"),
+]
+
+
+@pytest.mark.parametrize(("period", "leap"), LEAPT)
+def test_a_clock_that_leapt_ahead_and_is_right_again_has_done_nothing(period: Period, leap: int) -> None:
+    budget = a_budget(20, period=period)
+    cache = a_counting_cache(budget)
+    over, runs, ends = a_run("over", started=NOON), a_run(started=NOON), a_run("ends", started=NOON)
+    put(cache, over, runs, ends, now=NOON + HOUR)
+    put(cache, replace(over, ended=NOON + HOUR), now=NOON + HOUR)
+    cache.drop_pod("over")
+    before = cache.pass_to(NOON + HOUR)
+    put(cache, replace(ends, ended=NOON + HOUR + 20), now=NOON + leap)
+    cache.pass_to(NOON + leap + 60)
+    now = NOON + HOUR + 60
+    expected = core_seconds((0, HOUR), (0, HOUR + 60), (0, HOUR + 20))
+    assert used(cache, budget, now) == expected
+    assert not cache.snapshot().budgets.by_queue
+    assert cache.pass_to(now) <= max(before, NOON + 24 * 31 * HOUR)
+    assert used(cache, budget, now + HOUR) == expected + core_seconds((0, HOUR))
+
+
+def test_a_queue_that_was_held_by_a_clock_ahead_is_open_again_once_that_is_right() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON), now=NOON)
+    cache.pass_to(NOON + 4 * HOUR)
+    assert cache.snapshot().budgets.by_queue
+    assert cache.pass_to(NOON + 60) == NOON + 2 * HOUR
+    assert not cache.snapshot().budgets.by_queue
+
+
+def test_a_clock_that_went_ahead_by_and_by_is_right_again_at_once_too() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run(started=NOON), now=NOON)
+    for minutes in (119, 120):
+        cache.pass_to(NOON + minutes * 60)
+    assert cache.snapshot().budgets.by_queue
+    assert cache.pass_to(NOON + 119 * 60 + 30) == NOON + 2 * HOUR
+    assert not cache.snapshot().budgets.by_queue
+
+
+def test_a_clock_that_goes_back_into_another_period_and_comes_back_has_done_nothing() -> None:
+    cache = a_counting_cache(DAILY)
+    put(cache, a_run("gone", started=NOON), a_run(started=NOON), now=NOON)
+    cache.pass_to(NOON + 60)
+    cache.drop_pod("gone")
+    expected = core_seconds((0, 60), (0, 60))
+    assert used(cache, DAILY, NOON + 60) == expected
+    for ago in (48 * HOUR, 48 * HOUR - 10):
+        assert used(cache, DAILY, NOON - ago) < expected
+    assert used(cache, DAILY, NOON + 80) == expected + core_seconds((0, 20))
+
+
+def test_a_clock_that_was_ahead_at_the_start_is_put_right_from_what_the_status_said() -> None:
+    cache = a_cache(queues=[a_cluster_queue(budgets=(DAILY,))])
+    cache.budgets.remember("team-a", {"daily": Remembered(DAILY.key, Memory(NOON, {MIDNIGHT: 5000}))})
+    put(cache, a_run(started=NOON), now=NOON + 99 * HOUR)
+    assert used(cache, DAILY, NOON + 60) == 5000 + core_seconds((0, 60))
+
+
+@pytest.mark.parametrize("period", [a_calendar("Month"), a_sliding()])
+def test_what_a_clock_ahead_wrote_of_times_to_come_is_taken_back_of_what_runs(period: Period) -> None:
+    budget = a_budget(20, period=period)
+    cache = a_counting_cache(budget)
+    runs, over = a_run(started=NOON), a_run("over", started=NOON, ended=NOON + 60)
+    put(cache, runs, over, now=NOON + 5 * HOUR)
+    tally = cache.budgets.tally("team-a", budget)
+    assert tally is not None
+    second = a_counting_cache(now=NOON + 100)
+    put(second, runs, over, now=NOON + 100)
+    second.budgets.remember("team-a", {budget.name: Remembered(budget.key, tally.memory(NOON + 5 * HOUR))})
+    second.set_cluster_queue("team-a", a_cluster_queue(budgets=(budget,)))
+    expected = core_seconds((0, 100), (0, 60))
+    assert used(second, budget, NOON + 100) == expected
+    put(second, a_run("new", started=NOON + 100), now=NOON + 100)
+    put(second, replace(runs, ended=NOON + 110), now=NOON + 200)
+    assert used(second, budget, NOON + 200) == expected + core_seconds((100, 200), (100, 110))
+    assert used(second, budget, NOON + 9 * HOUR) == expected + core_seconds((100, 9 * HOUR), (100, 110))
+
+
+def test_a_memory_of_times_to_come_that_has_forgotten_this_period_is_none() -> None:
+    memory = Memory(NOON + 60 * 24 * HOUR, {NOON + 54 * 24 * HOUR: 10**9})
+    for budget in (DAILY, a_budget(period=a_sliding())):
+        cache = a_counting_cache()
+        put(cache, a_run(started=NOON - 60), now=NOON)
+        cache.budgets.remember("team-a", {"daily": Remembered(budget.key, memory)})
+        cache.set_cluster_queue("team-a", a_cluster_queue(budgets=(budget,)))
+        assert used(cache, budget, NOON) == core_seconds((0, 60))
 
 
 def test_a_memory_of_an_earlier_period_or_of_the_future_does_no_harm() -> None:

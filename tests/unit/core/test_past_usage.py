@@ -173,6 +173,34 @@ def test_a_status_that_is_at_rest_needs_not_be_written_again() -> None:
     assert cache.usage.past.is_said(("default", "red"), 1500)
 
 
+def test_a_clock_that_leapt_ahead_and_is_right_again_has_made_nobody_forget() -> None:
+    cache = a_world(runs("r", "4"))
+    for now in (1000, 1000 + HOUR, 1000 + 60 * 24 * HOUR):
+        cache.pass_to(now)
+        cache.snapshot()
+    assert used(cache) == "4"
+    cache.put_pod(runs("s", "2"))
+    cache.pass_to(1000 + HOUR + 60)
+    expected = mixed(2 * CORE, 6 * CORE, 60, HOUR)
+    assert used(cache) == cores(expected)
+    cache.drop_pod("r")
+    cache.drop_pod("s")
+    cache.snapshot()
+    cache.pass_to(1000 + 2 * HOUR + 60)
+    assert used(cache) == cores(expected // 2)
+
+
+def test_a_status_of_a_clock_ahead_of_ours_is_forgotten_from_now_on_and_written_anew() -> None:
+    status = {"counts": "1", "consumed": str(8 * CORE), "countedUntil": "2026-03-04T20:00:00Z"}
+    cache = a_world(statuses={"red": status})
+    cache.pass_to(1000)
+    assert used(cache) == "8"
+    entry = Entry(("default", "red"), "u", 1, {"fairSharing": status}, None, "")
+    assert (past_usage_status(cache, entry) or {})["countedUntil"] == "1970-01-01T00:16:40Z"
+    cache.pass_to(1000 + HOUR)
+    assert used(cache) == "4"
+
+
 def test_local_queues_take_turns_and_only_within_a_priority() -> None:
     pods = [a_pod(f"r{n}", queue="red", created=n) for n in range(3)]
     pods += [a_pod(f"b{n}", queue="blue", created=10 + n) for n in range(3)]
@@ -251,6 +279,20 @@ def test_the_status_keeps_those_who_used_most_and_nobody_who_used_next_to_nothin
     cache.snapshot()
     cache.pass_to(1000 + 100 * HOUR)
     assert users_of(cache) == {}
+
+
+def test_a_clock_that_leapt_ahead_and_is_right_again_has_made_no_user_forgotten() -> None:
+    cache = a_world(runs_for("ann", "2"), runs_for("bob", "4"), rule=BY_USER)
+    cache.pass_to(1000)
+    cache.snapshot()
+    cache.pass_to(1000 + HOUR)
+    cache.drop_pod("bob")
+    assert users_of(cache) == {"bob": "2", "ann": "1"}
+    cache.pass_to(1000 + 60 * 24 * HOUR)
+    assert users_of(cache) == {"ann": "2"}
+    cache.pass_to(1000 + HOUR + 6)
+    cache.pass_to(1000 + 2 * HOUR)
+    assert users_of(cache) == {"ann": "1.5", "bob": "1"}
 
 
 def test_users_are_told_apart_from_the_moment_that_it_is_asked_for() -> None:

@@ -35,6 +35,7 @@ from tests.support.builders import (
     a_static_flavor,
 )
 from tests.support.fake_client import FakeClient
+from tests.support.fake_time import FakeTime
 
 NOW = 1_772_352_000.0
 AT = "2026-03-01T08:00:00Z"
@@ -282,19 +283,21 @@ def test_a_condition_keeps_its_time_while_its_status_stays(standing: str, since:
 
 
 class Lane:
-    """A status lane that is stepped by hand."""
+    """A status lane that is stepped by hand, by a clock that is right unless `ahead`."""
 
-    def __init__(self, written: Written, client: FakeClient) -> None:
+    def __init__(self, written: Written, client: FakeClient, time: FakeTime) -> None:
+        self._time = time
         self._lane = StatusLane(client.as_client, a_cache(), written, ControllerMetrics(), instance="test")
         self.client = client
 
-    async def round(self, now: float) -> list[str]:
+    async def round(self, at: float, *, ahead: float = 0.0) -> list[str]:
         before = len(self.client.calls)
-        await self._lane.round(now)
+        self._time.now = at
+        await self._lane.round(at + ahead)
         return [call.path for call in self.client.calls[before:]]
 
 
-async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds() -> None:
+async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds(time: FakeTime) -> None:
     written = Written(
         cluster_queues={("", "team-a"): an_entry()},
         local_queues={MAIN: an_entry(MAIN)},
@@ -305,7 +308,7 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
         scheduling_policies={("", "s"): an_entry(("", "s"))},
     )
     answers = (b"{}", NotFound(404, "", ""), Forbidden(403, "", ""), b"{}", b"{}", b"{}", b"{}", b"{}")
-    lane = Lane(written, FakeClient().will("PATCH", *answers))
+    lane = Lane(written, FakeClient().will("PATCH", *answers), time)
     base = "/apis/penstock.dev/v1alpha1"
     assert await lane.round(NOW) == [
         f"{base}/clusterqueues/team-a/status",
@@ -328,19 +331,28 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds()
     assert await lane.round(NOW + 9) == []
 
 
-async def test_a_resource_that_the_nodes_have_no_longer_is_taken_out_of_the_status() -> None:
+async def test_statuses_are_written_while_the_clock_is_behind_what_it_was(time: FakeTime) -> None:
+    written = Written(cluster_queues={("", "team-a"): an_entry()})
+    lane = Lane(written, FakeClient().will("PATCH", *[b"{}"] * 3), time)
+    at_each = [await lane.round(NOW + second, ahead=-1800.0 * (second > 0)) for second in (0, 1, 2, 3, 4)]
+    assert [len(paths) for paths in at_each] == [1, 0, 1, 0, 1]
+    condition = lane.client.calls[-1].body["status"]["conditions"][0]
+    assert condition["lastTransitionTime"] == "2026-03-01T07:30:04Z"
+
+
+async def test_a_resource_that_the_nodes_have_no_longer_is_taken_out_of_the_status(time: FakeTime) -> None:
     standing = {"allocatable": {"cpu": "9", "gone": "1"}, "used": None}
     written = Written(flavors={("", "spot"): an_entry(("", "spot"), status=standing)})
-    lane = Lane(written, FakeClient().will("PATCH", b"{}"))
+    lane = Lane(written, FakeClient().will("PATCH", b"{}"), time)
     await lane.round(NOW)
     status = lane.client.calls[0].body["status"]
     assert status["allocatable"] == {"cpu": "4", "pods": "110", "gone": None}
     assert status["used"] == {"cpu": "0", "pods": "0"}
 
 
-async def test_a_round_writes_ten_at_most_and_the_longest_unwritten_first() -> None:
+async def test_a_round_writes_ten_at_most_and_the_longest_unwritten_first(time: FakeTime) -> None:
     queues = {("", f"q{n:02}"): an_entry(("", f"q{n:02}")) for n in range(15)}
-    lane = Lane(Written(cluster_queues=queues), FakeClient().will("PATCH", *[b"{}"] * 30))
+    lane = Lane(Written(cluster_queues=queues), FakeClient().will("PATCH", *[b"{}"] * 30), time)
     first = await lane.round(NOW)
     second = await lane.round(NOW + 5)
     assert (len(first), len(second)) == (10, 10)

@@ -17,6 +17,7 @@ from controller.telemetry.metrics import ControllerMetrics
 from tests.support.budgets import NOON, a_budget, a_counting_cache, a_run, a_sliding, put
 from tests.support.builders import a_cluster_queue
 from tests.support.fake_client import FakeClient
+from tests.support.fake_time import FakeTime
 
 HOUR = 3600
 DAILY = a_budget()
@@ -103,6 +104,14 @@ def test_a_status_of_a_clock_ahead_of_ours_is_put_right() -> None:
     assert said(cache, NOON + HOUR, ahead)["budgets"] != ahead["budgets"]
 
 
+def test_so_is_one_that_says_the_same_for_it_is_not_so_yet() -> None:
+    cache = running()
+    put(cache, a_run(started=NOON, ended=NOON + 5), now=NOON + 10)
+    ahead = said(cache, NOON + 10)
+    ahead["budgets"][0] |= {"countedUntil": "2026-03-04T20:00:00Z"}
+    assert said(cache, NOON + HOUR, ahead)["budgets"][0]["countedUntil"] == "2026-03-04T13:00:00Z"
+
+
 def test_sums_stay_while_the_queue_cannot_be_read_or_was_not_counted_yet() -> None:
     cache = running()
     cache.set_cluster_queue("team-a", None, fault="spec.parent: bad")
@@ -122,7 +131,7 @@ def test_what_a_status_keeps_is_read_back_and_odd_entries_are_left_out() -> None
     assert read_sums({}) == read_sums({"budgets": None}) == {}
 
 
-async def test_the_end_of_a_budget_is_told_once_by_an_event() -> None:
+async def test_the_end_of_a_budget_is_told_once_by_an_event(time: FakeTime) -> None:
     cache = a_counting_cache(a_budget(at_end=AtEnd.WARN))
     put(cache, a_run(started=NOON), now=NOON)
     entries = {("", "team-a"): an_entry(said(cache, NOON))}
@@ -130,6 +139,7 @@ async def test_the_end_of_a_budget_is_told_once_by_an_event() -> None:
     lane = StatusLane(client.as_client, cache, Written(cluster_queues=entries), ControllerMetrics(), instance="me")
     for now in (NOON + 2 * HOUR, NOON + 2 * HOUR + 5):
         cache.pass_to(now)
+        time.now = now
         await lane.round(now)
     first, second = client.made("POST")
     # the first write was not seen back: the same Event again, by its name
@@ -142,6 +152,7 @@ async def test_the_end_of_a_budget_is_told_once_by_an_event() -> None:
     )
     entries["", "team-a"] = an_entry(said(cache, NOON + 2 * HOUR + 5))
     cache.pass_to(NOON + 3 * HOUR)
+    time.now = NOON + 3 * HOUR
     await lane.round(NOON + 3 * HOUR)
     assert len(client.made("POST")) == 2
 

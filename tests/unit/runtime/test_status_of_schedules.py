@@ -14,6 +14,7 @@ from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import HOLD, a_cache, a_cluster_queue
 from tests.support.fake_client import FakeClient
+from tests.support.fake_time import FakeTime
 from tests.support.zones import a_window, utc
 
 NOW = 1_772_352_000.0
@@ -65,13 +66,14 @@ def test_a_window_that_never_closes_foretells_nothing() -> None:
     assert status["schedule"] == {"open": ["always"]}
 
 
-async def test_of_a_schedule_only_what_still_holds_stays_in_the_status() -> None:
+async def test_of_a_schedule_only_what_still_holds_stays_in_the_status(time: FakeTime) -> None:
     standing = {"schedule": {"open": ["night"], "nextChange": "2026-03-05T04:00:00Z", "closes": ["night"]}}
     cache = a_scheduled_cache(NIGHT, now="2026-03-05 04:00")
     written = Written(cluster_queues={("", "team-a"): an_entry(**standing)})
     client = FakeClient().will("PATCH", b"{}", b"{}")
     lane = StatusLane(client.as_client, cache, written, ControllerMetrics(), instance="test")
     for now in (NOW, NOW + 5):
+        time.now = now
         await lane.round(now)
         cache.set_cluster_queue("team-a", a_cluster_queue())
     assert [call.body["status"]["schedule"] for call in client.calls] == [

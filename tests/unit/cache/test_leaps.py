@@ -1,0 +1,58 @@
+"""What is counted on from where a clock leaps and is put right; here what is kept is the time at which it was kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.cache.leaps import Leaps
+
+NOON = 1_772_625_600
+HOUR = 3600
+DAY = 24 * HOUR
+
+
+def found(*times: int) -> list[int | None]:
+    """What is to be counted on from at each of these times, all relative to noon; before the first there was -1."""
+    leaps: Leaps[int] = Leaps()
+    kept = [-1]
+
+    def at(time: int) -> int | None:
+        found = leaps.pass_to(NOON + time, lambda: kept[-1])
+        kept.append(time)
+        return found
+
+    return [at(time) for time in times]
+
+
+@pytest.mark.parametrize("later", [(10, 20, 70), (HOUR, 2 * HOUR), (10, 8, 3, 10), (1, 30 * DAY)])
+def test_time_that_goes_on_however_fast_changes_nothing_nor_do_some_seconds(later: tuple[int, ...]) -> None:
+    assert set(found(0, *later)) == {None}
+
+
+def test_a_clock_that_was_put_forward_and_is_right_again_goes_on_from_before_that() -> None:
+    assert found(0, 10, 60 * DAY, 60 * DAY + 10, 30, 40) == [None, None, None, None, 10, None]
+
+
+def test_it_may_be_put_right_in_steps_and_leap_several_times() -> None:
+    assert found(0, DAY, 2 * DAY, DAY + HOUR, HOUR) == [None, None, None, DAY, 0]
+    assert found(0, DAY, 10, DAY + 20, 30) == [None, None, 0, None, 10]
+
+
+def test_a_clock_that_was_ahead_when_we_began_goes_on_from_what_there_was_before() -> None:
+    assert found(DAY, DAY + 10, 20) == [None, None, -1]
+
+
+def test_time_that_was_gone_through_is_only_counted_again() -> None:
+    assert set(found(*range(0, HOUR, 10), 60, HOUR)) == {None}
+
+
+def test_a_clock_that_goes_back_and_comes_back_goes_on_from_where_it_left() -> None:
+    assert found(0, 10, -30 * DAY, -30 * DAY + 10, 40) == [None, None, -1, None, 10]
+    assert found(0, -DAY, 20, -DAY, 40) == [None, -1, 0, -1, 20]
+
+
+def test_of_many_leaps_the_latest_are_remembered_and_what_there_was_before_us() -> None:
+    leaps = [number * HOUR for number in range(9)]
+    assert found(*leaps, 7 * HOUR + 60)[-1] == 7 * HOUR
+    assert found(*leaps, 60)[-1] is None
+    assert found(*leaps, -60)[-1] == -1
