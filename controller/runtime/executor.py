@@ -1,14 +1,15 @@
 """Carry out admissions: one release patch each. The only place where the controller changes a pod's spec.
 
 What the apiserver answers decides what the cache believes. Known success or refusal settles the assumption at once;
-no answer leaves the workload reserved until a read says what became of it, because the patch may still arrive.
+no answer leaves the workload reserved until a read or the watch says what became of it, because the patch may still
+arrive.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.cache.cluster import ClusterCache
 from controller.core.gate.release_patch import Admission, release_patch
@@ -40,7 +41,9 @@ _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 _DOUBLINGS = 6
 _RESOLVERS = 4
-_READ_PAUSE = 1.0
+_FIRST_READ_PAUSE = 1.0
+_LONGEST_READ_PAUSE = ANSWER_SECONDS
+"""Longer would keep those waiting that come into doubt meanwhile: theirs is over as soon as that."""
 _MESSAGE_ROOM = 500
 _UNDONE = (
     "the apiserver took the release patch, and the pod is gated all the same: an admission webhook or policy of the"
@@ -64,12 +67,21 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A patch that got no answer: what it was for, why, and from when (monotonic) it can take effect no more."""
+    """A patch that got no answer: what it was for, why, and from when (monotonic) it can take effect no more.
+
+    Where a read fails, the next follows `pause` seconds after it, at `over_at`.
+    """
 
     pod: Pod
     admit: Admit
     error: KubeError
     over_at: float
+    pause: float = _FIRST_READ_PAUSE
+
+    def put_off(self) -> _Doubt:
+        """Return the doubt as it is after a read that failed."""
+        later = clock.monotonic() + self.pause
+        return replace(self, over_at=later, pause=min(2 * self.pause, _LONGEST_READ_PAUSE))
 
 
 class Executor:
@@ -222,11 +234,18 @@ class Executor:
                 self._doubts.task_done()
 
     async def _resolve(self, doubt: _Doubt) -> None:
+        """End a doubt by what the watch shows, or else a read; where that fails others have their turn first."""
+        known = self._cache.pods.get(doubt.pod.uid)
+        if known is None or self._cache.assumed(known.uid) is None:
+            return
+        # without a version it is from before the apiserver's history began anew, which says nothing of now
+        if known.resource_version and not _is_same(doubt.pod, known):
+            self._conclude(doubt.pod, doubt.admit, known)
+            return
         now = await self._read(doubt.pod)
-        while now is None:
-            await asyncio.sleep(_READ_PAUSE)
-            now = await self._read(doubt.pod)
-        if _is_same(doubt.pod, now):
+        if now is None:
+            self._doubts.put_nowait(doubt.put_off())
+        elif _is_same(doubt.pod, now):
             self._reject(doubt.pod, doubt.error)
         else:
             self._conclude(doubt.pod, doubt.admit, now)

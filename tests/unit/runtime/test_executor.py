@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
-from controller.cache.cluster import ClusterCache
 from controller.core.gate.release_patch import release_patch
 from controller.core.keys import ADMITTED_AT, ADMITTED_BY
 from controller.core.queueing.queues import FlavorMode
 from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Admit
 from controller.kube.client import JSON_PATCH
-from controller.kube.decode import PodDecoder
 from controller.kube.errors import (
     Conflict,
     Forbidden,
@@ -23,77 +19,18 @@ from controller.kube.errors import (
     TooManyRequests,
     Unreachable,
 )
-from controller.runtime.executor import ANSWER_SECONDS, Executor, Released
-from controller.telemetry.metrics import ControllerMetrics
-from tests.support.builders import a_cache, a_cluster_queue, a_flavor, a_node, a_pod, a_quota, a_shape, decided
+from controller.runtime.executor import ANSWER_SECONDS
+from tests.support.builders import a_cluster_queue, a_flavor, a_node, a_pod, a_quota, a_shape, decided
 from tests.support.fake_client import FakeClient
-from tests.support.fake_time import FakeTime, turns
+from tests.support.fake_time import FakeTime
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, a_pod_document, a_released_document, decoded, raw
+from tests.support.releasing import GATED, RELEASED, Rig, patch_answered
 
 pytestmark = pytest.mark.usefixtures("time")
 
-GATED = a_pod_document("a")
-RELEASED = a_released_document(GATED)
 PATH = "/api/v1/namespaces/default/pods/a"
 REFUSED = Invalid(422, "Invalid", "the server rejected our request")
-
-
-class Rig:
-    """A cache in which pod a was just admitted, and an executor over a fake client."""
-
-    def __init__(self, client: FakeClient, document: dict[str, Any] = GATED, **world: Any) -> None:
-        self.client = client
-        self.cache: ClusterCache = a_cache(decoded(document), **world)
-        self.released: list[Released] = []
-        self.woken = 0
-        self.metrics = ControllerMetrics()
-        self.executor = Executor(
-            client.as_client,
-            self.cache,
-            self.metrics,
-            decode=PodDecoder(),
-            identity="leader",
-            on_released=self.released.append,
-            on_room=self._wake,
-            workers=2,
-        )
-        self.admits: tuple[Admit, ...] = decided(self.cache).admits
-
-    def _wake(self) -> None:
-        self.woken += 1
-
-    async def carry_out(self, *admits: Admit) -> Rig:
-        for admit in admits or self.admits:
-            self.executor.submit(admit)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(self.executor.run(), name="executor")
-            await turns()
-            await self.executor.drain()
-            task.cancel()
-        return self
-
-    @property
-    def results(self) -> dict[str, int]:
-        samples = [s for metric in self.metrics.patches.collect() for s in metric.samples]
-        return {s.labels["result"]: int(s.value) for s in samples if s.name.endswith("_total") and s.value}
-
-    @property
-    def charged(self) -> int:
-        return self.cache.usage.by_queue.get(("team-a", "spot", "cpu"), 0)
-
-    @property
-    def state(self) -> str:
-        if self.cache.assumed("a") is not None:
-            return "assumed"
-        workload = self.cache.backlog.get("a")
-        if workload is not None:
-            return "waiting" if workload.kind.hold is None else workload.kind.hold.reason.value
-        return "released" if "a" in self.cache.pods else "gone"
-
-
-def patch_answered(*outcomes: bytes | KubeError) -> FakeClient:
-    return FakeClient().will("PATCH", *outcomes)
 
 
 async def test_a_release_is_one_patch_on_the_pod_with_a_time_limit() -> None:
