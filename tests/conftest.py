@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 _INTEGRATION = Path(__file__).parent / "integration"
-
-
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Run one process more than there are cores where a control plane takes part: tests on it wait much of the time."""
-    paths = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    waits = any(_INTEGRATION.is_relative_to(path) or path.is_relative_to(_INTEGRATION) for path in paths)
-    return (os.cpu_count() or 1) + waits
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
