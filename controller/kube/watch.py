@@ -43,7 +43,8 @@ class Sink(Protocol[T]):
     def replace(self, items: list[T]) -> Iterable[None] | None:
         """All there is now; what is not among them is gone.
 
-        Where that takes long, it is done in parts, as what is returned is gone through, and others go on in between.
+        Where that takes long, it is done in parts, as what is returned is gone through: others go on in between at the
+        first list, for which all wait.
         """
 
     def upsert(self, item: T) -> None:
@@ -156,7 +157,10 @@ class Informer(Generic[T]):
             self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {version}"))
             self._on_rewind()
         for _ in self._sink.replace(items) or ():
-            await asyncio.sleep(0)
+            # later decisions go on, and half a list would show who came and still those that went: others would be
+            # preempted for want of what is free already
+            if not self.synced.is_set():
+                await asyncio.sleep(0)
         # only now: a list that failed half way must not be resumed from
         self._version = self._newest = version
         self._touch()

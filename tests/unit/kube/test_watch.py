@@ -134,6 +134,23 @@ async def test_others_go_on_while_a_list_is_taken_in_by_parts() -> None:
     assert seen == [1, 2, 3]
 
 
+async def test_nobody_sees_half_of_a_later_list() -> None:
+    sink, seen = InParts(), set[int]()
+    server = ScriptedCollection(page("a"), [expired(code=410, reason="Gone")], page("b", "c", "d", version="50"), [])
+    informer = Informer(server.as_client, PATH, decode=decode_metadata, sink=sink, report=lambda _: None)
+
+    async def look_on() -> None:
+        while len(server.calls) < 5:
+            seen.add(len(sink.names))
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(look_on(), name="look on")
+        with pytest.raises(EndOfScript):
+            await informer.run()
+    assert seen <= {0, 1, 4}
+
+
 async def test_the_selector_goes_into_lists_and_watches() -> None:
     _, server, _ = await play(page(), selector="a=b")
     assert [call.params["labelSelector"] for call in server.calls] == ["a=b", "a=b"]
