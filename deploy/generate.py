@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
+from controller.sandbox.features import patched
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "config"
@@ -175,21 +175,13 @@ def _arguments(program: str) -> str:
     ]
     for name in components():
         lines += [
-            f"{{{{- if {condition(name)} }}}}\n            - {argument}\n{{{{- end }}}}\n"
-            for argument in _added(name, f"penstock-{program}")
+            f"{{{{- if {condition(name)} }}}}\n            - {_argument(name, operation)}\n{{{{- end }}}}\n"
+            for operation in patched(CONFIG / "components" / name, f"penstock-{program}")
         ]
         for value, option in _VALUED_ARGUMENTS.get(name, {}).items() if program == "webhook" else ():
             holder = condition(name).removesuffix(".enabled")
             lines.append(f"{{{{- with {holder}.{value} }}}}\n            - {option}={{{{ . }}}}\n{{{{- end }}}}\n")
     return "".join(lines)
-
-
-def _added(component: str, deployment: str) -> Iterator[str]:
-    kustomization = yaml.safe_load((CONFIG / "components" / component / "kustomization.yaml").read_text("utf-8"))
-    for patch in kustomization.get("patches", ()):
-        if patch["target"].get("name") == deployment:
-            for operation in yaml.safe_load(patch["patch"]):
-                yield _argument(component, operation)
 
 
 def _argument(component: str, operation: dict[str, Any]) -> str:

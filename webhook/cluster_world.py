@@ -35,15 +35,15 @@ class Lookups:
 
     def replace(self, items: Iterable[Owned]) -> None:
         """All objects there are."""
-        self._labels = {(item.namespace, item.name): item.labels or {} for item in items}
+        self._labels = {item.key: item.labels or {} for item in items}
 
     def upsert(self, item: Owned) -> None:
         """One object is new or changed."""
-        self._labels[(item.namespace, item.name)] = item.labels or {}
+        self._labels[item.key] = item.labels or {}
 
     def remove(self, gone: Owned) -> None:
         """One object is gone."""
-        self._labels.pop((gone.namespace, gone.name), None)
+        self._labels.pop(gone.key, None)
 
     def get(self, namespace: str, name: str) -> Mapping[str, str] | None:
         """Return the labels of an object, None when there is none."""

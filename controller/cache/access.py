@@ -111,7 +111,7 @@ class AccessSink(Generic[_T]):
 
     def remove(self, gone: Owned) -> None:
         """One is gone."""
-        self._drop((gone.namespace, gone.name))
+        self._drop(gone.key)
 
 
 def role_sink(access: Access, *, cluster_wide: bool) -> AccessSink[Role]:

@@ -46,13 +46,13 @@ class PastUsageBook:
         rules = {name: rule for name in tree.names if (rule := tree.past_usage(name)) is not None}
         if rules == self._rules:
             return
-        self._remembered = {**self._so_far()}
+        self._remembered = self._so_far()
         self._rules, self.sums, self._users = rules, {}, {}
         self._noted.clear()
         for cluster_queue, queue, user, requests in charges if rules else ():
             self.add(cluster_queue, queue, user, requests, 1)
 
-    def _so_far(self) -> Mapping[QueueKey, Remembered]:
+    def _so_far(self) -> dict[QueueKey, Remembered]:
         """What statuses would keep, as of the latest time told; of queues that are not counted yet, what they keep."""
         found = dict(self._remembered)
         for queue, one in self.sums.items():

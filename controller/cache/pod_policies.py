@@ -116,7 +116,7 @@ class PolicySink:
 
     def remove(self, gone: Owned) -> None:
         """One is gone."""
-        self._policies.drop((gone.namespace, gone.name))
+        self._policies.drop(gone.key)
 
 
 def read_policy(raw: Raw) -> ReadPolicy:
@@ -131,13 +131,12 @@ def read_cluster_policy(raw: Raw) -> ReadPolicy:
 
 def _read(raw: Raw, parse: Callable[[dict[str, Any]], WrittenPolicy]) -> ReadPolicy:
     document, metadata = decode_ours(raw, "a policy")
-    key = (metadata.namespace, metadata.name)
     # items of a list carry no kind of their own
     whole: dict[str, Any] = {name: document[name] for name in ("metadata", "spec") if name in document}
     try:
-        return ReadPolicy(key, to_policy(parse(whole)))
+        return ReadPolicy(metadata.key, to_policy(parse(whole)))
     except InvalidObject as error:
-        return ReadPolicy(key, None, str(error))
+        return ReadPolicy(metadata.key, None, str(error))
 
 
 def to_policy(written: WrittenPolicy) -> Policy:

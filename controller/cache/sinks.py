@@ -34,19 +34,14 @@ class PodSink:
         self.upsert = cache.put_pod
 
     def replace(self, items: Iterable[Pod]) -> Iterator[None]:
-        """All pods there are, in parts: of a hundred thousand it takes seconds, and the Lease has to be kept meanwhile.
-
-        Those that are gone go last, so that nothing counts as free in between that others have taken.
-        """
+        """All pods there are, in parts: a hundred thousand take seconds, and the Lease has to be kept meanwhile."""
         listed = {pod.uid: pod for pod in items}
         for number, pod in enumerate(listed.values(), start=1):
             self._cache.put_pod(pod)
             if number % _PART == 0:
                 yield
-        for number, uid in enumerate([uid for uid in self._cache.pods if uid not in listed], start=1):
+        for uid in [uid for uid in self._cache.pods if uid not in listed]:
             self._cache.drop_pod(uid)
-            if number % _PART == 0:
-                yield
 
     def remove(self, gone: Owned) -> None:
         """One pod is gone."""
@@ -171,7 +166,7 @@ class ObjectSink:
 
     def remove(self, gone: Owned) -> None:
         """One object is gone."""
-        self._forget((gone.namespace, gone.name))
+        self._forget(gone.key)
 
     def _forget(self, key: Key) -> None:
         self._entries.pop(key, None)

@@ -117,7 +117,7 @@ def _read(raw: Raw, parse: Callable[[dict[str, Any]], Resource]) -> Read:
     except InvalidObject as error:
         fault = "; ".join(error.faults)
     entry = Entry(
-        (metadata.namespace, metadata.name),
+        metadata.key,
         metadata.uid,
         metadata.generation,
         _status(document.get("status")),

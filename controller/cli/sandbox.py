@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from controller.cli.sandbox_options import DEFAULT_NAME, sandbox_name, told_as_usage
+from controller.cli.sandbox_options import DEFAULT_NAME, name_option, told_as_usage
 from controller.cli.sandbox_run import run
 from controller.cli.sandbox_status import gather, show_json, show_table
 from controller.kube import clock
@@ -29,11 +29,7 @@ _SHAPE = "node"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _name_option(command: F) -> F:
-    text = "Which sandbox; several can run at once."
-    return click.option(
-        "--name", default=DEFAULT_NAME, show_default=True, metavar="NAME", callback=sandbox_name, help=text
-    )(command)
+_name_option = name_option("Which sandbox; several can run at once.")
 
 
 def _shape_options(command: F) -> F:

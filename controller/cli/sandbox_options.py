@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import click
 
@@ -11,6 +12,8 @@ from controller.sandbox import SandboxError
 from controller.sandbox.spec import check_name
 
 DEFAULT_NAME = "default"
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @contextmanager
@@ -22,7 +25,11 @@ def told_as_usage() -> Iterator[None]:
         raise click.UsageError(str(error)) from None
 
 
-def sandbox_name(_: click.Context, __: click.Parameter, name: str) -> str:
-    """Check --name."""
+def name_option(text: str) -> Callable[[F], F]:
+    """Add --name; `text` is what its help says."""
+    return click.option("--name", default=DEFAULT_NAME, show_default=True, metavar="NAME", callback=_checked, help=text)
+
+
+def _checked(_: click.Context, __: click.Parameter, name: str) -> str:
     with told_as_usage():
         return check_name(name)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from controller.cli.sandbox_options import DEFAULT_NAME, sandbox_name
+from controller.cli.sandbox_options import name_option
 from controller.sandbox import Sandbox, SandboxError, features
 from controller.sandbox.installation import Gate, Installation, installed
 
@@ -24,14 +24,7 @@ def _components(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
 
 # Options of COMMAND are its own: ours end where it begins, and what looks like one of ours before it has to be one.
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--name",
-    default=DEFAULT_NAME,
-    show_default=True,
-    metavar="NAME",
-    callback=sandbox_name,
-    help="Which sandbox; it must be up.",
-)
+@name_option("Which sandbox; it must be up.")
 @click.option(
     "--component",
     "components",

@@ -22,6 +22,11 @@ class Owned(Struct, rename="camel"):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """(namespace, name); the namespace is empty where the kind has none."""
+        return self.namespace, self.name
+
 
 class OwnerReference(Struct, rename="camel"):
     """metav1.OwnerReference."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -85,6 +86,7 @@ class Controller:
             self._pod_groups(),
         ]
         self._pods = self._informer("/api/v1/pods", decode, sinks.PodSink(self._cache))
+        self._needed = (*self._informers, self._pods)
         # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
         self._side_informers = [self._informer(*source) for source in reported]
         self._watching: tuple[Source, ...] = ()
@@ -143,22 +145,17 @@ class Controller:
 
     async def _watch_pods(self) -> None:
         """Watch pods once all else is listed: a queue or node that came later would move what is known of thousands."""
-        for informer in self._informers:
-            await informer.synced.wait()
+        await _listed(self._informers)
         self._watching = (*self._watching, self._pods)
         await self._pods.run()
 
-    async def _synced(self) -> None:
-        for informer in (*self._informers, self._pods):
-            await informer.synced.wait()
-
     async def _report_statuses(self) -> None:
         # what is counted from half a world would be written, and a second later written anew
-        await self._synced()
+        await _listed(self._needed)
         await self._statuses.run()
 
     async def _decide(self) -> None:
-        await self._synced()
+        await _listed(self._needed)
         garbage.spare_what_is_known()
         _log.info("synced", pods=len(self._cache.pods), nodes=len(self._cache.nodes), queued=len(self._cache.backlog))
         await self._loop.run()
@@ -186,8 +183,7 @@ class Controller:
 
     def unsynced(self) -> str | None:
         """Say which kinds are not listed yet; None when all are."""
-        informers = (*self._informers, self._pods)
-        missing = [informer.resource for informer in informers if not informer.synced.is_set()]
+        missing = [informer.resource for informer in self._needed if not informer.synced.is_set()]
         return f"not listed yet: {', '.join(missing)}" if missing else None
 
     def stalled(self) -> str | None:
@@ -201,6 +197,12 @@ class Controller:
         """Bring the gauges up to date for a scrape; those of sources only once it leads, since a standby has none."""
         gauges.refresh(self._cache, self._metrics)
         self._metrics.sources.refresh(self._watching)
+
+
+async def _listed(informers: Iterable[Informer[Any] | InformerIfServed]) -> None:
+    """Wait until each has handed on its first list."""
+    for informer in informers:
+        await informer.synced.wait()
 
 
 def _deciding(cache: ClusterCache, written: Written) -> tuple[_Source, ...]:

@@ -6,6 +6,8 @@ Who asks for them is the caller's business; `installation` brings them into a sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 from controller.kube.manifests import parse, read_text
 from controller.sandbox.shipped import manifests
@@ -44,14 +46,16 @@ def trouble(asked: Iterable[str]) -> str | None:
 
 def webhook_arguments(asked: Iterable[str]) -> list[str]:
     """What these components need of the webhook, as their kustomizations add it to its Deployment."""
-    return [argument for name in asked for argument in _added(name)]
+    folders = (manifests(f"components/{name}") for name in asked)
+    # each of them adds an argument: `deploy.generate` refuses a component that does anything else
+    return [one["value"] for folder in folders for one in patched(folder, "penstock-webhook")]
 
 
-def _added(name: str) -> Iterator[str]:
-    file = manifests(f"components/{name}") / "kustomization.yaml"
+def patched(component: Path, deployment: str) -> Iterator[dict[str, Any]]:
+    """Operations of JSON Patch by which the component in this folder changes a Deployment."""
+    file = component / "kustomization.yaml"
     (kustomization,) = parse(read_text(file), str(file))
     for patch in kustomization.get("patches", ()):
-        if patch["target"].get("name") == "penstock-webhook":
-            # each of them adds an argument: `deploy.generate` refuses a component that does anything else
+        if patch["target"].get("name") == deployment:
             (operations,) = parse(patch["patch"], str(file))
-            yield from (operation["value"] for operation in operations)
+            yield from operations
