@@ -68,7 +68,7 @@ class Leaps(Generic[Kept]):
         found = next((one for one in reversed(self._gaps) if one.since <= now < one.until), None)
         if found is None:
             return None
-        if found is self._gaps[0]:
+        if found is self._gaps[0] and (self._left is None or latest >= self._left.at):
             self._left = _Left(latest, keep(), self._gaps)
         self._gaps = [*(one for one in self._gaps if one.until <= now), replace(found, until=now)]
         return found.kept

@@ -96,20 +96,22 @@ class Elector:
         while True:
             comes_at = clock.monotonic() + self._election.retry
             await asyncio.sleep(self._election.retry)
-            over_at = renewed_at + self._election.renew_deadline
-            renewed_at = await self._renewed(over_at, held_up=clock.monotonic() - comes_at)
+            renewed_at = await self._renewed(renewed_at, held_up=clock.monotonic() - comes_at)
 
-    async def _renewed(self, over_at: float, *, held_up: float) -> float:
+    async def _renewed(self, renewed_at: float, *, held_up: float) -> float:
         """Renew, trying until it is over; return when what worked was sent.
 
-        Who was held up until then had no chance to renew, and gets one: the Lease lasts longer than the deadline, and
-        nobody can have taken it unseen.
+        Who was held up until the deadline had no chance to renew, and gets one until the Lease ends. Who was for longer
+        gets one short try, for somebody else may lead by now.
         """
-        over_at = max(over_at, clock.monotonic() + self._election.retry)
+        one, now = self._election, clock.monotonic()
+        pause = one.retry / 4
+        grace_ends_at = max(min(now + one.retry, renewed_at + one.seconds), now + pause)
+        over_at = max(renewed_at + one.renew_deadline, grace_ends_at)
         while True:
             began = clock.monotonic()
             try:
-                async with asyncio.timeout(min(over_at - began, self._election.patience)):
+                async with asyncio.timeout(min(over_at - began, one.patience)):
                     await self._renew()
                 return began
             except LeadershipLost:
@@ -118,23 +120,31 @@ class Elector:
                 why = "no answer in time"
             except KubeError as error:
                 why = str(error)
-            pause = self._election.retry / 4
             if clock.monotonic() + pause >= over_at:
                 late = f"; this process was held up for {held_up:.0f} s before" if held_up > _HELD_UP_SECONDS else ""
-                raise LeadershipLost(f"the Lease {self._election.name} could not be renewed: {why}{late}")
+                raise LeadershipLost(f"the Lease {one.name} could not be renewed: {why}{late}")
             await asyncio.sleep(pause)
 
     async def _renew(self) -> None:
         try:
-            self._lease = await self._put(self._spec(self._lease, renew=True))
+            try:
+                await self._write_anew()
+            except Conflict:
+                # somebody wrote it between our read and our write, or we did and heard no answer
+                await self._read_anew()
+                await self._write_anew()
         except NotFound:
             raise LeadershipLost(f"the Lease {self._election.name} was deleted: somebody else may lead now") from None
-        except Conflict:
-            # somebody wrote it between our read and our write: go on only if it is still ours
-            self._lease = orjson.loads(await self._client.get(self._path))
-            holder = self._lease.get("spec", {}).get("holderIdentity")
-            if holder != self._election.identity:
-                raise LeadershipLost(f"the Lease {self._election.name} is held by {holder or 'nobody'} now") from None
+
+    async def _write_anew(self) -> None:
+        self._lease = await self._put(self._spec(self._lease, renew=True))
+
+    async def _read_anew(self) -> None:
+        """Read the Lease that somebody wrote; go on only if it is still ours."""
+        self._lease = orjson.loads(await self._client.get(self._path, seconds=self._election.patience))
+        holder = self._lease.get("spec", {}).get("holderIdentity")
+        if holder != self._election.identity:
+            raise LeadershipLost(f"the Lease {self._election.name} is held by {holder or 'nobody'} now")
 
     async def release(self) -> None:
         """Give the Lease up, so that the next leader need not wait for it to end."""

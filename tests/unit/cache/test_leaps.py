@@ -51,6 +51,11 @@ def test_a_clock_that_goes_back_and_comes_back_goes_on_from_where_it_left() -> N
     assert found(0, -DAY, 20, -DAY, 40) == [None, -1, 0, -1, 20]
 
 
+def test_it_may_go_back_twice_before_it_comes_back() -> None:
+    assert found(0, 10, -30 * DAY, -30 * DAY + 10, -60 * DAY, 40) == [None, None, -1, None, -1, 10]
+    assert found(0, 10, -30 * DAY, -60 * DAY, -20 * DAY, 40) == [None, None, -1, -1, None, 10]
+
+
 def test_of_many_leaps_the_latest_are_remembered_and_what_there_was_before_us() -> None:
     leaps = [number * HOUR for number in range(9)]
     assert found(*leaps, 7 * HOUR + 60)[-1] == 7 * HOUR

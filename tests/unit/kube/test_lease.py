@@ -106,6 +106,43 @@ async def test_who_was_held_up_and_is_not_answered_either_says_so(
     assert await lost(elector) == said
 
 
+async def test_who_was_held_up_for_longer_than_the_lease_gets_one_short_try(
+    elector: Elector, client: FakeClient, time: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_held_up_once(time, 20, monkeypatch)
+    client.will("PUT", *[NO_ANSWER] * 4)
+    assert "held up for 20 s" in await lost(elector)
+    assert len(client.made("PUT")) == 1
+
+
+async def test_who_was_held_up_until_shortly_before_the_lease_ends_tries_no_longer_than_that(
+    elector: Elector, client: FakeClient, time: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = time.now
+    be_held_up_once(time, 12, monkeypatch)
+    client.will("PUT", *[NO_ANSWER] * 9)
+    await lost(elector)
+    assert time.now - began <= ELECTION.seconds
+
+
+async def test_what_was_written_by_somebody_and_is_still_ours_is_written_once_more(
+    elector: Elector, client: FakeClient, time: FakeTime
+) -> None:
+    client.will("PUT", TAKEN, lease(version="3"), TAKEN).will("GET", lease(version="2"), lease("you"))
+    assert "held by you" in await lost(elector)
+    first, again, _ = client.made("PUT")
+    assert again.body["metadata"]["resourceVersion"] == "2"
+    assert first.body["metadata"]["resourceVersion"] == ""
+    assert time.slept == [2, 2]
+
+
+async def test_a_read_is_no_renewal(elector: Elector, client: FakeClient, time: FakeTime) -> None:
+    began = time.now
+    client.will("PUT", *[after(time, 1, TAKEN)] * 30).will("GET", *[lease()] * 30)
+    assert "somebody wrote it" in await lost(elector)
+    assert time.now - began <= 2 + ELECTION.seconds
+
+
 def be_held_up_once(time: FakeTime, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     left = [seconds]
 
