@@ -7,6 +7,7 @@ import platform
 
 import click
 
+from controller.core.world.forecast import USUAL_DEPTH
 from controller.kube.lease import Election
 from controller.runtime.app import Settings, run
 from controller.telemetry.http import Address
@@ -24,6 +25,12 @@ def _identity() -> str:
 @connection_options
 @click.option("--http-address", type=AddressType(), default="127.0.0.1:8080", help="Where health and metrics listen.")
 @click.option("--workers", type=click.IntRange(1, 512), default=32, help="Release patches under way at most.")
+@click.option(
+    "--backfill-depth",
+    type=click.IntRange(1, 64),
+    default=USUAL_DEPTH,
+    help="Workloads of Backfill queues that have a reservation at a time, at most.",
+)
 @click.option("--identity", default=_identity, show_default="host and process", help="Who we are in the Lease.")
 @click.option("--lease-namespace", default="penstock-system", help="Namespace of the Lease penstock-controller.")
 @click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")
@@ -34,6 +41,7 @@ def main(
     context: str | None,
     http_address: Address,
     workers: int,
+    backfill_depth: int,
     identity: str,
     lease_namespace: str,
     lease_seconds: int,
@@ -48,7 +56,12 @@ def main(
     """
     election = Election(namespace=lease_namespace, name=_LEASE, identity=identity, seconds=lease_seconds)
     settings = Settings(
-        kubeconfig=kubeconfig, context=context, address=http_address, workers=workers, election=election
+        kubeconfig=kubeconfig,
+        context=context,
+        address=http_address,
+        workers=workers,
+        backfill_depth=backfill_depth,
+        election=election,
     )
     run_program(run(settings), level=log_level, form=log_format)
 

@@ -36,6 +36,9 @@ _VALUED_ARGUMENTS = {
 _REPEATED_ARGUMENTS = {"webhook": {"templateControllers": "--template-controller"}}
 """Options of a program that are given once for each member of a value of its own."""
 
+_OWN_ARGUMENTS = {"controller": {r"(?<=--backfill-depth=)\d+": "backfillDepth"}}
+"""What of the arguments of a program is a value of its own."""
+
 
 class GenerateError(Exception):
     """A file of config/ is not as the generator knows it; the text says which and what to do."""
@@ -159,6 +162,7 @@ def _deployment(path: Path, text: str) -> str:
         (r"(?<=\n)          resources:\n(            .*\n)+", resources),
         (r"(?<=\n)          ports:\n", f"{_arguments(path.stem)}          ports:\n"),
     ]
+    rules += [(pattern, f"{{{{ {values}.{value} }}}}") for pattern, value in _OWN_ARGUMENTS.get(path.stem, {}).items()]
     for pattern, replacement in rules:
         text, count = re.subn(pattern, replacement, text)
         if count != 1:

@@ -14,6 +14,7 @@ from controller.cache.charging import charge_for, likely_payer, rests_on_nodes
 from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
 from controller.cache.evictions import Evictions
+from controller.cache.foresight import Foresight
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
@@ -34,13 +35,17 @@ from controller.core.workloads.decisions import Admit, Plan
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Phase, Pod, is_older
 from controller.core.workloads.workload import QueueKey
+from controller.core.world.forecast import USUAL_DEPTH
 from controller.core.world.snapshot import Snapshot
 
 
 class ClusterCache:
-    """All that the controller knows. `on_change` is called after every change that a decision should see."""
+    """All that the controller knows. `on_change` is called after every change that a decision should see.
 
-    def __init__(self, on_change: Callable[[], None]) -> None:
+    At most `backfill_depth` workloads have a reservation at a time.
+    """
+
+    def __init__(self, on_change: Callable[[], None], *, backfill_depth: int = USUAL_DEPTH) -> None:
         self._on_change = on_change
         self.now = 0.0
         self.pods: dict[str, Pod] = {}
@@ -54,7 +59,8 @@ class ClusterCache:
         self.faulty_queues: dict[str, str] = {}
         self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
-        self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues)
+        foresight = Foresight(self.pods, self.jobs, depth=backfill_depth)
+        self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues, foresight)
         self.places = self._waiting.places
         self.clocks = Clocks(self._waiting.fallbacks, self.places.timers, self.queues.current, self.flavors, self.nodes)
         self.backlog = self._waiting.backlog

@@ -28,13 +28,13 @@ _K = TypeVar("_K")
 class Foresight:
     """The expected ends, the history that some of them rest on, and which pods one of them concerns."""
 
-    def __init__(self, pods: Mapping[str, Pod], jobs: Mapping[str, Job]) -> None:
-        """Both are the cache's own, and only read."""
+    def __init__(self, pods: Mapping[str, Pod], jobs: Mapping[str, Job], *, depth: int) -> None:
+        """Pods and Jobs are the cache's own, and only read. `depth`: so many have a reservation at most."""
         self._pods = pods
         self._jobs = jobs
         self._now = 0.0
         self._queues: set[str] = set()
-        self._forecast = Forecast(ExpectedEnds(), RunHistory())
+        self._forecast = Forecast(ExpectedEnds(), RunHistory(), depth)
         self._seen: dict[str, _Seen] = {}
         self._alike: dict[_Kind, dict[str, None]] = {}
         self._of_job: dict[str, dict[str, None]] = {}
@@ -52,7 +52,7 @@ class Foresight:
         else:
             self._queues.discard(name)
         if former and not self._queues:
-            self._forecast = Forecast(ExpectedEnds(), RunHistory())
+            self._forecast = Forecast(ExpectedEnds(), RunHistory(), self._forecast.depth)
             for kept in (self._seen, self._alike, self._of_job):
                 kept.clear()
         return former != bool(self._queues)

@@ -80,6 +80,7 @@ class Waiting:
         sent: Container[str],
         queues: Mapping[str, ClusterQueue],
         local_queues: Mapping[QueueKey, LocalQueue],
+        foresight: Foresight,
     ) -> None:
         """All are the cache's own, and only read. `sent` are pods that are admitted and do not show it yet."""
         self._pods = pods
@@ -105,7 +106,7 @@ class Waiting:
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.owned = OwnedShapes()
-        self.foresight = Foresight(pods, jobs)
+        self.foresight = foresight
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
     def see(self, uid: str, pod: Pod | None) -> bool:

@@ -20,12 +20,16 @@ _log = logs.get("app")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What can be set from outside. `workers` is how many release patches are under way at most."""
+    """What can be set from outside.
+
+    At most `workers` release patches are under way, and `backfill_depth` workloads have a reservation.
+    """
 
     kubeconfig: str | None
     context: str | None
     address: http.Address
     workers: int
+    backfill_depth: int
     election: Election
 
 
@@ -46,7 +50,11 @@ class _App:
         self._settings = settings
         self._metrics = ControllerMetrics()
         self._controller = Controller(
-            client, self._metrics, workers=settings.workers, identity=settings.election.identity
+            client,
+            self._metrics,
+            workers=settings.workers,
+            backfill_depth=settings.backfill_depth,
+            identity=settings.election.identity,
         )
         self._elector = Elector(client, settings.election, report=lambda why: _log.warning("not_leading", why=why))
         self._stop = asyncio.Event()

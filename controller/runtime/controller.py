@@ -55,11 +55,13 @@ _Source = tuple[str, Any, Any]
 class Controller:
     """Everything that one leader does. Watches, decides and writes only inside `run`."""
 
-    def __init__(self, client: Client, metrics: ControllerMetrics, *, workers: int, identity: str) -> None:
+    def __init__(
+        self, client: Client, metrics: ControllerMetrics, *, workers: int, backfill_depth: int, identity: str
+    ) -> None:
         """`identity` is ours in the Lease."""
         self._client = client
         self._metrics = metrics
-        self._cache = ClusterCache(self._wake)
+        self._cache = ClusterCache(self._wake, backfill_depth=backfill_depth)
         written = Written()
         decode = PodDecoder()
         instance = f"{platform.node()}-{os.getpid()}"

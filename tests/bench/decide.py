@@ -16,6 +16,7 @@ from multiprocessing import get_context
 
 import click
 
+from controller.core.world.forecast import USUAL_DEPTH
 from tests.bench.measuring import Figures, measure
 from tests.bench.rules import RULES
 from tests.bench.worlds import Recipe
@@ -46,6 +47,7 @@ _COLUMNS = (
 @click.option("--scale", type=click.FloatRange(0.01), multiple=True, default=(1, 2, 4), help="Times everything.")
 @click.option("--world", type=click.Choice(list(WORLDS)), multiple=True, default=tuple(WORLDS), help="What is short.")
 @click.option("--rules", type=click.Choice(list(RULES)), multiple=True, help="What all queues do besides; all at once.")
+@click.option("--backfill-depth", type=click.IntRange(1, 64), default=USUAL_DEPTH, help="Reservations at a time.")
 @click.option("--endings", type=click.IntRange(1), default=300, help="Pods that end one at a time.")
 @click.option("--batches/--no-batches", default=True, help="Admit in batches of the executor's size, or at once.")
 @click.option("--seed", type=int, multiple=True, default=(1,), help="What the worlds are drawn from; one says little.")
@@ -54,6 +56,7 @@ def main(
     scale: Sequence[float],
     world: Sequence[str],
     rules: Sequence[str],
+    backfill_depth: int,
     endings: int,
     *,
     batches: bool,
@@ -73,16 +76,19 @@ def main(
         base: tuple[float, Figures] | None = None
         for times in sorted(scale):
             recipe = replace(WORLDS[name], shapes=count, scale=times, seed=number)
-            figures = _measured(recipe, name, rules, endings=endings, is_batched=batches)
+            figures = _measured(recipe, name, rules, depth=backfill_depth, endings=endings, is_batched=batches)
             click.echo(_row(recipe, name, figures, base, times=_RULED if rules else 1))
             base = base or (times, figures)
 
 
-def _measured(recipe: Recipe, name: str, rules: Sequence[str], *, endings: int, is_batched: bool) -> Figures:
+def _measured(
+    recipe: Recipe, name: str, rules: Sequence[str], *, depth: int, endings: int, is_batched: bool
+) -> Figures:
     say = partial(_say, f"{recipe.shapes:,} shapes, {recipe.scale:g}x, {name}, seed {recipe.seed}: ")
     # a new process for each: what one world leaves in memory is nothing to the next
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(measure, recipe, rules, endings=endings, is_batched=is_batched, say=say).result()
+        measured = pool.submit(measure, recipe, rules, depth=depth, endings=endings, is_batched=is_batched, say=say)
+        return measured.result()
 
 
 def _say(where: str, what: str) -> None:

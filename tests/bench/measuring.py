@@ -62,14 +62,14 @@ class Figures:
 
 
 def measure(
-    recipe: Recipe, rules: Sequence[str], *, endings: int, is_batched: bool, say: Callable[[str], None]
+    recipe: Recipe, rules: Sequence[str], *, depth: int, endings: int, is_batched: bool, say: Callable[[str], None]
 ) -> Figures:
-    """Draw the world and measure it under these rules; `say` is told what comes next."""
+    """Draw the world and measure it under these rules, with so many reservations; `say` is told what comes next."""
     # as the controller does when it starts, and below once it has listed everything
     garbage.look_through_all_seldom()
     say("drawing")
     changed, chance = Event(), random.Random(recipe.seed)  # noqa: S311 - worlds, not secrets
-    cache = _loaded(recipe, rules, chance, changed)
+    cache = _loaded(recipe, rules, chance, changed, depth)
     pods, classes = len(cache.pods), len(cache.backlog.runs)
     garbage.spare_what_is_known()
     memory = psutil.Process().memory_info().rss
@@ -103,11 +103,11 @@ def measure(
     )
 
 
-def _loaded(recipe: Recipe, rules: Sequence[str], chance: random.Random, changed: Event) -> ClusterCache:
+def _loaded(recipe: Recipe, rules: Sequence[str], chance: random.Random, changed: Event, depth: int) -> ClusterCache:
     world = draw(recipe)
     for name in rules:
         RULES[name](world, chance)
-    return load(world, changed.set)
+    return load(world, changed.set, backfill_depth=depth)
 
 
 def _p99(seconds: Sequence[float]) -> float:

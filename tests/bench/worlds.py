@@ -24,6 +24,7 @@ from controller.core.kubernetes.taints import Taint, Toleration
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota, LocalQueue
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.shapes import Constraints, Shape
+from controller.core.world.forecast import USUAL_DEPTH
 
 GPU = "nvidia.com/gpu"
 MEMORY = "memory"
@@ -125,9 +126,11 @@ def _quota(flavor: str, nominal: Mapping[str, int]) -> FlavorQuota:
     return FlavorQuota(flavor, nominal, borrowing={name: amount // 2 for name, amount in nominal.items()})
 
 
-def load(world: World, on_change: Callable[[], None] = lambda: None) -> ClusterCache:
+def load(
+    world: World, on_change: Callable[[], None] = lambda: None, *, backfill_depth: int = USUAL_DEPTH
+) -> ClusterCache:
     """Feed a cache with the world, in the order in which a controller that starts lists it."""
-    cache = ClusterCache(on_change)
+    cache = ClusterCache(on_change, backfill_depth=backfill_depth)
     cache.pass_to(NOW)
     for queue in world.queues:
         cache.set_namespace(queue.name, {})

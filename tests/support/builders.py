@@ -32,6 +32,7 @@ from controller.core.workloads.decisions import Plan
 from controller.core.workloads.pods import Outline, Pod, Said
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.workloads.workload import PodSet, Workload, WorkloadClass, order_key
+from controller.core.world.forecast import USUAL_DEPTH
 from controller.core.world.snapshot import Snapshot
 
 GPU = "nvidia.com/gpu"
@@ -226,9 +227,10 @@ def a_cache(
     queues: Iterable[ClusterQueue] | None = None,
     locals_: Iterable[LocalQueue] | None = None,
     on_change: Callable[[], None] = lambda: None,
+    backfill_depth: int = USUAL_DEPTH,
 ) -> ClusterCache:
     """A cache fed with what `a_snapshot` would show."""
-    cache = ClusterCache(on_change)
+    cache = ClusterCache(on_change, backfill_depth=backfill_depth)
     cache.set_namespace("default", {})
     for node in [a_node()] if nodes is None else nodes:
         cache.put_node(node)

@@ -31,8 +31,6 @@ from controller.core.world.expected_ends import Holding, by_end
 from controller.core.world.forecast import Forecast
 from controller.core.world.snapshot import Snapshot
 
-MOST_RESERVATIONS = 8
-"""Of more Backfill queues than that the first in order get one; what later ones take is compared with each."""
 MOST_ENDS = 10_000
 """So many expected ends are looked at in one decision, over all its reservations."""
 _IN_TIME = frozenset(
@@ -69,9 +67,14 @@ class Backfill:
         self.ends_looked_at = 0
 
     @property
+    def depth(self) -> int:
+        """So many may have a reservation at most."""
+        return self._forecast.depth
+
+    @property
     def is_full(self) -> bool:
         """Whether nobody else may have a reservation in this decision."""
-        return len(self._booked) >= MOST_RESERVATIONS or self.ends_looked_at >= MOST_ENDS
+        return len(self._booked) >= self._forecast.depth or self.ends_looked_at >= MOST_ENDS
 
     def view(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
         """Return what a class that comes now may take: all that is left, or what is left beside reservations."""

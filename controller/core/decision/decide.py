@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from heapq import heapify, heappop, heappush
 
-from controller.core.backfill.easy import MOST_RESERVATIONS, Backfill
+from controller.core.backfill.easy import Backfill
 from controller.core.backfill.standbys import Standbys
 from controller.core.decision.admissions import Admissions
 from controller.core.decision.doors import door
@@ -169,7 +169,7 @@ class _Decision:
         if self._fair is not None:
             # where shares decide, who is behind by the order may be first: a tree's are up when it is looked at
             return kinds + [kind for name in standbys.queues if not self._fair.has(name) for kind in standbys.of(name)]
-        for _ in range(MOST_RESERVATIONS):
+        for _ in range(self._backfill.depth):
             kinds += standbys.next_queue()
         return kinds
 

@@ -14,6 +14,7 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from controller.core.world.forecast import USUAL_DEPTH
 from tests.support import renderer
 from tests.support.deployments import container_of, options_of
 
@@ -222,6 +223,13 @@ def test_every_feature_reaches_the_webhook_as_an_option_it_knows() -> None:
     assert options_of(objects["apps/v1 Deployment penstock-system/penstock-controller"])["log_level"] == "debug"
 
 
+def test_how_many_have_a_reservation_is_as_without_options_until_it_is_set() -> None:
+    name = "apps/v1 Deployment penstock-system/penstock-controller"
+
+    assert options_of(rendered()[name])["backfill_depth"] == USUAL_DEPTH
+    assert options_of(rendered(controller={"backfillDepth": 9})[name])["backfill_depth"] == 9
+
+
 def test_operators_with_templates_of_their_own_are_named_to_the_webhook() -> None:
     operators = ["system:serviceaccount:argo-rollouts:argo-rollouts", 'o="oper: ator" #1']
     objects = rendered(gate={"mode": "Webhook"}, webhook={"templateControllers": operators})
@@ -327,6 +335,7 @@ def test_a_provided_certificate_is_trusted_and_no_other_made() -> None:
         ({"replicas": 3}, "at '': additional properties 'replicas' not allowed"),
         ({"webhook": {"replica": 3}}, "at '/webhook': additional properties 'replica' not allowed"),
         ({"controller": {"replicas": "2"}}, "at '/controller/replicas': got string, want integer"),
+        ({"controller": {"backfillDepth": 0}}, "at '/controller/backfillDepth': minimum: got 0, want 1"),
         ({"webhook": {"replicas": 0}}, "at '/webhook/replicas': minimum: got 0, want 1"),
         ({"webhook": {"failurePolicy": "Retry"}}, "at '/webhook/failurePolicy': value must be one of 'Ignore', 'Fail'"),
         ({"webhook": {"excludedNamespaces": ["A"]}}, "at '/webhook/excludedNamespaces/0': 'A' does not match pattern"),

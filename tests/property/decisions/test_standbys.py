@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -12,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
-from controller.core.backfill import easy
-from controller.core.decision import decide
+from controller.core.decision.decide import decide
 from controller.core.queueing.queues import QueueingStrategy
 from controller.core.workloads.decisions import Booking
 from controller.core.workloads.pods import Pod
@@ -33,15 +30,6 @@ from tests.support.builders import (
 
 TEAMS = 6
 DOORS = [a_local_queue(f"door-{n}", f"team-{n // 2}") for n in range(2 * TEAMS)]
-
-
-@contextmanager
-def few_reservations(most: int) -> Iterator[None]:
-    """So that some queues have none, and come up when others go."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(easy, "MOST_RESERVATIONS", most)
-        patched.setattr(decide, "MOST_RESERVATIONS", most)
-        yield
 
 
 @dataclass
@@ -108,7 +96,8 @@ class World:
         return {booking for booking in found if booking is not None}
 
 
-def a_world() -> World:
+def a_world(depth: int) -> World:
+    """Where so few have a reservation, some queues have none, and come up when others go."""
     queues = [
         a_cluster_queue(
             f"team-{n}",
@@ -117,7 +106,8 @@ def a_world() -> World:
         )
         for n in range(TEAMS)
     ]
-    cache = a_cache(nodes=[a_node("node-1", cpu="4"), a_node("node-2", cpu="3")], queues=queues, locals_=DOORS)
+    nodes = [a_node("node-1", cpu="4"), a_node("node-2", cpu="3")]
+    cache = a_cache(nodes=nodes, queues=queues, locals_=DOORS, backfill_depth=depth)
     cache.pass_to(60.0)
     return World(cache)
 
@@ -138,17 +128,16 @@ def happen(world: World, chance: Random) -> None:
             world.leave(chance.randrange(100))
 
 
-@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("depth", [1, 2])
 @given(st.integers(0, 2**32), st.integers(5, 60))
 @settings(deadline=None, max_examples=150)
-def test_settled_classes_are_reserved_for_as_if_all_were_looked_at(most: int, seed: int, count: int) -> None:
+def test_settled_classes_are_reserved_for_as_if_all_were_looked_at(depth: int, seed: int, count: int) -> None:
     """By lot, for shrinking is no help: it takes many queues until one comes up for another."""
-    world, chance = a_world(), Random(seed)  # noqa: S311 - worlds, not secrets
-    with few_reservations(most):
-        for _ in range(count):
-            happen(world, chance)
-            assert world.is_in_order()
-            booked = world.come_to_rest()
-            plan = decide.decide(replace(world.cache.snapshot(), settled=None, freed=frozenset()), limit=UNLIMITED)
-            assert plan.admits == ()
-            assert booked == {wait.booking for wait in plan.waits.values()} - {None}
+    world, chance = a_world(depth), Random(seed)  # noqa: S311 - worlds, not secrets
+    for _ in range(count):
+        happen(world, chance)
+        assert world.is_in_order()
+        booked = world.come_to_rest()
+        plan = decide(replace(world.cache.snapshot(), settled=None, freed=frozenset()), limit=UNLIMITED)
+        assert plan.admits == ()
+        assert booked == {wait.booking for wait in plan.waits.values()} - {None}

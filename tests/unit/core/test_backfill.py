@@ -19,6 +19,7 @@ from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.topology import Slices, Topology
 from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
+from controller.core.world.forecast import USUAL_DEPTH
 from controller.core.world.run_history import LEAST
 from controller.core.world.settled import Settled
 from tests.support.backfilling import HOUR, a_world, backfilling, kept, reservations, runs, waits
@@ -135,14 +136,14 @@ def test_who_comes_after_a_reservation_does_not_preempt_what_it_counts_on() -> N
     assert [evict.pod.uid for evict in decided(cache).evicts] == ["v"]
 
 
-def test_only_so_many_have_a_reservation_and_the_first_in_order_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(easy, "MOST_RESERVATIONS", 2)
+def test_only_so_many_have_a_reservation_and_the_first_in_order_do() -> None:
     names = [f"q{number}" for number in range(4)]
     cache = a_world(
         runs("r", "8", 1),
         *(waits(name, "4", 1, queue=name, created=50.0 - number) for number, name in enumerate(names)),
         queues=(backfilling(), *(backfilling(name) for name in names)),
         locals_=[a_local_queue(), *(a_local_queue(name, name) for name in names)],
+        backfill_depth=2,
     )
     decided(cache)
     assert set(kept(cache)) == {"q3", "q2"}
@@ -213,7 +214,7 @@ def test_who_fitted_no_node_has_a_reservation_as_soon_as_a_larger_one_comes() ->
 def test_trees_that_share_fairly_bring_up_settled_queues_while_anybody_may_have_a_reservation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    teams = [(tree, f"{tree}-{n}") for tree in ("org-a", "org-b") for n in range(easy.MOST_RESERVATIONS + 2)]
+    teams = [(tree, f"{tree}-{n}") for tree in ("org-a", "org-b") for n in range(USUAL_DEPTH + 2)]
     trees = [a_cluster_queue(tree, a_quota(cpu="4"), fair_sharing=USUAL) for tree in ("org-a", "org-b")]
     cache = a_world(
         *(runs(f"r-{tree}", "4", 1, cluster_queue=f"{tree}-0", queue=f"{tree}-0") for tree in ("org-a", "org-b")),
@@ -238,7 +239,7 @@ def test_trees_that_share_fairly_bring_up_settled_queues_while_anybody_may_have_
         cache.drop_pod(f"p-{name}")
     decided(cache)
     assert {uid[:7] for uid in kept(cache)} == {"p-org-b"}
-    assert len(kept(cache)) == easy.MOST_RESERVATIONS
+    assert len(kept(cache)) == USUAL_DEPTH
 
 
 def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservation_moves() -> None:

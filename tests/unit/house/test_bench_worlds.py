@@ -64,6 +64,6 @@ def test_nodes_of_an_empty_world_run_nothing_and_take_nearly_all() -> None:
 @pytest.mark.parametrize("rules", [(), *((name,) for name in RULES), tuple(RULES)])
 def test_a_small_world_is_measured_to_the_end(rules: tuple[str, ...]) -> None:
     said: list[str] = []
-    figures = measure(SMALL, rules, endings=3, is_batched=True, say=said.append)
+    figures = measure(SMALL, rules, depth=2, endings=3, is_batched=True, say=said.append)
     assert (figures.pods, figures.admitted > 0, figures.ended_p50 > 0) == (1_000, True, True)
     assert said[0] == "drawing"
