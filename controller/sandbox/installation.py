@@ -51,6 +51,7 @@ class _Manifests:
     """CRDs and rights, which stay in the sandbox."""
     registration: list[dict[str, Any]]
     policies: list[dict[str, Any]]
+    warnings: list[dict[str, Any]]
     remains: list[dict[str, Any]]
 
 
@@ -137,13 +138,15 @@ async def _installed(
         if ours.registration:
             await webhook.wait_ready()
             await _register(sandbox, webhook, ours.registration)
-        if ours.policies:
-            async with sandbox.client() as client:
+        async with sandbox.client() as client:
+            await apply(client, ours.warnings)
+            if ours.policies:
                 await into_effect(client, ours.policies)
         await controller.wait_ready()
         yield Installation(controller, webhook)
     finally:
-        await asyncio.shield(_stop(sandbox, controller, webhook, [*ours.registration, *ours.policies]))
+        admission = [*ours.registration, *ours.policies, *ours.warnings]
+        await asyncio.shield(_stop(sandbox, controller, webhook, admission))
 
 
 def controller_program(kubeconfig: Path, log: Path) -> Program:
@@ -195,7 +198,7 @@ def _read(gate: Gate, components: Sequence[str]) -> _Manifests:
     registration = _registration(folders if policies else [manifests("webhook"), *folders])
     every = _registration([manifests("webhook"), *(manifests(f"components/{name}") for name in features.names())])
     remains = [one for one in (*every, *keeping) if one not in registration and one not in policies]
-    return _Manifests(basis, registration, policies, remains)
+    return _Manifests(basis, registration, policies, load_documents(manifests("warnings")), remains)
 
 
 def _registration(folders: Iterable[Path]) -> list[dict[str, Any]]:

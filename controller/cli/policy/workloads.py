@@ -119,16 +119,23 @@ def _labels(kind: str, name: str) -> dict[str, str]:
 def labelled_in_vain(document: Object) -> tuple[str, ...]:
     """Say where the object has our label to no effect, since the template that its pods are made from has none.
 
-    Kueue's stands there: who renames it in its place takes the pods out of every queue.
+    Kueue's stands there: who renames it in its place takes the pods out of every queue. `config/warnings` says the same
+    in CEL to who writes such an object into a cluster.
     """
     kind = document["kind"]
     path = WORKLOADS[document["apiVersion"], kind].template
     if QUEUE_NAME in _labels_at(document, path):
         return ()
-    remedy = f"put it into {'.'.join(path)}.metadata.labels" if kind != "DaemonSet" else "its pods are in no queue"
+    because = f"on a {kind} means nothing, since its pods do not get it"
+    remedy = f"put it into {'.'.join(path)}.metadata.labels"
+    if kind == "DaemonSet":
+        remedy = "remove it, for pods of a DaemonSet wait in no queue"
     holders = ((), path[:2]) if kind == "CronJob" else ((),)
-    places = (".".join((*holder, "metadata")) for holder in holders if QUEUE_NAME in _labels_at(document, holder))
-    return tuple(f"{place}.labels[{QUEUE_NAME}] on a {kind} means nothing: {remedy}" for place in places)
+    return tuple(
+        f"{'.'.join((*holder, 'metadata'))}.labels[{QUEUE_NAME}]: {labels[QUEUE_NAME]!r} {because}: {remedy}"
+        for holder in holders
+        if QUEUE_NAME in (labels := _labels_at(document, holder))
+    )
 
 
 def _labels_at(document: Object, path: tuple[str, ...]) -> Object:

@@ -292,6 +292,15 @@ def test_values_go_where_they_belong() -> None:
         assert names == ["kube-system", "build", "penstock-system"]
 
 
+def test_what_only_warns_leaves_out_the_same_namespaces_and_never_refuses() -> None:
+    objects = rendered(webhook={"failurePolicy": "Fail", "excludedNamespaces": ["build"]})
+    spec = objects["admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy /penstock-queue-label"]["spec"]
+
+    assert spec["failurePolicy"] == "Ignore"
+    (left_out,) = spec["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+    assert left_out["values"] == ["build", "penstock-system"]
+
+
 def test_a_digest_goes_before_the_tag() -> None:
     digest = "sha256:" + "a" * 64
     objects = rendered(image={"tag": "1.2", "digest": digest})

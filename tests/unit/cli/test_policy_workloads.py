@@ -127,12 +127,18 @@ def in_vain(answer: Json) -> list[str]:
     return [note for note in answer["notes"] if "means nothing" in note]
 
 
-ON_JOB = f"metadata.labels[{QUEUE_NAME}] on a Job means nothing: put it into spec.template.metadata.labels"
+ON_JOB = (
+    f"metadata.labels[{QUEUE_NAME}]: 'main' on a Job means nothing, since its pods do not get it: "
+    "put it into spec.template.metadata.labels"
+)
 ON_JOBS = (
-    f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}] on a CronJob means nothing: "
+    f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}]: 'main' on a CronJob means nothing, since its pods do not get it: "
     "put it into spec.jobTemplate.spec.template.metadata.labels"
 )
-ON_DAEMONS = f"metadata.labels[{QUEUE_NAME}] on a DaemonSet means nothing: its pods are in no queue"
+ON_DAEMONS = (
+    f"metadata.labels[{QUEUE_NAME}]: 'main' on a DaemonSet means nothing, since its pods do not get it: "
+    "remove it, for pods of a DaemonSet wait in no queue"
+)
 DAEMONS = {**a_job(metadata=QUEUED, selector={}), "apiVersion": "apps/v1", "kind": "DaemonSet"}
 
 

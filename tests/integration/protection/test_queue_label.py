@@ -1,0 +1,193 @@
+"""Our label on what makes pods and not in its pod template: who writes that is warned, whoever keeps the gate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from controller.cli.policy.workloads import WORKLOADS, labelled_in_vain
+from controller.core.keys import ACCEPTED, KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
+from controller.kube.client import MERGE_PATCH, Client
+from tests.support.eventually import eventually
+from tests.support.impersonation import Identity, Impersonation, Reply
+
+Json = dict[str, Any]
+pytestmark = pytest.mark.integration
+
+ALICE = Identity("alice", ("system:masters", "system:authenticated"))
+QUEUED = {QUEUE_NAME: "main"}
+GROUPS = {kind: group_version for group_version, kind in WORKLOADS}
+NAME = "penstock-queue-label"
+BEFORE = f"Validation failed for ValidatingAdmissionPolicy '{NAME}' with binding '{NAME}': "
+
+
+def workload(kind: str, own: Json | None = None, template: Json | None = None, jobs: Json | None = None) -> Json:
+    """An object of this kind, with these labels of its own, of its pod template, and of the Jobs that it makes."""
+    pod: Json = {"containers": [{"name": "main", "image": "none"}]}
+    spec: Json = {"template": {"metadata": {"labels": {"app": "a", **(template or {})}}, "spec": pod}}
+    if kind in ("Job", "CronJob"):
+        pod["restartPolicy"] = "Never"
+    else:
+        spec["selector"] = {"app": "a"} if kind == "ReplicationController" else {"matchLabels": {"app": "a"}}
+    if kind == "CronJob":
+        spec = {"schedule": "@yearly", "jobTemplate": {"metadata": {"labels": jobs or {}}, "spec": spec}}
+    metadata = {"name": kind.lower(), "labels": {"app": "a", **(own or {})}}
+    return {"apiVersion": GROUPS[kind], "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def path_of(document: Json, namespace: str) -> str:
+    group_version = document["apiVersion"]
+    root = "/api" if group_version == "v1" else "/apis"
+    return f"{root}/{group_version}/namespaces/{namespace}/{document['kind'].lower()}s"
+
+
+def texts(reply: Reply) -> tuple[str, ...]:
+    """What an answer warns of, of a request that was carried out all the same."""
+    assert reply.code in (200, 201), reply.body
+    found = tuple(warning.rstrip('"') for warning in reply.warnings)
+    assert all(text.startswith(BEFORE) for text in found), found
+    return tuple(text.removeprefix(BEFORE) for text in found)
+
+
+class Writer:
+    """A user who writes workloads into a namespace."""
+
+    def __init__(self, apiserver: Impersonation, namespace: str) -> None:
+        self._apiserver = apiserver
+        self._namespace = namespace
+
+    async def tried(self, document: Json) -> tuple[str, ...]:
+        """What would be warned of if this were created."""
+        path = path_of(document, self._namespace)
+        return texts(await self._apiserver.send(ALICE, "POST", path, document, params={"dryRun": "All"}))
+
+    async def created(self, document: Json) -> tuple[str, ...]:
+        """Create it."""
+        return texts(await self._apiserver.send(ALICE, "POST", path_of(document, self._namespace), document))
+
+    async def changed(self, document: Json, change: Json, subresource: str = "") -> tuple[str, ...]:
+        """Change it as it is in the cluster."""
+        path = f"{path_of(document, self._namespace)}/{document['metadata']['name']}{subresource}"
+        return texts(await self._apiserver.send(ALICE, "PATCH", path, change, content_type=MERGE_PATCH))
+
+
+@pytest.fixture
+async def writer(apiserver: Impersonation, namespace: str) -> Writer:
+    """Somebody whom the apiserver warns already: it heeds a policy a moment after it is written."""
+    made = Writer(apiserver, namespace)
+
+    async def is_warned() -> bool:
+        return bool(await made.tried(workload("Job", QUEUED)))
+
+    await eventually(is_warned, message="the policy is not in effect")
+    return made
+
+
+def told_of(document: Json) -> tuple[str, ...]:
+    """What `penstock policy explain` says of it; of a Job that is stored by now, that its template stays as it is."""
+    said = labelled_in_vain(document)
+    return tuple(f"{text} and create the Job again" for text in said) if document["kind"] == "Job" else said
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+async def test_whoever_labels_the_workload_and_not_its_template_is_warned_as_explain_says(
+    writer: Writer, kind: str
+) -> None:
+    in_vain = workload(kind, QUEUED)
+    (told,) = await writer.tried(in_vain)
+    assert told.startswith(f"metadata.labels[{QUEUE_NAME}]: 'main' on a {kind} means nothing")
+    assert (told,) == told_of(in_vain)
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+async def test_where_the_template_names_a_queue_or_nothing_does_nobody_is_warned(writer: Writer, kind: str) -> None:
+    for right in (workload(kind), workload(kind, template=QUEUED), workload(kind, QUEUED, QUEUED, QUEUED)):
+        assert await writer.tried(right) == told_of(right) == ()
+
+
+async def test_both_places_of_a_cron_job_that_its_pods_do_not_have_are_told(writer: Writer) -> None:
+    on_jobs = workload("CronJob", jobs=QUEUED)
+    (told,) = await writer.tried(on_jobs)
+    assert (told,) == told_of(on_jobs)
+    assert told.startswith(f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}]: 'main' on a CronJob")
+    both = workload("CronJob", {QUEUE_NAME: "a"}, jobs={QUEUE_NAME: "b"})
+    assert sorted(await writer.tried(both)) == sorted(told_of(both))
+    assert len(told_of(both)) == 2
+
+
+async def test_an_update_is_warned_of_where_it_writes_the_label_or_the_template(writer: Writer) -> None:
+    web = workload("Deployment", QUEUED)
+    web["spec"]["replicas"] = 0
+    assert await writer.created(web) == told_of(web)
+    assert await writer.changed(web, {"metadata": {"annotations": {"note": "a"}, "labels": {"app": "b"}}}) == ()
+    assert await writer.changed(web, {"spec": {"replicas": 1}}) == ()
+    assert await writer.changed(web, {"spec": {"replicas": 0}}, "/scale") == ()
+    assert await writer.changed(web, {"status": {"observedGeneration": 0}}, "/status") == ()
+    image = {"containers": [{"name": "main", "image": "newer"}]}
+    assert await writer.changed(web, {"spec": {"template": {"spec": image}}}) == told_of(web)
+    other = {"labels": {QUEUE_NAME: "other"}}
+    assert await writer.changed(web, {"metadata": other}) == told_of(workload("Deployment", other["labels"]))
+    assert await writer.changed(web, {"spec": {"template": {"metadata": other}}}) == ()
+    gone = {"labels": {QUEUE_NAME: None}}
+    assert len(await writer.changed(web, {"spec": {"template": {"metadata": gone}}})) == 1
+    assert await writer.changed(web, {"metadata": gone}) == ()
+
+
+async def test_a_label_that_a_workload_gets_later_is_warned_of(writer: Writer) -> None:
+    for kind in ("Job", "CronJob"):
+        document = workload(kind)
+        document["spec"]["suspend"] = True
+        assert await writer.created(document) == ()
+        assert await writer.changed(document, {"metadata": {"labels": QUEUED}}) == told_of(workload(kind, QUEUED))
+    jobs = {"spec": {"jobTemplate": {"metadata": {"labels": QUEUED}}}}
+    assert await writer.changed(workload("CronJob"), jobs) == told_of(workload("CronJob", QUEUED, jobs=QUEUED))
+
+
+@pytest.mark.parametrize(
+    ("kind", "maker"),
+    [
+        ("Job", {"apiVersion": "batch/v1", "kind": "CronJob"}),
+        ("ReplicaSet", {"apiVersion": "apps/v1", "kind": "Deployment"}),
+        ("StatefulSet", {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet"}),
+    ],
+)
+async def test_what_another_object_made_is_its_makers_business(writer: Writer, kind: str, maker: Json) -> None:
+    document = workload(kind, QUEUED)
+    document["metadata"]["ownerReferences"] = [{**maker, "name": "maker", "uid": "7", "controller": True}]
+    assert await writer.tried(document) == ()
+    del document["metadata"]["ownerReferences"][0]["controller"]
+    assert await writer.tried(document) == told_of(document)
+
+
+async def test_in_namespaces_that_penstock_does_not_look_at_nobody_is_warned(
+    writer: Writer, apiserver: Impersonation
+) -> None:
+    assert await writer.tried(workload("Job", QUEUED))
+    assert await Writer(apiserver, "kube-system").tried(workload("Job", QUEUED)) == ()
+
+
+async def test_the_apiserver_finds_nothing_to_note_in_the_types_of_the_policy(client: Client, writer: Writer) -> None:
+    path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{NAME}"
+
+    async def status() -> Json:
+        found: Json = orjson.loads(await client.get(path))["status"]
+        return found
+
+    assert (await eventually(status, message="the policy has no status"))["typeChecking"] == {}
+
+
+async def test_where_kueues_label_brings_ours_into_the_template_nobody_is_warned(
+    writer: Writer, client: Client, namespace: str
+) -> None:
+    accepted = {"metadata": {"labels": {KUEUE_LABELS: ACCEPTED}}}
+    await client.patch(f"/api/v1/namespaces/{namespace}", accepted, content_type=MERGE_PATCH)
+
+    async def is_silent() -> bool:
+        return not await writer.tried(workload("Job", {**QUEUED, KUEUE_QUEUE: "main"}))
+
+    await eventually(is_silent, message="the label that Kueue's brings is not seen")
+    # Kueue's own manifest is in its place, and ours alone still is not
+    assert await writer.tried(workload("Job", {KUEUE_QUEUE: "main"})) == ()
+    assert len(await writer.tried(workload("Job", QUEUED))) == 1
