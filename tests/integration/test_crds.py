@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from controller.kube.apply import apply, delete
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import ApiError, Invalid, NotFound
 from controller.kube.manifests import load_documents
+from controller.sandbox import Sandbox
 from tests.support.api_objects import (
     Json,
     a_window,
@@ -60,10 +62,20 @@ PATHS = {
 STRICT_DRY_RUN = {"fieldValidation": "Strict", "dryRun": "All"}
 
 
+@pytest.fixture(scope="module")
+def our_kinds(sandbox: Sandbox) -> None:
+    """They stay: other tests on this control plane use them too."""
+
+    async def serve() -> None:
+        async with sandbox.client() as client:
+            await serve_our_kinds(client)
+
+    asyncio.run(serve())
+
+
 @pytest.fixture
-async def served(admin: Client) -> Client:
-    """An apiserver that serves our kinds. They stay: other tests of the session use them too."""
-    await serve_our_kinds(admin)
+def served(our_kinds: None, admin: Client) -> Client:
+    """An apiserver that serves our kinds."""
     return admin
 
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from controller.kube.manifests import parse
 from controller.sandbox import gobuild, toolchain
 from controller.sandbox.layout import cache_folder
 from controller.sandbox.progress import Progress
@@ -68,7 +67,7 @@ def objects(rendered: Mapping[str, str]) -> list[Json]:
 
 
 def _objects(text: str) -> Iterator[Json]:
-    return (document for document in yaml.safe_load_all(text) if document is not None)
+    return (document for document in parse(text, "rendered") if document is not None)
 
 
 def _run(*arguments: str) -> str:

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from controller.core.queueing.queues import QueueingStrategy
 from controller.kube.errors import Unreachable
 from controller.runtime import garbage
 from controller.runtime.controller import Controller
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics
+from tests.support.builders import a_cluster_queue
 from tests.support.eventually import eventually
 from tests.support.fake_client import FakeClient
 
@@ -37,6 +39,14 @@ async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch
             await counting.wait()
     assert controller.unsynced() is None
     assert not any(informer.synced.is_set() for informer in controller._side_informers)
+
+
+def test_as_many_have_a_reservation_as_it_was_told() -> None:
+    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=7, identity="me")
+    controller._cache.set_cluster_queue("team-a", a_cluster_queue(strategy=QueueingStrategy.BACKFILL))
+    forecast = controller._cache.snapshot().forecast
+    assert forecast is not None
+    assert forecast.depth == 7
 
 
 async def test_pods_are_listed_when_all_is_known_that_says_what_becomes_of_them(
