@@ -50,6 +50,11 @@ class Election:
         return self.seconds * 2 / 15
 
     @property
+    def pause(self) -> float:
+        """Time between two tries to renew, when one failed."""
+        return self.retry / 4
+
+    @property
     def patience(self) -> float:
         """How long one request for the Lease may take, the same for who leads and for who is to."""
         return self.seconds / 3
@@ -66,6 +71,8 @@ class Elector:
         self._path = f"{self._collection}/{election.name}"
         self._lease: dict[str, Any] = {}
         self._changed_at = 0.0
+        self._renewed_at = 0.0
+        """When that was sent by which we hold it."""
         self.trouble: str | None = "the Lease was not read yet"
         """Why we cannot even stand by; None when the Lease can be read and written."""
 
@@ -92,38 +99,44 @@ class Elector:
 
     async def keep(self) -> None:
         """Renew for as long as that works; raises LeadershipLost when it has not for the renew deadline."""
-        renewed_at = clock.monotonic()
         while True:
-            comes_at = clock.monotonic() + self._election.retry
-            await asyncio.sleep(self._election.retry)
-            renewed_at = await self._renewed(renewed_at, held_up=clock.monotonic() - comes_at)
+            await self._renew_in_time(await _sleep(self._election.retry))
 
-    async def _renewed(self, renewed_at: float, *, held_up: float) -> float:
-        """Renew, trying until it is over; return when what worked was sent.
-
-        Who was held up until the deadline had no chance to renew, and gets one until the Lease ends. Who was for longer
-        gets one short try, for somebody else may lead by now.
-        """
-        one, now = self._election, clock.monotonic()
-        pause = one.retry / 4
-        grace_ends_at = max(min(now + one.retry, renewed_at + one.seconds), now + pause)
-        over_at = max(renewed_at + one.renew_deadline, grace_ends_at)
+    async def _renew_in_time(self, late: float) -> None:
+        """Renew, trying until that is over; `late`: for so long this process was held up before."""
+        one, over_at, held_up = self._election, self._over_at(late), late
         while True:
-            began = clock.monotonic()
+            # one short try for who was held up for longer than the Lease lasts: somebody else may lead by now
+            seconds = max(min(over_at - clock.monotonic(), one.patience), one.pause)
+            ends_at = clock.monotonic() + seconds
             try:
-                async with asyncio.timeout(min(over_at - began, one.patience)):
+                async with asyncio.timeout(seconds):
                     await self._renew()
-                return began
+                return
             except LeadershipLost:
                 raise
             except TimeoutError:
                 why = "no answer in time"
             except KubeError as error:
                 why = str(error)
-            if clock.monotonic() + pause >= over_at:
-                late = f"; this process was held up for {held_up:.0f} s before" if held_up > _HELD_UP_SECONDS else ""
-                raise LeadershipLost(f"the Lease {one.name} could not be renewed: {why}{late}")
-            await asyncio.sleep(pause)
+            late = clock.monotonic() - ends_at
+            over_at, held_up = max(over_at, self._over_at(late)), max(held_up, late)
+            if clock.monotonic() + one.pause >= over_at:
+                text = f"; this process was held up for {held_up:.0f} s before" if held_up > _HELD_UP_SECONDS else ""
+                raise LeadershipLost(f"the Lease {one.name} could not be renewed: {why}{text}")
+            late = await _sleep(one.pause)
+            over_at, held_up = max(over_at, self._over_at(late)), max(held_up, late)
+
+    def _over_at(self, held_up: float) -> float:
+        """Return when to give up.
+
+        Who was held up until the deadline had no chance to renew, and gets one until the Lease ends.
+        """
+        one, now = self._election, clock.monotonic()
+        deadline = self._renewed_at + one.renew_deadline
+        if held_up <= _HELD_UP_SECONDS:
+            return deadline
+        return max(deadline, min(now + one.retry, self._renewed_at + one.seconds))
 
     async def _renew(self) -> None:
         try:
@@ -162,7 +175,9 @@ class Elector:
         except NotFound:
             was_there = bool(self._lease)  # deleted under whoever held it
             body = {"metadata": {"name": self._election.name}, "spec": self._spec({}, renew=False)}
+            sent_at = clock.monotonic()
             self._lease = orjson.loads(await self._client.post(self._collection, body, seconds=patience))
+            self._renewed_at = sent_at
             return was_there
         if current["metadata"]["resourceVersion"] != self._lease.get("metadata", {}).get("resourceVersion"):
             self._lease, self._changed_at = current, clock.monotonic()
@@ -192,7 +207,16 @@ class Elector:
             "metadata": {"name": self._election.name, "resourceVersion": metadata.get("resourceVersion", "")},
             "spec": spec,
         }
+        sent_at = clock.monotonic()
         # an answer that comes when the Lease is over would make a second leader
         answer = await self._client.put(self._path, body, seconds=self._election.patience)
         written: dict[str, Any] = orjson.loads(answer)
+        self._renewed_at = sent_at
         return written
+
+
+async def _sleep(seconds: float) -> float:
+    """Sleep; return for how much longer this process was held up."""
+    ends_at = clock.monotonic() + seconds
+    await asyncio.sleep(seconds)
+    return clock.monotonic() - ends_at

@@ -126,7 +126,9 @@ def labelled_in_vain(document: Object) -> tuple[str, ...]:
     path = WORKLOADS[document["apiVersion"], kind].template
     if QUEUE_NAME in _labels_at(document, path):
         return ()
-    because = f"on a {kind} means nothing, since its pods do not get it"
+    metadata: Object = document.get("metadata") or {}
+    name = metadata.get("name") or metadata.get("generateName") or "without a name"
+    because = f"on {kind} {name} means nothing, since its pods do not get it"
     remedy = f"put it into {'.'.join(path)}.metadata.labels"
     if kind == "DaemonSet":
         remedy = "remove it, for pods of a DaemonSet wait in no queue"

@@ -345,6 +345,7 @@ def test_a_provided_certificate_is_trusted_and_no_other_made() -> None:
         ({"webhook": {"replica": 3}}, "at '/webhook': additional properties 'replica' not allowed"),
         ({"controller": {"replicas": "2"}}, "at '/controller/replicas': got string, want integer"),
         ({"controller": {"backfillDepth": 0}}, "at '/controller/backfillDepth': minimum: got 0, want 1"),
+        ({"controller": {"backfillDepth": 65}}, "at '/controller/backfillDepth': maximum: got 65, want 64"),
         ({"webhook": {"replicas": 0}}, "at '/webhook/replicas': minimum: got 0, want 1"),
         ({"webhook": {"failurePolicy": "Retry"}}, "at '/webhook/failurePolicy': value must be one of 'Ignore', 'Fail'"),
         ({"webhook": {"excludedNamespaces": ["A"]}}, "at '/webhook/excludedNamespaces/0': 'A' does not match pattern"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from controller.cache.leaps import Leaps
 
@@ -53,7 +55,38 @@ def test_a_clock_that_goes_back_and_comes_back_goes_on_from_where_it_left() -> N
 
 def test_it_may_go_back_twice_before_it_comes_back() -> None:
     assert found(0, 10, -30 * DAY, -30 * DAY + 10, -60 * DAY, 40) == [None, None, -1, None, -1, 10]
-    assert found(0, 10, -30 * DAY, -60 * DAY, -20 * DAY, 40) == [None, None, -1, -1, None, 10]
+    assert found(0, 10, -30 * DAY, -60 * DAY, 40) == [None, None, -1, -1, 10]
+    hour = range(-30 * DAY + 10, -30 * DAY + HOUR, 10)
+    assert found(DAY, -30 * DAY, *hour, -60 * DAY, -30 * DAY + HOUR)[-1] == hour[-1]
+
+
+def test_it_may_be_ahead_and_before_us_in_either_order() -> None:
+    assert found(0, 10, 40 * DAY, -30 * DAY, 40)[-1] == 10
+    assert found(0, 10, -30 * DAY, 40 * DAY, HOUR)[-1] == 10
+
+
+def test_where_it_came_again_by_itself_nothing_is_left_to_return_to() -> None:
+    assert found(0, 10, -HOUR, *range(-HOUR + 10, HOUR, 10), -100, 2 * HOUR)[-1] is None
+
+
+OFFSETS = st.sampled_from([0, -DAY, -40 * DAY, DAY, 40 * DAY, -HOUR, HOUR])
+
+
+@given(st.lists(st.tuples(OFFSETS, st.sampled_from([1, 3, 20])), max_size=4))
+def test_whenever_the_clock_is_right_all_is_counted_that_was_when_it_was(wrong: list[tuple[int, int]]) -> None:
+    """Each time something is counted, in the time that the clock shows then, which is so far from the true one."""
+    leaps: Leaps[list[int]] = Leaps()
+    true, counted, right = NOON, list[int](), list[int]()
+    for offset, times in [(0, 3), *wrong, (0, 3)]:
+        for _ in range(times):
+            true += 10
+            put_right = leaps.pass_to(true + offset, counted.copy)
+            counted = counted if put_right is None else put_right.copy()
+            if offset == 0:
+                assert set(right) <= set(counted)
+                assert max(counted, default=0) <= true + 5
+                right.append(true)
+            counted.append(true + offset)
 
 
 def test_of_many_leaps_the_latest_are_remembered_and_what_there_was_before_us() -> None:

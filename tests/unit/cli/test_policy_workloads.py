@@ -128,15 +128,15 @@ def in_vain(answer: Json) -> list[str]:
 
 
 ON_JOB = (
-    f"metadata.labels[{QUEUE_NAME}]: 'main' on a Job means nothing, since its pods do not get it: "
+    f"metadata.labels[{QUEUE_NAME}]: 'main' on Job train means nothing, since its pods do not get it: "
     "put it into spec.template.metadata.labels"
 )
 ON_JOBS = (
-    f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}]: 'main' on a CronJob means nothing, since its pods do not get it: "
-    "put it into spec.jobTemplate.spec.template.metadata.labels"
+    f"spec.jobTemplate.metadata.labels[{QUEUE_NAME}]: 'main' on CronJob nightly means nothing, since its pods do not "
+    "get it: put it into spec.jobTemplate.spec.template.metadata.labels"
 )
 ON_DAEMONS = (
-    f"metadata.labels[{QUEUE_NAME}]: 'main' on a DaemonSet means nothing, since its pods do not get it: "
+    f"metadata.labels[{QUEUE_NAME}]: 'main' on DaemonSet train means nothing, since its pods do not get it: "
     "remove it, for pods of a DaemonSet wait in no queue"
 )
 DAEMONS = {**a_job(metadata=QUEUED, selector={}), "apiVersion": "apps/v1", "kind": "DaemonSet"}

@@ -211,6 +211,23 @@ def test_who_fitted_no_node_has_a_reservation_as_soon_as_a_larger_one_comes() ->
     assert admitted(plan) == {"long": ("spot", "node-1")}
 
 
+def test_as_many_get_one_as_lost_theirs_at_once() -> None:
+    names = [f"q{number}" for number in range(4)]
+    cache = a_world(
+        runs("r", "8", 1),
+        *(waits(name, "4", 1, queue=name, created=10.0 + at) for at, name in enumerate(names)),
+        queues=(backfilling(), *(backfilling(name) for name in names)),
+        locals_=[a_local_queue(), *(a_local_queue(name, name) for name in names)],
+        backfill_depth=2,
+    )
+    decided(cache)
+    assert set(kept(cache)) == {"q0", "q1"}
+    for name in ("q0", "q1"):
+        cache.drop_pod(name)
+    decided(cache)
+    assert set(kept(cache)) == {"q2", "q3"}
+
+
 def test_trees_that_share_fairly_bring_up_settled_queues_while_anybody_may_have_a_reservation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

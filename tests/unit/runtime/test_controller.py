@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from controller import __main__ as program
 from controller.core.queueing.queues import QueueingStrategy
 from controller.kube.errors import Unreachable
 from controller.runtime import garbage
+from controller.runtime.app import Settings, _App
 from controller.runtime.controller import Controller
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics
@@ -41,12 +43,17 @@ async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch
     assert not any(informer.synced.is_set() for informer in controller._side_informers)
 
 
-def test_as_many_have_a_reservation_as_it_was_told() -> None:
-    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=7, identity="me")
-    controller._cache.set_cluster_queue("team-a", a_cluster_queue(strategy=QueueingStrategy.BACKFILL))
-    forecast = controller._cache.snapshot().forecast
-    assert forecast is not None
-    assert forecast.depth == 7
+def test_as_many_have_a_reservation_as_the_option_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[Settings]()
+    monkeypatch.setattr(program, "run", asked.append)
+    monkeypatch.setattr(program, "run_program", lambda *_, **__: None)
+    program.main(["--backfill-depth", "7"], standalone_mode=False)
+    cache = _App(FakeClient().as_client, asked[0])._controller._cache
+
+    for queue in (a_cluster_queue(strategy=QueueingStrategy.BACKFILL), None) * 2:
+        cache.set_cluster_queue("team-a", queue)
+        forecast = cache.snapshot().forecast
+        assert (None if forecast is None else forecast.depth) == (None if queue is None else 7)
 
 
 async def test_pods_are_listed_when_all_is_known_that_says_what_becomes_of_them(
