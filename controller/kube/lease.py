@@ -140,17 +140,17 @@ class Elector:
 
     async def _renew(self) -> None:
         try:
-            try:
-                await self._write_anew()
-            except Conflict:
-                # somebody wrote it between our read and our write, or we did and heard no answer
-                await self._read_anew()
-                await self._write_anew()
+            await self._write(lambda: self._spec(self._lease, renew=True))
         except NotFound:
             raise LeadershipLost(f"the Lease {self._election.name} was deleted: somebody else may lead now") from None
 
-    async def _write_anew(self) -> None:
-        self._lease = await self._put(self._spec(self._lease, renew=True))
+    async def _write(self, spec: Callable[[], dict[str, Any]]) -> None:
+        try:
+            self._lease = await self._put(spec())
+        except Conflict:
+            # somebody wrote it between our read and our write, or we did and heard no answer
+            await self._read_anew()
+            self._lease = await self._put(spec())
 
     async def _read_anew(self) -> None:
         """Read the Lease that somebody wrote; go on only if it is still ours."""
@@ -161,9 +161,9 @@ class Elector:
 
     async def release(self) -> None:
         """Give the Lease up, so that the next leader need not wait for it to end."""
-        spec = {**self._lease.get("spec", {}), "holderIdentity": "", "leaseDurationSeconds": 1}
+        given_up = {"holderIdentity": "", "leaseDurationSeconds": 1}
         try:
-            await self._put(spec)
+            await self._write(lambda: {**self._lease.get("spec", {}), **given_up})
         except KubeError:
             return  # then it ends by itself
 

@@ -247,6 +247,21 @@ async def test_who_hears_nothing_at_all_does_not_wait_longer_than_that(
     assert await lost(quick) == "the Lease it could not be renewed: no answer in time"
 
 
+async def test_who_gives_it_up_after_a_renewal_that_was_not_answered_gives_up_what_that_wrote(
+    leader: Elector, client: FakeClient
+) -> None:
+    client.will("PUT", TAKEN, lease("")).will("GET", lease(version="2"))
+    await leader.release()
+    *_, last = client.made("PUT")
+    assert (last.body["metadata"]["resourceVersion"], last.body["spec"]["holderIdentity"]) == ("2", "")
+
+
+async def test_what_somebody_else_holds_is_not_given_up(leader: Elector, client: FakeClient) -> None:
+    client.will("PUT", TAKEN).will("GET", lease("you"))
+    await leader.release()
+    assert len(client.made("PUT")) == 1
+
+
 async def test_a_deleted_lease_is_lost(leader: Elector, client: FakeClient, time: FakeTime) -> None:
     client.will("PUT", NotFound(404, "NotFound", "it is gone"))
     assert await lost(leader) == "the Lease it was deleted: somebody else may lead now"
