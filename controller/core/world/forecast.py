@@ -9,7 +9,7 @@ from controller.core.world.expected_ends import ExpectedEnds
 from controller.core.world.run_history import RunHistory
 
 USUAL_DEPTH = 4
-"""Each takes a tenth of a decision more where a thousand queues backfill, share fairly and preempt."""
+"""Each takes a tenth to a fifth of a decision more where a thousand queues backfill, share fairly and preempt."""
 
 
 @dataclass(frozen=True, slots=True)
