@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,11 +146,11 @@ class Elector:
 
     async def _write(self, spec: Callable[[], dict[str, Any]]) -> None:
         try:
-            self._lease = await self._put(spec())
+            await self._put(spec())
         except Conflict:
             # somebody wrote it between our read and our write, or we did and heard no answer
             await self._read_anew()
-            self._lease = await self._put(spec())
+            await self._put(spec())
 
     async def _read_anew(self) -> None:
         """Read the Lease that somebody wrote; go on only if it is still ours."""
@@ -175,9 +175,7 @@ class Elector:
         except NotFound:
             was_there = bool(self._lease)  # deleted under whoever held it
             body = {"metadata": {"name": self._election.name}, "spec": self._spec({}, renew=False)}
-            sent_at = clock.monotonic()
-            self._lease = orjson.loads(await self._client.post(self._collection, body, seconds=patience))
-            self._renewed_at = sent_at
+            await self._hold(self._client.post(self._collection, body, seconds=patience))
             return was_there
         if current["metadata"]["resourceVersion"] != self._lease.get("metadata", {}).get("resourceVersion"):
             self._lease, self._changed_at = current, clock.monotonic()
@@ -187,7 +185,7 @@ class Elector:
         is_foreign = holder not in ("", self._election.identity)
         if is_foreign and clock.monotonic() < self._changed_at + lasts:
             return f"{holder} leads; standing by"
-        self._lease = await self._put(self._spec(current, renew=not is_foreign and holder != ""))
+        await self._put(self._spec(current, renew=not is_foreign and holder != ""))
         return holder != ""
 
     def _spec(self, lease: dict[str, Any], *, renew: bool) -> dict[str, Any]:
@@ -201,18 +199,20 @@ class Elector:
             "leaseTransitions": former.get("leaseTransitions", 0) + (0 if renew or not former else 1),
         }
 
-    async def _put(self, spec: dict[str, Any]) -> dict[str, Any]:
+    async def _put(self, spec: dict[str, Any]) -> None:
         metadata = self._lease.get("metadata", {})
         body = {
             "metadata": {"name": self._election.name, "resourceVersion": metadata.get("resourceVersion", "")},
             "spec": spec,
         }
-        sent_at = clock.monotonic()
         # an answer that comes when the Lease is over would make a second leader
-        answer = await self._client.put(self._path, body, seconds=self._election.patience)
-        written: dict[str, Any] = orjson.loads(answer)
+        await self._hold(self._client.put(self._path, body, seconds=self._election.patience))
+
+    async def _hold(self, request: Awaitable[bytes]) -> None:
+        """Send what writes the Lease; its term begins now, whenever the answer comes."""
+        sent_at = clock.monotonic()
+        self._lease = orjson.loads(await request)
         self._renewed_at = sent_at
-        return written
 
 
 async def _sleep(seconds: float) -> float:

@@ -15,8 +15,6 @@ from controller.core.keys import POLICIES, QUEUE_NAME
 from controller.kube.errors import Forbidden, Invalid
 from tests.integration.pod_policies.conftest import PolicyTeam, policies_of
 from tests.integration.pod_policies.templates import (
-    APP,
-    GROUPS,
     SPOT,
     STRICT_PODS,
     listed,
@@ -27,8 +25,6 @@ from tests.integration.pod_policies.templates import (
     put,
     read,
     required,
-    spec_of,
-    template_of,
 )
 from tests.support import plain_http
 from tests.support.api_objects import field_requirement, node_terms, requirement
@@ -36,6 +32,7 @@ from tests.support.eventually import eventually
 from tests.support.other_webhook import another_webhook
 from tests.support.pod_update_rules import REQUIRED
 from tests.support.team import OURS, Json, is_gated
+from tests.support.workload_documents import APP, GROUPS, spec_of, template_of
 
 pytestmark = pytest.mark.integration
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import orjson
 import pytest
@@ -13,35 +12,38 @@ from controller.core.keys import ACCEPTED, KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
 from controller.kube.client import MERGE_PATCH, Client
 from tests.support.eventually import eventually
 from tests.support.impersonation import Identity, Impersonation, Reply
+from tests.support.team import Json
+from tests.support.workload_documents import APP, GROUPS, spec_of
 
-Json = dict[str, Any]
 pytestmark = pytest.mark.integration
 
 ALICE = Identity("alice", ("system:masters", "system:authenticated"))
 QUEUED = {QUEUE_NAME: "main"}
-GROUPS = {kind: group_version for group_version, kind in WORKLOADS}
+VERSIONS = {kind: group_version for group_version, kind in WORKLOADS}
 NAME = "penstock-queue-label"
 BEFORE = f"Validation failed for ValidatingAdmissionPolicy '{NAME}' with binding '{NAME}': "
 
 
 def workload(kind: str, own: Json | None = None, template: Json | None = None, jobs: Json | None = None) -> Json:
     """An object of this kind, with these labels of its own, of its pod template, and of the Jobs that it makes."""
-    pod: Json = {"containers": [{"name": "main", "image": "none"}]}
-    spec: Json = {"template": {"metadata": {"labels": {"app": "a", **(template or {})}}, "spec": pod}}
-    if kind in ("Job", "CronJob"):
-        pod["restartPolicy"] = "Never"
-    else:
-        spec["selector"] = {"app": "a"} if kind == "ReplicationController" else {"matchLabels": {"app": "a"}}
+    spec = spec_of(plural(kind), {"labels": {**APP, **(template or {})}})
     if kind == "CronJob":
-        spec = {"schedule": "@yearly", "jobTemplate": {"metadata": {"labels": jobs or {}}, "spec": spec}}
-    metadata = {"name": kind.lower(), "labels": {"app": "a", **(own or {})}}
-    return {"apiVersion": GROUPS[kind], "kind": kind, "metadata": metadata, "spec": spec}
+        spec["jobTemplate"]["metadata"] = {"labels": jobs or {}}
+    return {
+        "apiVersion": VERSIONS[kind],
+        "kind": kind,
+        "metadata": {"name": kind.lower(), "labels": own or {}},
+        "spec": spec,
+    }
+
+
+def plural(kind: str) -> str:
+    return f"{kind.lower()}s"
 
 
 def path_of(document: Json, namespace: str) -> str:
-    group_version = document["apiVersion"]
-    root = "/api" if group_version == "v1" else "/apis"
-    return f"{root}/{group_version}/namespaces/{namespace}/{document['kind'].lower()}s"
+    name = plural(document["kind"])
+    return f"/{GROUPS[name]}/namespaces/{namespace}/{name}"
 
 
 def texts(reply: Reply) -> tuple[str, ...]:
@@ -92,7 +94,7 @@ def told_of(document: Json) -> tuple[str, ...]:
     return tuple(f"{text} and create the Job again" for text in said) if document["kind"] == "Job" else said
 
 
-@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("kind", VERSIONS)
 async def test_whoever_labels_the_workload_and_not_its_template_is_warned_as_explain_says(
     writer: Writer, kind: str
 ) -> None:
@@ -102,7 +104,7 @@ async def test_whoever_labels_the_workload_and_not_its_template_is_warned_as_exp
     assert (told,) == told_of(in_vain)
 
 
-@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("kind", VERSIONS)
 async def test_where_the_template_names_a_queue_or_nothing_does_nobody_is_warned(writer: Writer, kind: str) -> None:
     for right in (workload(kind), workload(kind, template=QUEUED), workload(kind, QUEUED, QUEUED, QUEUED)):
         assert await writer.tried(right) == told_of(right) == ()
@@ -127,7 +129,6 @@ async def test_both_places_of_a_cron_job_that_its_pods_do_not_have_are_told(writ
 
 async def test_an_update_is_warned_of_where_it_writes_the_label_or_the_template(writer: Writer) -> None:
     web = workload("Deployment", QUEUED)
-    web["spec"]["replicas"] = 0
     assert await writer.created(web) == told_of(web)
     assert await writer.changed(web, {"metadata": {"annotations": {"note": "a"}, "labels": {"app": "b"}}}) == ()
     assert await writer.changed(web, {"spec": {"replicas": 1}}) == ()
@@ -146,7 +147,6 @@ async def test_an_update_is_warned_of_where_it_writes_the_label_or_the_template(
 async def test_a_label_that_a_workload_gets_later_is_warned_of(writer: Writer) -> None:
     for kind in ("Job", "CronJob"):
         document = workload(kind)
-        document["spec"]["suspend"] = True
         assert await writer.created(document) == ()
         assert await writer.changed(document, {"metadata": {"labels": QUEUED}}) == told_of(workload(kind, QUEUED))
     jobs = {"spec": {"jobTemplate": {"metadata": {"labels": QUEUED}}}}

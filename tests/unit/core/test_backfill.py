@@ -8,6 +8,7 @@ from math import inf
 
 import pytest
 
+from controller.cache.cluster import ClusterCache
 from controller.core.backfill import easy
 from controller.core.backfill.easy import Backfill
 from controller.core.decision.decide import decide
@@ -136,17 +137,21 @@ def test_who_comes_after_a_reservation_does_not_preempt_what_it_counts_on() -> N
     assert [evict.pod.uid for evict in decided(cache).evicts] == ["v"]
 
 
-def test_only_so_many_have_a_reservation_and_the_first_in_order_do() -> None:
-    names = [f"q{number}" for number in range(4)]
+def of_whom_two_have_one(*names: str) -> ClusterCache:
+    """Each has a queue of its own, and waits there; they came in this order."""
     cache = a_world(
         runs("r", "8", 1),
-        *(waits(name, "4", 1, queue=name, created=50.0 - number) for number, name in enumerate(names)),
+        *(waits(name, "4", 1, queue=name, created=10.0 + at) for at, name in enumerate(names)),
         queues=(backfilling(), *(backfilling(name) for name in names)),
         locals_=[a_local_queue(), *(a_local_queue(name, name) for name in names)],
         backfill_depth=2,
     )
     decided(cache)
-    assert set(kept(cache)) == {"q3", "q2"}
+    return cache
+
+
+def test_only_so_many_have_a_reservation_and_the_first_in_order_do() -> None:
+    assert set(kept(of_whom_two_have_one("q3", "q2", "q1", "q0"))) == {"q3", "q2"}
 
 
 def test_beyond_the_ends_that_are_looked_at_there_is_no_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,15 +217,7 @@ def test_who_fitted_no_node_has_a_reservation_as_soon_as_a_larger_one_comes() ->
 
 
 def test_as_many_get_one_as_lost_theirs_at_once() -> None:
-    names = [f"q{number}" for number in range(4)]
-    cache = a_world(
-        runs("r", "8", 1),
-        *(waits(name, "4", 1, queue=name, created=10.0 + at) for at, name in enumerate(names)),
-        queues=(backfilling(), *(backfilling(name) for name in names)),
-        locals_=[a_local_queue(), *(a_local_queue(name, name) for name in names)],
-        backfill_depth=2,
-    )
-    decided(cache)
+    cache = of_whom_two_have_one("q0", "q1", "q2", "q3")
     assert set(kept(cache)) == {"q0", "q1"}
     for name in ("q0", "q1"):
         cache.drop_pod(name)
