@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import platform
+import uuid
 
 import click
 
@@ -17,8 +17,9 @@ from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connecti
 _LEASE = "penstock-controller"
 
 
-def _identity() -> str:
-    return f"{platform.node()}-{os.getpid()}"
+def _identity(name: str) -> str:
+    """Return an identity that no other process has, nor this container when it is started again."""
+    return f"{name}_{uuid.uuid4()}"
 
 
 @click.command(name="python -m controller", context_settings=CONTEXT_SETTINGS)
@@ -31,7 +32,12 @@ def _identity() -> str:
     default=USUAL_DEPTH,
     help="Workloads of Backfill queues that have a reservation at a time, at most.",
 )
-@click.option("--identity", default=_identity, show_default="host and process", help="Who we are in the Lease.")
+@click.option(
+    "--identity",
+    default=platform.node,
+    show_default="host name",
+    help="Who we are in the Lease; each process adds an identifier of its own.",
+)
 @click.option("--lease-namespace", default="penstock-system", help="Namespace of the Lease penstock-controller.")
 @click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")
 @log_options
@@ -54,7 +60,7 @@ def main(
 
     Every option can be given as an environment variable, such as PENSTOCK_WORKERS.
     """
-    election = Election(namespace=lease_namespace, name=_LEASE, identity=identity, seconds=lease_seconds)
+    election = Election(namespace=lease_namespace, name=_LEASE, identity=_identity(identity), seconds=lease_seconds)
     settings = Settings(
         kubeconfig=kubeconfig,
         context=context,

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "config"
 DESTINATION = ROOT / "deploy" / "chart" / "templates" / "generated"
 
-_FOLDERS = ("crd", "rbac", "policy", "webhook", "warnings", "server", "manager")
+_FOLDERS = ("crd", "rbac", "policy", "webhook", "guards", "warnings", "server", "manager")
 _LEFT_OUT = {"kustomization.yaml", "namespace.yaml"}
 """A chart is not kustomize's business, and the release's namespace is Helm's."""
 
@@ -100,7 +100,7 @@ def _templated(path: Path, text: str) -> str:
             return _guarded('include "penstock.gateByPolicies" .', _everywhere(text))
         case ("webhook", _):
             return _guarded('include "penstock.gateByWebhook" .', _registration(_everywhere(text)))
-        case ("warnings", _):
+        case ("guards" | "warnings", _):
             return _everywhere(text)  # no registration: the webhook's failurePolicy must not make it refuse anything
         case ("components", name, _):
             return _guarded(condition(name), _registration(_everywhere(text)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-_INTEGRATION = Path(__file__).parent / "integration"
+_ON_CONTROL_PLANES = (Path(__file__).parent / "integration", Path(__file__).parent / "faults")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -16,10 +16,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     together by file. All of them come before the tests that end at once, or the longest would end last.
     """
     for item in items:
-        if item.path.is_relative_to(_INTEGRATION):
-            item.add_marker(pytest.mark.xdist_group(_group(item)))
+        if group := _group(item):
+            item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: _group(item) or "~")  # the order that was drawn stays within each
 
 
 def _group(item: pytest.Item) -> str:
-    return item.path.relative_to(_INTEGRATION).parts[0] if item.path.is_relative_to(_INTEGRATION) else ""
+    for folder in _ON_CONTROL_PLANES:
+        if item.path.is_relative_to(folder):
+            return f"{folder.name}/{item.path.relative_to(folder).parts[0]}"
+    return ""

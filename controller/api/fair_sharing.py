@@ -84,8 +84,8 @@ class FairSharing(Model):
         DurationText | None,
         Field(
             description="In how much time past usage counts half, such as 168h, at most 744h. Within each queue of "
-            "the tree workloads of the same priority go by what their LocalQueue has used, the less the sooner, before "
-            "they go by age. Left out: past usage counts nothing. Only on the root."
+            "the tree workloads of the same priority go by what their namespace has used, the less the sooner, before "
+            "they go by age (usageBy says more). Left out: past usage counts nothing. Only on the root."
         ),
     ] = None
     resource_weights: Annotated[
@@ -98,10 +98,12 @@ class FairSharing(Model):
     ] = None
 
     usage_by: Annotated[
-        Literal["LocalQueue", "LocalQueueAndUser"] | None,
+        Literal["Namespace", "NamespaceAndUser", "LocalQueue", "LocalQueueAndUser"] | None,
         Field(
-            description="Whose past usage counts. LocalQueue (default): that of LocalQueues. LocalQueueAndUser: within "
-            "each LocalQueue that of its users as well, who are those that admission notes. Only with usageHalfLife."
+            description="Whose past usage counts. Namespace (default): that of all LocalQueues of a namespace that "
+            "belong to the ClusterQueue, together. LocalQueue: that of each LocalQueue by itself; who may create "
+            "LocalQueues then gets a turn for each. NamespaceAndUser and LocalQueueAndUser: within each that of its "
+            "users as well, who are those that admission notes. Only with usageHalfLife."
         ),
     ] = None
 
@@ -119,8 +121,9 @@ class LocalFairSharing(Model):
     weight: Annotated[
         Quantity,
         Field(
-            description="Divides the past usage of the queue. Default: 1. Zero: it goes after all that have a weight. "
-            "In effect where the root of the ClusterQueue's tree has fairSharing.usageHalfLife."
+            description="Divides the past usage by which the queue is ordered. Default: 1. Zero: it goes after all "
+            "that have a weight. Only who may update the ClusterQueue may set it. In "
+            "effect where the root of the ClusterQueue's tree has fairSharing.usageHalfLife."
         ),
     ] = 1
 

@@ -36,7 +36,8 @@ def charge_for(
     that is Ready again.
     """
     queue = (pod.namespace, pod.queue or "")
-    if admit is not None and pod.phase is Phase.QUEUED:
+    if admit is not None and not pod.is_admitted and not pod.is_finished:
+        # also of one that is being deleted or lost its label: what was sent may still release it
         payer_of = admit.cluster_queue, admit.flavor
         return Charge(pod.shape.requests, admit.node, *payer_of, queue, Phase.RESERVED, pod.user, admit.also)
     if pod.is_admitted and not is_lost:

@@ -13,6 +13,7 @@ from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge_for, likely_payer, rests_on_nodes
 from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
+from controller.cache.doubts import Doubts
 from controller.cache.evictions import Evictions
 from controller.cache.foresight import Foresight
 from controller.cache.in_effect import QueuesInEffect
@@ -68,6 +69,7 @@ class ClusterCache:
         self.gangs = self._waiting.gangs
         self.usage = Usage()
         self.policies = PolicyBook()
+        self.doubts = Doubts()
         self.evictions = Evictions(self.clocks.evictions)
         self._mixes = Mixes()
         self._unstamped: set[str] = set()

@@ -136,7 +136,13 @@ def _past_usage(written: WrittenFairSharing) -> PastUsageRule | None:
     if written.usage_half_life is None:
         return None
     weights = {resource: read_price(weight) for resource, weight in (written.resource_weights or {}).items()}
-    return PastUsageRule(parse_duration(written.usage_half_life), weights, written.usage_by == "LocalQueueAndUser")
+    by = written.usage_by or "Namespace"
+    return PastUsageRule(
+        parse_duration(written.usage_half_life),
+        weights,
+        by_namespace=by.startswith("Namespace"),
+        by_user=by.endswith("AndUser"),
+    )
 
 
 def _mix(spec: ClusterQueueSpec) -> Mix | None:

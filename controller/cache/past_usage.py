@@ -1,17 +1,19 @@
 """What each LocalQueue, and user in it, has used, forgotten by halves: brought forward when it changes or is read.
 
+Where namespaces are ordered, the sums of their LocalQueues are added up for that; what is kept is by LocalQueue.
 Only for trees whose root has a half-life; else nothing is kept. The arithmetic is `core.queueing.past_usage`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from controller.cache.leaps import Leaps
 from controller.cache.usage_sums import Remembered, Sum, remembered, users_said
 from controller.core.kubernetes.amounts import Requests
-from controller.core.queueing.past_usage import PastUsage, PastUsageRule, cores
+from controller.core.queueing.past_usage import PastUsage, PastUsageRule, Whose, cores
 from controller.core.queueing.queues import LocalQueue
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.workloads.workload import QueueKey
@@ -29,6 +31,8 @@ class PastUsageBook:
         self._remembered: dict[QueueKey, Remembered] = {}
         self._noted: dict[tuple[QueueKey, str], tuple[PastUsageRule, int]] = {}
         """By LocalQueue and user what changed since the latest time told: a decision follows an event at once."""
+        self._siblings: dict[tuple[str, str], dict[QueueKey, None]] = {}
+        """By ClusterQueue and namespace the LocalQueues, also those that are deleted: what they used stays used."""
         self._now: int | None = None
         self._leaps: Leaps[Mapping[QueueKey, Remembered]] = Leaps()
 
@@ -40,6 +44,10 @@ class PastUsageBook:
                 self._remembered[queue] = remembered(said)
         except (AttributeError, KeyError, TypeError, ValueError):
             return
+
+    def note(self, queue: QueueKey, cluster_queue: str) -> None:
+        """Take in that a LocalQueue leads to this ClusterQueue."""
+        self._siblings.setdefault((cluster_queue, queue[0]), {})[queue] = None
 
     def plant(self, tree: QuotaTree, charges: Iterable[tuple[str, QueueKey, str, Requests]]) -> None:
         """Count by these rules from now on; `charges`: (cluster queue, LocalQueue, user, requests) of all pods."""
@@ -77,6 +85,7 @@ class PastUsageBook:
         """A pod is charged, or with -1 is no longer."""
         rule = self._rules.get(cluster_queue)
         if rule is not None:
+            self.note(queue, cluster_queue)
             key = queue, user if rule.by_user else ""
             _, noted = self._noted.get(key, (rule, 0))
             self._noted[key] = rule, noted + sign * rule.rate(requests)
@@ -128,10 +137,20 @@ class PastUsageBook:
         rule = self._rules.get(local.cluster_queue)
         if rule is None:
             return None
-        one = self._sum(rule, queue)
-        self._pass(one)
-        users = _Users(self._users.get(queue, {}), int(self._now or 0)) if rule.by_user else None
-        return PastUsage(rule, one.consumed, one.current, local.weight, users)
+        self.note(queue, local.cluster_queue)
+        whose: Whose = (local.cluster_queue, *queue)
+        together: Iterable[QueueKey] = (queue,)
+        if rule.by_namespace:
+            whose = whose[:2]
+            together = self._siblings[local.cluster_queue, queue[0]]
+        sums = [self._sum(rule, one) for one in together]
+        for one in sums:
+            self._pass(one)
+        users = None
+        if rule.by_user:
+            users = _Users([self._users.get(one, {}) for one in together], rule, int(self._now or 0))
+        consumed, current = sum(one.consumed for one in sums), sum(one.current for one in sums)
+        return PastUsage(rule, consumed, current, local.weight, users, whose)
 
     def users(self, queue: QueueKey, cluster_queue: str) -> list[dict[str, str]] | None:
         """Return what the status says of the queue's users; None where they are not told apart."""
@@ -175,11 +194,26 @@ class _AtTheMoment(Mapping[QueueKey, PastUsage]):
     def __init__(self, book: PastUsageBook, queues: Mapping[QueueKey, LocalQueue]) -> None:
         self._book = book
         self._queues = queues
+        self._known: dict[QueueKey, PastUsage] = {}
+        self._by_whose: dict[tuple[str, str], PastUsage] = {}
 
     def __getitem__(self, queue: QueueKey) -> PastUsage:
-        found = self._book.of(queue, self._queues[queue])
+        found = self._known.get(queue)
+        if found is None:
+            found = self._known[queue] = self._find(queue)
+        return found
+
+    def _find(self, queue: QueueKey) -> PastUsage:
+        """Add up a namespace once, however many LocalQueues it has."""
+        local = self._queues[queue]
+        alike = self._by_whose.get((local.cluster_queue, queue[0]))
+        if alike is not None:
+            return replace(alike, weight=local.weight)
+        found = self._book.of(queue, local)
         if found is None:
             raise KeyError(queue)
+        if found.rule.by_namespace:
+            self._by_whose[local.cluster_queue, queue[0]] = found
         return found
 
     def __iter__(self) -> Iterator[QueueKey]:
@@ -190,19 +224,24 @@ class _AtTheMoment(Mapping[QueueKey, PastUsage]):
 
 
 class _Users(Mapping[str, PastUsage]):
-    """The users of a LocalQueue, brought forward only for whom a decision asks."""
+    """The users of some LocalQueues together, brought forward only for whom a decision asks."""
 
-    def __init__(self, sums: Mapping[str, Sum], now: int) -> None:
+    def __init__(self, sums: Sequence[Mapping[str, Sum]], rule: PastUsageRule, now: int) -> None:
         self._sums = sums
+        self._rule = rule
         self._now = now
 
     def __getitem__(self, user: str) -> PastUsage:
-        one = self._sums[user]
-        one.pass_to(self._now)
-        return PastUsage(one.rule, one.consumed, one.current)
+        theirs = [queue[user] for queue in self._sums if user in queue]
+        if not theirs:
+            raise KeyError(user)
+        for one in theirs:
+            one.pass_to(self._now)
+        consumed, current = sum(one.consumed for one in theirs), sum(one.current for one in theirs)
+        return PastUsage(self._rule, consumed, current)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sums)
+        return iter(dict.fromkeys(user for queue in self._sums for user in queue))
 
     def __len__(self) -> int:
-        return len(self._sums)
+        return sum(1 for _ in self)

@@ -213,6 +213,8 @@ def local_queue_sink(cache: ClusterCache, written: Written) -> ObjectSink:
         model = read.model if read is not None else None
         if read is not None:
             cache.usage.past.remember(key, read.entry.status)
+        if isinstance(model, LocalQueue):
+            cache.usage.past.note(key, model.spec.cluster_queue)
         cache.set_local_queue(key, to_local_queue(model) if isinstance(model, LocalQueue) else None)
 
     return ObjectSink(written.local_queues, put)

@@ -86,13 +86,29 @@ ADMITTED_BY: Final = "penstock.dev/admitted-by"
 POLICIES: Final = "penstock.dev/policies"
 PREEMPTIONS: Final = "penstock.dev/preemptions"
 
+RELEASE_ATTEMPT: Final = "penstock.dev/release-attempt"
+"""Pod annotation: a number that each release patch tests. Writing the next one revokes all patches sent before."""
+
+REVOKED_BY: Final = "penstock.dev/revoked-by"
+"""Pod annotation: which leader wrote RELEASE_ATTEMPT, as the Lease names it."""
+
 USER: Final = "penstock.dev/user"
 """Pod annotation, written at create: who created the pod's controlling owner, or the pod. Templates carry it too."""
 
 STAMPED_LABELS: Final = (CLUSTER_QUEUE, FLAVOR)
 """Pod labels that only the release patch writes; they say where the pod is charged."""
 
-STAMPED_ANNOTATIONS: Final = (ADMITTED_AT, ADMITTED_BY, FLAVORS, PLANNED_NODE, POLICIES, PREEMPTIONS, USER)
+STAMPED_ANNOTATIONS: Final = (
+    ADMITTED_AT,
+    ADMITTED_BY,
+    FLAVORS,
+    PLANNED_NODE,
+    POLICIES,
+    PREEMPTIONS,
+    RELEASE_ATTEMPT,
+    REVOKED_BY,
+    USER,
+)
 """Pod annotations that only Penstock writes."""
 
 WRITTEN_AT_CREATE: Final = (POLICIES, USER)

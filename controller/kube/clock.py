@@ -11,6 +11,7 @@ import time
 from typing import Final
 
 _FIRST: Final = dt.datetime(1, 1, 1, tzinfo=dt.UTC).timestamp()
+_SINCE_BOOT: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _END: Final = dt.datetime(9999, 12, 31, tzinfo=dt.UTC).timestamp() + 86_400
 
 
@@ -20,8 +21,11 @@ def now() -> float:
 
 
 def monotonic() -> float:
-    """Seconds on a clock that never jumps; only differences mean something."""
-    return time.monotonic()
+    """Seconds on a clock that never jumps; only differences mean something.
+
+    Where the system has such a clock, it goes on while the machine is suspended: a Lease ends then, too.
+    """
+    return time.clock_gettime(_SINCE_BOOT)
 
 
 def rfc3339(epoch_seconds: float) -> str:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from sys import intern
 from typing import Any
 
-from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, FLAVORS, PREEMPTIONS
+from controller.core.keys import (
+    ADMITTED_AT,
+    ADMITTED_BY,
+    CLUSTER_QUEUE,
+    FLAVOR,
+    FLAVORS,
+    PREEMPTIONS,
+    RELEASE_ATTEMPT,
+)
 from controller.kube import wire
 from controller.kube.clock import epoch
 
@@ -22,6 +31,8 @@ def stamps(labels: Mapping[str, str], notes: Mapping[str, str]) -> dict[str, Any
         "flavor": flavor,
         "flavors": _flavors(notes[FLAVORS]) if flavor is None and FLAVORS in notes else (),
         "admitted_at": _admitted_at(notes.get(ADMITTED_AT)),
+        "admitted_by": intern(notes.get(ADMITTED_BY, "")),
+        "release_attempt": notes.get(RELEASE_ATTEMPT),
         "preemptions": _preemptions(notes.get(PREEMPTIONS, "")),
     }
 

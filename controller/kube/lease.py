@@ -31,7 +31,8 @@ class LeadershipLost(KubeError):
 class Election:
     """Which Lease, under which name, for how long.
 
-    `identity` must be of one process at a time; a process that comes back under the same one takes its Lease up again.
+    `identity` must be of one process alone, also of one that is started again: patches that carry the identity of a
+    process that ended must not pass for those of the leader.
     """
 
     namespace: str
@@ -73,11 +74,14 @@ class Elector:
         self._changed_at = 0.0
         self._renewed_at = 0.0
         """When that was sent by which we hold it."""
+        self._renewed = asyncio.Event()
         self.trouble: str | None = "the Lease was not read yet"
         """Why we cannot even stand by; None when the Lease can be read and written."""
 
     async def acquire(self) -> bool:
-        """Wait until we hold the Lease; say whether its last holder never gave it up, and may have left writes behind.
+        """Wait until we hold the Lease; say whether its last holder may have left writes behind.
+
+        It may unless it gave the Lease up: a Lease that is not there may have been deleted under its holder.
 
         What keeps us waiting is reported when it changes, and again every minute.
         """
@@ -96,6 +100,16 @@ class Elector:
                 self._report(found)
                 said, said_at = found, clock.monotonic()
             await asyncio.sleep(self._election.retry * random.uniform(0.9, 1.3))  # noqa: S311 - jitter
+
+    async def held(self) -> None:
+        """Return as soon as we surely hold the Lease: to be awaited right before each write that only a leader may do.
+
+        A process that was paused, or whose machine slept, comes back with writes prepared for long ago. It waits here
+        until the Lease is renewed, or ends with `keep` where it cannot be.
+        """
+        while clock.monotonic() >= self._renewed_at + self._election.renew_deadline:
+            self._renewed.clear()
+            await self._renewed.wait()
 
     async def keep(self) -> None:
         """Renew for as long as that works; raises LeadershipLost when it has not for the renew deadline."""
@@ -173,10 +187,9 @@ class Elector:
         try:
             current = orjson.loads(await self._client.get(self._path, seconds=patience))
         except NotFound:
-            was_there = bool(self._lease)  # deleted under whoever held it
             body = {"metadata": {"name": self._election.name}, "spec": self._spec({}, renew=False)}
             await self._hold(self._client.post(self._collection, body, seconds=patience))
-            return was_there
+            return True
         if current["metadata"]["resourceVersion"] != self._lease.get("metadata", {}).get("resourceVersion"):
             self._lease, self._changed_at = current, clock.monotonic()
         spec = current.get("spec", {})
@@ -213,6 +226,7 @@ class Elector:
         sent_at = clock.monotonic()
         self._lease = orjson.loads(await request)
         self._renewed_at = sent_at
+        self._renewed.set()
 
 
 async def _sleep(seconds: float) -> float:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeVar
 
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.lease import Election, Elector, LeadershipLost
 from controller.runtime.controller import Controller
-from controller.runtime.executor import ANSWER_SECONDS
+from controller.runtime.pod_requests import ANSWER_SECONDS
+from controller.runtime.takeover import Probe
 from controller.telemetry import http, logs
 from controller.telemetry.metrics import ControllerMetrics
 
 _log = logs.get("app")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +54,16 @@ class _App:
     def __init__(self, client: Client, settings: Settings) -> None:
         self._settings = settings
         self._metrics = ControllerMetrics()
+        self._elector = Elector(client, settings.election, report=lambda why: _log.warning("not_leading", why=why))
+        self._probe = Probe(client, settings.election.namespace, settings.election.identity)
         self._controller = Controller(
             client,
             self._metrics,
             workers=settings.workers,
             backfill_depth=settings.backfill_depth,
             identity=settings.election.identity,
+            held=self._elector.held,
         )
-        self._elector = Elector(client, settings.election, report=lambda why: _log.warning("not_leading", why=why))
         self._stop = asyncio.Event()
         self._abandon = asyncio.Event()
         self._is_leading = False
@@ -81,13 +88,17 @@ class _App:
 
     async def _acquire(self) -> bool | None:
         """Wait for the Lease; None when we were told to stop first."""
+        return await self._unless_stopped(self._elector.acquire())
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Do this until it is done, or we are told to stop: then return None."""
         async with asyncio.TaskGroup() as group:
-            acquiring = group.create_task(self._elector.acquire(), name="acquire")
+            working = group.create_task(work, name="until-stopped")
             stopped = group.create_task(self._stop.wait(), name="stop")
-            await asyncio.wait((acquiring, stopped), return_when=asyncio.FIRST_COMPLETED)
-            acquiring.cancel()
+            await asyncio.wait((working, stopped), return_when=asyncio.FIRST_COMPLETED)
+            working.cancel()
             stopped.cancel()
-        return None if acquiring.cancelled() else acquiring.result()
+        return None if working.cancelled() else working.result()
 
     async def _lead(self, *, taken_over: bool) -> None:
         _log.info("leading", identity=self._settings.election.identity, after_another=taken_over)
@@ -96,8 +107,7 @@ class _App:
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(self._keep(), name="lease")
             if taken_over:
-                # a patch of the leader before us may still be on its way: what it releases must be in our first list
-                await self._pause(ANSWER_SECONDS)
+                await self._unless_stopped(self._see_former_writes_end())
             is_clean = await self._controller.run(self._stop, abandon=self._abandon)
             keeping.cancel()
         self._metrics.leading.set(0)
@@ -119,12 +129,10 @@ class _App:
             self._abandon.set()
             self._stop.set()
 
-    async def _pause(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._stop.wait()
-        except TimeoutError:
-            return
+    async def _see_former_writes_end(self) -> None:
+        """Let what the leader before us has sent take effect, or be refused: it must be in our first list."""
+        if await self._probe.passed() is not None:
+            await asyncio.sleep(ANSWER_SECONDS)
 
     def _not_ready(self) -> str | None:
         """A standby that can see the Lease is ready: it does all that it is there for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -56,9 +56,16 @@ class Controller:
     """Everything that one leader does. Watches, decides and writes only inside `run`."""
 
     def __init__(
-        self, client: Client, metrics: ControllerMetrics, *, workers: int, backfill_depth: int, identity: str
+        self,
+        client: Client,
+        metrics: ControllerMetrics,
+        *,
+        workers: int,
+        backfill_depth: int,
+        identity: str,
+        held: Callable[[], Awaitable[None]],
     ) -> None:
-        """`identity` is ours in the Lease."""
+        """`identity` is ours in the Lease; `held` waits until we surely hold that."""
         self._client = client
         self._metrics = metrics
         self._cache = ClusterCache(self._wake, backfill_depth=backfill_depth)
@@ -72,16 +79,21 @@ class Controller:
             metrics,
             decode=decode,
             identity=identity,
+            held=held,
             on_released=self._events.announce,
             workers=workers,
             on_room=self._wake,
         )
         self._evictions = EvictionLane(
-            client, self._cache, metrics, on_evicted=self._events.announce_eviction, wake=self._wake
+            client, self._cache, metrics, held=held, on_evicted=self._events.announce_eviction, wake=self._wake
         )
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics)
         self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
+        self._watch(decode, written)
+
+    def _watch(self, decode: PodDecoder, written: Written) -> None:
+        """Make what keeps the cache in step with the apiserver."""
         deciding, reported = _deciding(self._cache, written), _reported(self._cache, written)
         self._informers: list[Informer[Any] | InformerIfServed] = [
             *(self._informer(*source) for source in deciding),

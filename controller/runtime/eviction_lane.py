@@ -7,7 +7,7 @@ is still wanted. Those of a gang are asked about before the first is sent, and a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from controller.cache.cluster import ClusterCache
 from controller.core.keys import EVICTION
@@ -16,7 +16,8 @@ from controller.core.workloads.pods import Pod
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound, one_line
-from controller.runtime.eviction_requests import Refusal, evict, pod_path, why_not_together
+from controller.runtime.eviction_requests import Refusal, evict, why_not_together
+from controller.runtime.pod_requests import pod_path
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics, EvictionResult
 
@@ -46,13 +47,18 @@ class EvictionLane:
         cache: ClusterCache,
         metrics: ControllerMetrics,
         *,
+        held: Callable[[], Awaitable[None]],
         on_evicted: Callable[[Evict], None],
         wake: Callable[[], None],
     ) -> None:
-        """`wake` is called when one was refused, as others may go in its place, and when it may be decided on again."""
+        """`held` waits until we surely lead.
+
+        `wake` is called when one was refused, as others may go in its place, and when it may be decided on again.
+        """
         self._client = client
         self._cache = cache
         self._metrics = metrics
+        self._held = held
         self._on_evicted = on_evicted
         self._wake = wake
         self._queue: asyncio.Queue[Evict] = asyncio.Queue()
@@ -108,6 +114,7 @@ class EvictionLane:
     async def _evict(self, one: Evict) -> Refusal | None:
         """Try once, and tell the cache, the pod and its Events what came of it; return why it is refused."""
         pod = one.pod
+        await self._held()
         if not self._still_wanted([one]):
             return None
         try:

@@ -27,6 +27,7 @@ from controller.kube.errors import (
     one_line,
 )
 from controller.kube.listing import list_all
+from controller.runtime.pod_requests import pod_path
 
 _DRY: Final = {"dryRun": "All"}
 _AWAY: Final = (502, 503, 504)
@@ -68,11 +69,6 @@ def _is_unanswered(error: KubeError) -> bool:
     if isinstance(error, ServerError):
         return error.status in _AWAY or error.message.startswith(_STORAGE)
     return isinstance(error, Unreachable | Unauthorized)
-
-
-def pod_path(pod: Pod) -> str:
-    """Return the pod's path in the API."""
-    return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
 
 
 async def evict(client: Client, pod: Pod, *, is_dry: bool = False) -> None:

@@ -1,18 +1,19 @@
 """Carry out admissions: one release patch each. The only place where the controller changes a pod's spec.
 
 What the apiserver answers decides what the cache believes. Known success or refusal settles the assumption at once;
-no answer leaves the workload reserved until a read or the watch says what became of it, because the patch may still
+no answer leaves the workload charged until it is known what became of the patch (`release_doubts`), since it may still
 arrive.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from controller.cache.cluster import ClusterCache
-from controller.core.gate.release_patch import Admission, release_patch
+from controller.core.gate.release_fate import Fate, Stamps
+from controller.core.gate.release_patch import Admission, Operations, release_patch
 from controller.core.queueing.queues import Flavor
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Phase, Pod
@@ -28,30 +29,30 @@ from controller.kube.errors import (
     ServerError,
     TooManyRequests,
 )
+from controller.runtime.pod_requests import ANSWER_SECONDS, SERVER_SECONDS, pod_path, read_pod
+from controller.runtime.release_doubts import MOST_IN_NAMESPACE, DoubtLane, Sent
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics, PatchResult
 
 _log = logs.get("executor")
 
-_SERVER_SECONDS = 5
-"""The apiserver gives a patch up after this long (`?timeout=`)."""
-ANSWER_SECONDS = 6.0
-"""We stop waiting for its answer a little later; after that it can no longer take effect."""
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 _DOUBLINGS = 6
-_RESOLVERS = 4
-_FIRST_READ_PAUSE = 1.0
-_LONGEST_READ_PAUSE = ANSWER_SECONDS
-"""Longer would keep those waiting that come into doubt meanwhile: theirs is over as soon as that."""
 _MESSAGE_ROOM = 500
+_NEVER_BEGUN = "failed calling webhook"
+"""With this text and status 500 an apiserver says that admission failed: nothing of the patch was applied."""
 _UNDONE = (
     "the apiserver took the release patch, and the pod is gated all the same: an admission webhook or policy of the"
     " cluster undoes releases; look for one that changes pods on UPDATE in"
     " `kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies -o yaml`, and let it leave"
     " spec.schedulingGates as they are sent"
 )
-
+_TOO_MANY_DOUBTS = (
+    f"{MOST_IN_NAMESPACE} or more release patches of pods in namespace {{}} got no answer and may still arrive: no"
+    " other pod of it is released before it is known what became of them; look for a slow admission webhook that is"
+    " called for updates of pods in this namespace"
+)
 
 _Flavors = tuple[Flavor, ...]
 """Those that are open to a pod; empty: one of them is gone."""
@@ -65,25 +66,6 @@ class Released:
     admit: Admit
 
 
-@dataclass(frozen=True, slots=True)
-class _Doubt:
-    """A patch that got no answer: what it was for, why, and from when (monotonic) it can take effect no more.
-
-    Where a read fails, the next follows `pause` seconds after it, at `over_at`.
-    """
-
-    pod: Pod
-    admit: Admit
-    error: KubeError
-    over_at: float
-    pause: float = _FIRST_READ_PAUSE
-
-    def put_off(self) -> _Doubt:
-        """Return the doubt as it is after a read that failed."""
-        later = clock.monotonic() + self.pause
-        return replace(self, over_at=later, pause=min(2 * self.pause, _LONGEST_READ_PAUSE))
-
-
 class Executor:
     """A fixed number of workers over one queue, so that order is kept and the apiserver is not flooded."""
 
@@ -95,21 +77,23 @@ class Executor:
         *,
         decode: PodDecoder,
         identity: str,
+        held: Callable[[], Awaitable[None]],
         on_released: Callable[[Released], None],
         on_room: Callable[[], None],
         workers: int,
     ) -> None:
-        """`identity` is the leader's in the Lease: where admission policies fence, only its stamp passes."""
+        """`identity` is the leader's in the Lease: the fence lets only its stamp pass. `held` waits until we lead."""
         self._client = client
         self._cache = cache
         self._metrics = metrics
         self._decode = decode
         self._identity = identity
+        self._held = held
         self._on_released = on_released
         self._on_room = on_room
         self._workers = workers
         self._queue: asyncio.Queue[tuple[Admit, _Flavors]] = asyncio.Queue()
-        self._doubts: asyncio.Queue[_Doubt] = asyncio.Queue()
+        self._doubts = DoubtLane(client, cache, decode=decode, identity=identity, held=held, on_end=self._known_at_last)
 
     def room(self) -> int:
         """How many admissions may be handed over: none until half of the last batch is done, to decide in batches."""
@@ -130,8 +114,7 @@ class Executor:
         async with asyncio.TaskGroup() as group:
             for number in range(self._workers):
                 group.create_task(self._work(), name=f"release-{number}")
-            for number in range(_RESOLVERS):
-                group.create_task(self._find_out(), name=f"doubts-{number}")
+            group.create_task(self._doubts.run(), name="doubts")
 
     async def drain(self) -> None:
         """Finish what is under way, find out what is in doubt, and give back what is not begun."""
@@ -139,7 +122,7 @@ class Executor:
             self._cache.settle(self._queue.get_nowait()[0].uid)
             self._queue.task_done()
         await self._queue.join()
-        await self._doubts.join()
+        await self._doubts.all_ended()
 
     async def _work(self) -> None:
         while True:
@@ -156,46 +139,61 @@ class Executor:
 
         A pod, or a flavor, that is another one by now is decided again.
         """
+        await self._held()
         uid = admit.uid
         pod = self._cache.pods.get(uid)
         if pod is None or pod.phase is not Phase.QUEUED or not flavors or self._is_outdated(pod, admit, flavors):
             self._cache.settle(uid)
             return
-        at = clock.rfc3339(clock.now())
-        admission = Admission(admit.cluster_queue, at=at, by=self._identity, preemptions=admit.preemptions)
-        patch = release_patch(
-            pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
-        )
+        if self._cache.doubts.count(pod.namespace) >= MOST_IN_NAMESPACE:
+            self._hold_back(pod, KubeError(_TOO_MANY_DOUBTS.format(pod.namespace)))
+            return
+        sent, patch = self._prepare(pod, admit, flavors)
         began = clock.monotonic()
         try:
             body = await self._client.patch(
-                _path(pod),
+                pod_path(pod),
                 patch,
                 content_type=JSON_PATCH,
-                params={"timeout": f"{_SERVER_SECONDS}s", "fieldManager": "penstock"},
+                params={"timeout": f"{SERVER_SECONDS}s", "fieldManager": "penstock"},
                 seconds=ANSWER_SECONDS,
             )
             after = self._decode(body)
         except KubeError as error:
-            await self._failed(pod, admit, error, over_at=began + ANSWER_SECONDS)
+            await self._failed(sent, error)
             return
         self._metrics.patch_seconds.observe(clock.monotonic() - began)
-        self._answered(pod, admit, after)
+        self._answered(sent, after)
+
+    def _prepare(self, pod: Pod, admit: Admit, flavors: _Flavors) -> tuple[Sent, Operations]:
+        at = clock.rfc3339(clock.now())
+        admission = Admission(admit.cluster_queue, at=at, by=self._identity, preemptions=admit.preemptions)
+        stamps = Stamps(
+            cluster_queue=admit.cluster_queue,
+            flavors=tuple(one.name for one in flavors),
+            admitted_at=clock.epoch(at),
+            admitted_by=self._identity,
+        )
+        patch = release_patch(
+            pod, flavors, admission, node=admit.node, domains=admit.domains, is_pinned=admit.is_pinned
+        )
+        return Sent(pod, admit, stamps), patch
 
     def _is_outdated(self, pod: Pod, admit: Admit, flavors: _Flavors) -> bool:
         kind = admit.workload.kind
         is_edited = (pod.queue or "") != kind.queue[1] or not any(pod.shape.is_like(one.shape) for one in kind.pod_sets)
         return is_edited or self._flavors(admit) != flavors
 
-    def _answered(self, before: Pod, admit: Admit, after: Pod) -> None:
+    def _answered(self, sent: Sent, after: Pod) -> None:
         """Believe what the answer shows: admission may put back what the patch took away, and call that a success."""
         if after.gates:
             self._cache.update_pod(after)
-            self._reject(before, KubeError(_UNDONE))
-            return
-        if not _carries(after, admit):
+            self._reject(sent.pod, KubeError(_UNDONE))
+        elif sent.fate(after) is Fate.RELEASED:
+            self._released(sent.pod, sent.admit, after)
+        else:
             self._count(PatchResult.CONFLICT)
-        self._conclude(before, admit, after)
+            self._decide_again(sent, after)
 
     def _released(self, before: Pod, admit: Admit, after: Pod) -> None:
         self._cache.update_pod(after)
@@ -208,82 +206,64 @@ class Executor:
             "pod_released", pod=before.key, cluster_queue=admit.cluster_queue, flavor=admit.flavor, node=admit.node
         )
 
-    async def _failed(self, pod: Pod, admit: Admit, error: KubeError, *, over_at: float) -> None:
+    async def _failed(self, sent: Sent, error: KubeError) -> None:
         match error:
             case NotFound():
                 self._count(PatchResult.GONE)
-                self._cache.drop_pod(pod.uid)
+                self._cache.drop_pod(sent.pod.uid)
             case Conflict() | Invalid():
-                await self._refused_or_changed(pod, admit, error)
-            case ApiError() if error.status < 500:
-                self._reject(pod, error)
+                await self._refused_or_changed(sent, error)
+            case ApiError() if error.status < 500 or _NEVER_BEGUN in error.message:
+                self._reject(sent.pod, error)
             case _:
                 # no worker waits for it: one namespace whose writes fail must not hold up all others
                 self._count(PatchResult.UNKNOWN)
-                _log.warning("release_unanswered", pod=pod.key, error=str(error))
-                self._doubts.put_nowait(_Doubt(pod, admit, error, over_at))
+                _log.warning("release_unanswered", pod=sent.pod.key, error=str(error))
+                self._doubts.add(sent, error)
 
-    async def _find_out(self) -> None:
-        """Read what became of patches without an answer, each when it can take effect no more."""
-        while True:
-            doubt = await self._doubts.get()
-            try:
-                await asyncio.sleep(max(0.0, doubt.over_at - clock.monotonic()))
-                await self._resolve(doubt)
-            finally:
-                self._doubts.task_done()
-
-    async def _resolve(self, doubt: _Doubt) -> None:
-        """End a doubt by what the watch shows, or else a read; where that fails others have their turn first."""
-        known = self._cache.pods.get(doubt.pod.uid)
-        if known is None or self._cache.assumed(known.uid) is None:
+    def _known_at_last(self, sent: Sent, now: Pod | None, error: KubeError) -> None:
+        """Believe what ended a doubt that began with `error`."""
+        if now is not None and sent.fate(now) is not Fate.RELEASED and _is_unedited(sent.pod, now):
+            # it was revoked: that its namespace gives no answers is over, or is not
+            self._cache.update_pod(now)
+            self._hold_back(sent.pod, error)
             return
-        # Gated and edited: that was before our patch, whose tests failed then. Without a version it is from before the
-        # apiserver's history began anew, which says nothing of now.
-        if known.resource_version and not _is_same(doubt.pod, known):
-            self._conclude(doubt.pod, doubt.admit, known)
-            return
-        now = await self._read(doubt.pod)
-        if now is None:
-            self._doubts.put_nowait(doubt.put_off())
-        elif _is_same(doubt.pod, now):
-            self._reject(doubt.pod, doubt.error)
-        else:
-            self._conclude(doubt.pod, doubt.admit, now)
+        self._conclude(sent, now)
 
-    async def _refused_or_changed(self, pod: Pod, admit: Admit, error: ApiError) -> None:
+    async def _refused_or_changed(self, sent: Sent, error: ApiError) -> None:
         """A failed `test` and a refusal both answer 422: only a read tells an edited pod from a refused patch."""
-        now = await self._read(pod)
-        if now is None or _is_same(pod, now):
-            self._reject(pod, error)
+        try:
+            now = await read_pod(self._client, self._decode, sent.pod)
+        except KubeError as unread:
+            _log.warning("pod_unread", pod=sent.pod.key, error=str(unread))
+            self._reject(sent.pod, error)
+            return
+        if now is not None and _is_same(sent.pod, now):
+            self._reject(sent.pod, error)
             return
         self._count(PatchResult.CONFLICT)
-        self._conclude(pod, admit, now)
+        self._conclude(sent, now)
 
-    def _conclude(self, before: Pod, admit: Admit, now: Pod) -> None:
-        """Believe what a read found."""
-        if now.uid != before.uid:
-            self._cache.drop_pod(before.uid)
-        elif _carries(now, admit) and not now.gates:
-            self._released(before, admit, now)
+    def _conclude(self, sent: Sent, now: Pod | None) -> None:
+        """Believe what was found."""
+        if now is None or now.uid != sent.pod.uid:
+            self._cache.drop_pod(sent.pod.uid)
+        elif sent.fate(now) is Fate.RELEASED:
+            self._released(sent.pod, sent.admit, now)
         else:
-            self._cache.update_pod(now)
-            self._cache.settle(before.uid)
+            self._decide_again(sent, now)
 
-    async def _read(self, pod: Pod) -> Pod | None:
-        """Return the pod as it is now, a placeholder of another uid when it is gone, None when nothing answers."""
-        try:
-            return self._decode(await self._client.get(_path(pod), seconds=ANSWER_SECONDS))
-        except NotFound:
-            return Pod(uid="", namespace=pod.namespace, name=pod.name, shape=pod.shape)
-        except KubeError as error:
-            _log.warning("pod_unread", pod=pod.key, error=str(error))
-            return None
+    def _decide_again(self, sent: Sent, now: Pod) -> None:
+        self._cache.update_pod(now)
+        self._cache.settle(sent.pod.uid)
 
     def _reject(self, pod: Pod, error: KubeError) -> None:
         """Give the quota back and let the pod say why; try again after a pause that doubles, up to a minute."""
         if not isinstance(error, ServerError | TooManyRequests):
             self._count(PatchResult.REJECTED)
+        self._hold_back(pod, error)
+
+    def _hold_back(self, pod: Pod, error: KubeError) -> None:
         times = self._cache.reject(pod.uid, str(error)[:_MESSAGE_ROOM])
         pause = min(_FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS), _LONGEST_PAUSE)
         if isinstance(error, TooManyRequests):
@@ -295,21 +275,16 @@ class Executor:
         self._metrics.patches.labels(result.value).inc()
 
 
-def _path(pod: Pod) -> str:
-    return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
-
-
-def _carries(now: Pod, admit: Admit) -> bool:
-    """Whether the pod has the stamps of this admission."""
-    stamped = now.flavors == admit.flavors if admit.flavors else now.flavor == admit.flavor
-    return stamped and now.cluster_queue == admit.cluster_queue
+def _is_unedited(sent: Pod, now: Pod) -> bool:
+    """Whether the pod waits as it did when it was decided on."""
+    return (now.uid, now.gates, now.generation) == (sent.uid, sent.gates, sent.generation)
 
 
 def _is_same(sent: Pod, now: Pod) -> bool:
     """Whether every `test` of the patch built from `sent` would still pass on `now`."""
     if (sent.uid, sent.gates, sent.queue) != (now.uid, now.gates, now.queue):
         return False
-    if not sent.has_annotations and now.has_annotations:
+    if (sent.has_annotations, sent.release_attempt) != (now.has_annotations, now.release_attempt):
         return False
     if sent.generation:
         return sent.generation == now.generation

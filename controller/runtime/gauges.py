@@ -5,11 +5,14 @@ from __future__ import annotations
 from controller.cache.cluster import ClusterCache
 from controller.core.kubernetes.amounts import CPU
 from controller.core.reasons import Reason
+from controller.kube import clock
 from controller.telemetry.metrics import ControllerMetrics
 
 
 def refresh(cache: ClusterCache, metrics: ControllerMetrics) -> None:
     """Set the gauges of waiting and of lost pods, usage and quota from the cache."""
+    metrics.doubts.set(len(cache.doubts.open))
+    metrics.oldest_doubt.set(cache.doubts.oldest_seconds(clock.now()))
     metrics.lost.set(len(cache.clocks.lost.uids))
     metrics.pending.clear()
     metrics.used.clear()

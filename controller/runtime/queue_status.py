@@ -23,6 +23,9 @@ from controller.runtime.drain_status import queue_drain
 from controller.runtime.fair_sharing_status import fair_sharing_status, weight_without_effect
 from controller.runtime.status import Finding, Status, conditions
 
+_DOUBT_SECONDS = 60.0
+"""How long a doubt about a release lasts before the queue says so."""
+
 
 def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     """Return what a ClusterQueue's status should be."""
@@ -46,6 +49,7 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
                 *weight_without_effect(cache, queue),
                 *queue_drain(cache, name),
                 *used_up(cache, queue),
+                *_in_doubt(cache, name, now),
             ],
             now,
         ),
@@ -112,6 +116,15 @@ def _over_quota(cache: ClusterCache, queue: ClusterQueue | None) -> Iterator[Fin
         taken = f"taken back ({queue.takes_back_by})" if queue.takes_back_by else "nothing is taken back"
         text = f"more is used than the queue may use: {said}; {taken}, nothing more admitted"
         yield ("OverQuota", True, "UsageAboveQuota", text)
+
+
+def _in_doubt(cache: ClusterCache, name: str, now: float) -> Iterator[Finding]:
+    """Release patches without an answer keep their quota until it is known what became of them."""
+    doubts = cache.doubts.older_than(now - _DOUBT_SECONDS, name)
+    if doubts:
+        pods = first_few([one.pod for one in doubts])
+        text = f"release patches got no answer since {rfc3339(doubts[0].since)}, and their quota stays taken: {pods}"
+        yield ("ReleasesInDoubt", True, "NoAnswer", text)
 
 
 def _is_active(cache: ClusterCache, entry: Entry, queue: ClusterQueue | None) -> Finding:

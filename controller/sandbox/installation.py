@@ -33,6 +33,11 @@ CONTROLLER_ACCOUNT = "penstock-controller"
 """ServiceAccount of the controller in NAMESPACE, as `config/rbac` has it."""
 
 _ANY_PORT = "127.0.0.1:0"
+_LEASE = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"namespace": NAMESPACE, "name": "penstock-controller"},
+}
 _POLL_SECONDS = 0.1
 
 
@@ -51,7 +56,8 @@ class _Manifests:
     """CRDs and rights, which stay in the sandbox."""
     registration: list[dict[str, Any]]
     policies: list[dict[str, Any]]
-    warnings: list[dict[str, Any]]
+    always: list[dict[str, Any]]
+    """Admission policies that do not depend on what keeps the gate: the fence, and what only warns."""
     remains: list[dict[str, Any]]
 
 
@@ -128,7 +134,9 @@ async def _installed(
     async with sandbox.client() as client:
         # A run that was killed may have left what this one does not ask for: nobody would answer, or two keep the gate.
         await delete(client, ours.remains)
-        await apply(client, ours.basis)
+        await apply(client, [*ours.basis, *ours.always])
+        # no controller runs here now, so nobody need wait for the Lease of one that was killed to end
+        await delete(client, [_LEASE])
     webhook = await _webhook(sandbox, webhook_arguments)
     controller = await _controller(sandbox)
     try:
@@ -138,20 +146,18 @@ async def _installed(
         if ours.registration:
             await webhook.wait_ready()
             await _register(sandbox, webhook, ours.registration)
-        async with sandbox.client() as client:
-            await apply(client, ours.warnings)
-            if ours.policies:
+        if ours.policies:
+            async with sandbox.client() as client:
                 await into_effect(client, ours.policies)
         await controller.wait_ready()
         yield Installation(controller, webhook)
     finally:
-        admission = [*ours.registration, *ours.policies, *ours.warnings]
+        admission = [*ours.registration, *ours.policies, *ours.always]
         await asyncio.shield(_stop(sandbox, controller, webhook, admission))
 
 
 def controller_program(kubeconfig: Path, log: Path) -> Program:
     """The controller, not yet started, for the cluster and the account of `kubeconfig`."""
-    # always the same identity: one that was killed takes its Lease up again at once
     arguments = ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT, "--identity", "sandbox"]
     return Program("controller", arguments, log)
 
@@ -198,7 +204,8 @@ def _read(gate: Gate, components: Sequence[str]) -> _Manifests:
     registration = _registration(folders if policies else [manifests("webhook"), *folders])
     every = _registration([manifests("webhook"), *(manifests(f"components/{name}") for name in features.names())])
     remains = [one for one in (*every, *keeping) if one not in registration and one not in policies]
-    return _Manifests(basis, registration, policies, load_documents(manifests("warnings")), remains)
+    always = [*load_documents(manifests("guards")), *load_documents(manifests("warnings"))]
+    return _Manifests(basis, registration, policies, always, remains)
 
 
 def _registration(folders: Iterable[Path]) -> list[dict[str, Any]]:

@@ -59,6 +59,7 @@ class ControllerMetrics:
         )
         self.sources = SourceGauges("penstock", "controller", registry)
         self._count_releases(registry)
+        self._measure_doubts(registry)
         self._measure_queues(registry)
 
     def _count_releases(self, registry: CollectorRegistry) -> None:
@@ -96,6 +97,18 @@ class ControllerMetrics:
             "penstock_side_writes_total",
             "Writes beside the release patch, by kind and result (written, failed, dropped).",
             ["kind", "result"],
+            registry=registry,
+        )
+
+    def _measure_doubts(self, registry: CollectorRegistry) -> None:
+        self.doubts = Gauge(
+            "penstock_releases_in_doubt",
+            "Release patches that got no answer, and whose fate is not known; their quota stays taken.",
+            registry=registry,
+        )
+        self.oldest_doubt = Gauge(
+            "penstock_oldest_release_doubt_seconds",
+            "How long the oldest of them has been in doubt; 0 where there is none.",
             registry=registry,
         )
 

@@ -218,7 +218,7 @@ def _hold_to_order(said: Decided, now: Moment) -> None:
 
 
 def _passed_over(said: Decided, now: Moment, queue: Queue, turn: Turn, *, is_early: bool = False) -> Moment:
-    """The head of a line waits, and behind it, in a StrictFIFO queue, everybody."""
+    """The head of a line waits, and behind it, in a StrictFIFO queue, everybody, unless it never fits."""
     head, *behind = now.lines[queue.name]
     reasons, reason = turn.reasons, said.waiting.get(head.pods[0].name, "")
     is_new = not _is_known(now, head) and reason != now.before.get(_alike(head))
@@ -226,7 +226,7 @@ def _passed_over(said: Decided, now: Moment, queue: Queue, turn: Turn, *, is_ear
         now = replace(now, early=(*now.early, (queue, head, reason)))
         reasons |= {reason}
     now = _waits(said, now, head, reasons)
-    if not queue.is_strict:
+    if not queue.is_strict or reason == "NeverFits":
         return _next(now, queue.name, behind)
     for one in behind:
         now = _waits(said, now, one, {"Priority"})

@@ -20,6 +20,10 @@ GATED = a_pod_document("a")
 RELEASED = a_released_document(GATED)
 
 
+async def leading() -> None:
+    """Wait until we lead, which we do."""
+
+
 class Rig:
     """A cache in which pod a was just admitted, and an executor over a fake client."""
 
@@ -35,6 +39,7 @@ class Rig:
             self.metrics,
             decode=PodDecoder(),
             identity="leader",
+            held=leading,
             on_released=self.released.append,
             on_room=self._wake,
             workers=2,

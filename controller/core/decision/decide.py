@@ -269,7 +269,7 @@ class _Decision:
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
 
-        `found` is what a look at it said, if there was one just now.
+        `found` is what a look at it said, if there was one just now. What never fits holds up no strict queue.
         """
         queue, heads = self._lines[name]
         head = heappop(heads)
@@ -286,8 +286,8 @@ class _Decision:
             goes_on = self._wait(run[index], queue, known, found)
             if goes_on and self._fair is not None:
                 taken = taken_by(kind, self._preempting.placed[run[index].uid])
-            if queue.strategy is QueueingStrategy.STRICT_FIFO:
-                self._close(queue, heads, kind, found.reason)
+            if queue.strategy is QueueingStrategy.STRICT_FIFO and found.reason is not Reason.NEVER_FITS:
+                self._close(queue, heads, kind)
                 return taken
             index += 1
         else:
@@ -391,9 +391,9 @@ class _Decision:
                 heappush(self._turns, self._heads.turn(name, self._lines[name][1][0]))
                 return
 
-    def _close(self, queue: ClusterQueue, heads: list[Head], first: WorkloadClass, reason: Reason) -> None:
-        """The head of a strict queue waits, of this class and for this reason: so does everything behind it."""
-        behind = behind_head(queue.name, reason)
+    def _close(self, queue: ClusterQueue, heads: list[Head], first: WorkloadClass) -> None:
+        """The head of a strict queue waits, of this class: so does everything behind it."""
+        behind = behind_head(queue.name)
         for *_, kind in heads:
             self._waits.tell(kind, behind if kind.hold is None else held(kind.hold))
         heads.clear()

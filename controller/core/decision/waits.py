@@ -9,10 +9,9 @@ from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import WorkloadClass
 
 
-def behind_head(queue: str, reason: Reason) -> Wait:
-    """Return why all wait behind the head of a StrictFIFO queue; its reason is told where no waiting helps."""
-    first = ", the first of which waits with NeverFits" if reason is Reason.NEVER_FITS else ""
-    return Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue}{first}")
+def behind_head(queue: str) -> Wait:
+    """Return why all wait behind the head of a StrictFIFO queue."""
+    return Wait(Reason.PRIORITY, f"behind others in the StrictFIFO queue {queue}")
 
 
 class Waits:

@@ -21,6 +21,7 @@ from controller.core.keys import (
     PLANNED_NODE,
     PREEMPTIONS,
     QUEUE_NAME,
+    RELEASE_ATTEMPT,
 )
 from controller.core.kubernetes.directives import PREFERRED, REQUIRED
 from controller.core.kubernetes.documents import requirement_document, term_document, toleration_document
@@ -104,7 +105,19 @@ def _guards(pod: Pod) -> Operations:
         *sameness_tests(pod.uid, pod.generation, pod.resource_version),
         # labels have no generation either: who is charged must still be who was asked
         {"op": "test", "path": f"/metadata/labels/{escape(QUEUE_NAME)}", "value": pod.queue},
+        *attempt_test(pod),
     ]
+
+
+def attempt_test(pod: Pod) -> Operations:
+    """Build the test that no patch sent before this state of the pod was revoked since.
+
+    A test for null passes where the annotation is absent, and fails where there are no annotations at all.
+    """
+    if not pod.has_annotations:
+        return [{"op": "test", "path": "/metadata/annotations", "value": None}]
+    path = f"/metadata/annotations/{escape(RELEASE_ATTEMPT)}"
+    return [{"op": "test", "path": path, "value": pod.release_attempt}]
 
 
 def _node_selector(pod: Pod, held: Narrowing) -> Operations:
@@ -196,8 +209,7 @@ def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission, planned: str
         return [*labels, *({"op": "add", "path": path, "value": value} for path, value in paths.items())]
     return [
         *labels,
-        # metadata has no generation: without this an annotation that came in between would be wiped
-        {"op": "test", "path": "/metadata/annotations", "value": None},
+        # no annotation is wiped that came in between: attempt_test has seen that there are none
         {"op": "add", "path": "/metadata/annotations", "value": stamps},
     ]
 

@@ -63,11 +63,13 @@ def mixed(consumed: int, current: int, seconds: int, half_life: int) -> int:
 class PastUsageRule:
     """`half_life` in seconds; `weights` by resource in billionths, of a core, a GiB, or one of anything else.
 
-    What is not listed counts 1, `pods` nothing. `by_user`: the users of each LocalQueue are counted, too.
+    What is not listed counts 1, `pods` nothing. `by_namespace`: all LocalQueues of a namespace count as one, so that
+    nobody gains by making more of them. `by_user`: the users of each are counted, too.
     """
 
     half_life: int
     weights: Mapping[str, int] = field(default_factory=dict)
+    by_namespace: bool = True
     by_user: bool = False
 
     @property
@@ -89,6 +91,9 @@ def cores(amount: int) -> str:
     return f"{whole}{f'.{rest:03}'.rstrip('0').rstrip('.')}"
 
 
+Whose = tuple[str, ...]
+"""ClusterQueue and namespace, and where LocalQueues are counted by themselves the LocalQueue."""
+
 Share = tuple[bool, Fraction]
 """Whether it has no weight, and its usage divided by that: the less the sooner."""
 
@@ -99,7 +104,7 @@ _EQUAL: Final[Share] = (False, Fraction(0))
 class PastUsage:
     """One queue's: what it consumed by now, what it uses now, its weight, and the rule; so of each of its `users`.
 
-    Without `users` they are not told apart.
+    Without `users` they are not told apart. `whose`: those of the same are one sum, whatever their weights are.
     """
 
     rule: PastUsageRule
@@ -107,6 +112,7 @@ class PastUsage:
     current: int = 0
     weight: Fraction = Fraction(1)
     users: Mapping[str, PastUsage] | None = None
+    whose: Whose = ()
 
     def share(self, more: int = 0) -> Share:
         """Return what the queue is ordered by, the less the sooner; `more` was admitted just now.

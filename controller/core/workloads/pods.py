@@ -56,15 +56,17 @@ class Pod:
     `priority_class` names a WorkloadPriorityClass, `preempting_class` the PriorityClass by which kube-scheduler may
     preempt others for it (`queueing.scheduler_preemption`; empty: by none). `cluster_queue` and `flavor` are our
     stamps, or `flavors` where several were open to it, in order, of which `flavor` is then the one that pays; so is
-    `admitted_at`, in seconds since 1970 (0: none), and `preemptions` (`preemption.rounds`); `unscheduled` is what
-    kube-scheduler says of a pod that it put onto no node; `said` is our condition as it stands on the pod; `policies`
-    are those that it carries, as its annotation names them, the same tuple on pods that carry the same. `owner` is the
-    controlling one, `completion_index` that of a pod of an Indexed Job, `group` the gang it belongs to. `held` and
-    `is_on_top` are what people did to it by hand (`queueing.hands`). `started` and `ended` are as its node reports
-    them, in seconds since 1970; 0: it does not say. `expected_runtime`: seconds, as `world.runtimes.stated` reads them;
-    0: nobody says. `user` is whom admission noted; empty: nobody. `gone_by`: when its node should have ended it that is
-    being deleted, in seconds since 1970, which is the request and its `grace` period, in seconds; 0: it is not being
-    deleted, or nobody says. `generation` 0: the apiserver sets none, so the release patch tests `resource_version`.
+    `admitted_at`, in seconds since 1970 (0: none), `admitted_by`, the leader as its Lease names it, and `preemptions`
+    (`preemption.rounds`); `release_attempt` is what each release patch tests (`gate.release_fate`), None: not there;
+    `unscheduled` is what kube-scheduler says of a pod that it put onto no node; `said` is our condition as it stands
+    on the pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods that carry
+    the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job, `group` the gang it
+    belongs to. `held` and `is_on_top` are what people did to it by hand (`queueing.hands`). `started` and `ended` are
+    as its node reports them, in seconds since 1970; 0: it does not say. `expected_runtime`: seconds, as
+    `world.runtimes.stated` reads them; 0: nobody says. `user` is whom admission noted; empty: nobody. `gone_by`: when
+    its node should have ended it that is being deleted, in seconds since 1970, which is the request and its `grace`
+    period, in seconds; 0: it is not being deleted, or nobody says. `generation` 0: the apiserver sets none, so the
+    release patch tests `resource_version`.
     """
 
     uid: str
@@ -94,6 +96,8 @@ class Pod:
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
     admitted_at: float = 0.0
+    admitted_by: str = ""
+    release_attempt: str | None = None
     preemptions: int = 0
     unscheduled: str = ""
     owner: Owner | None = None

@@ -21,6 +21,8 @@ from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
 from controller.telemetry.metrics import ControllerMetrics, PatchResult
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.leaders import holder
+from tests.support.releasing import leading
 from tests.support.team import OURS, TEAM_LABEL, Json, Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -60,7 +62,7 @@ async def held_team(team: Team) -> None:
 class Stale:
     """A controller's cache and executor, as they were at one moment, on the real apiserver."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, identity: str) -> None:
         self._client = client
         self._decode = PodDecoder()
         self.metrics = ControllerMetrics()
@@ -71,7 +73,8 @@ class Stale:
             self.cache,
             self.metrics,
             decode=self._decode,
-            identity="leader",
+            identity=identity,
+            held=leading,
             on_released=self.released.append,
             on_room=lambda: None,
             workers=1,
@@ -109,7 +112,7 @@ class Stale:
 
 async def test_an_affinity_edited_after_the_read_is_not_lost(team: Team, controller: Client) -> None:
     await held_team(team)
-    stale = Stale(controller)
+    stale = Stale(controller, await holder(team.client))
     await stale.read(team)
     await team.patch("one", [APPEND])
     assert await stale.decide_and_release() == 1
@@ -126,7 +129,7 @@ async def test_an_affinity_edited_after_the_read_is_not_lost(team: Team, control
 
 async def test_an_annotation_added_after_the_read_is_not_lost(team: Team, controller: Client) -> None:
     await held_team(team)
-    stale = Stale(controller)
+    stale = Stale(controller, await holder(team.client))
     await stale.read(team)
     await team.patch("one", [{"op": "add", "path": "/metadata/annotations/note", "value": "mine"}])
     assert await stale.decide_and_release() == 1
@@ -139,7 +142,7 @@ async def test_a_pod_recreated_under_the_same_name_is_not_released_for_the_old_o
     team: Team, controller: Client
 ) -> None:
     await held_team(team)
-    stale = Stale(controller)
+    stale = Stale(controller, await holder(team.client))
     await stale.read(team)
     await team.delete("one")
     await team.pod("one", "2", spec={"affinity": affinity(OWN)})

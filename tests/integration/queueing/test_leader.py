@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
 import pytest
 
 from controller.kube.client import MERGE_PATCH, Client
 from controller.sandbox.programs import Program
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.leaders import LEASE, delete_lease, holder, until_leads
 from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
-
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/penstock-system/leases/penstock-controller"
 
 
 @pytest.fixture
@@ -30,22 +28,18 @@ def second(cluster: Cluster, tmp_path: Path) -> Iterator[Program]:
     program.kill()
 
 
-async def holder(client: Client) -> str:
-    return str(orjson.loads(await client.get(LEASE))["spec"]["holderIdentity"])
-
-
 async def test_a_second_controller_stands_by_and_takes_over_when_the_first_stops(
     team: Team, cluster: Cluster, client: Client, second: Program
 ) -> None:
     await team.ready({"spot": {"cpu": 2}})
     await second.wait_ready()
-    assert await holder(client) == "sandbox"
+    await until_leads(client, "sandbox")
     first = cluster.programs.controller
     try:
         assert await first.stop() == 0
         await team.pod("one")
         await team.until_bound("one")
-        assert await holder(client) == "second"
+        await until_leads(client, "second")
         # the one that stops gives its Lease up, so nobody waits for it to end
         assert await second.stop() == 0
         assert await holder(client) == ""
@@ -54,7 +48,7 @@ async def test_a_second_controller_stands_by_and_takes_over_when_the_first_stops
         await first.wait_ready()
     await team.pod("two")
     await team.until_bound("two")
-    assert await holder(client) == "sandbox"
+    await until_leads(client, "sandbox")
 
 
 async def test_a_leader_that_lost_its_lease_stops_at_once(team: Team, cluster: Cluster, client: Client) -> None:
@@ -68,7 +62,7 @@ async def test_a_leader_that_lost_its_lease_stops_at_once(team: Team, cluster: C
         await team.pod("one")
         assert is_gated(await team.get("one"))
     finally:
-        await client.delete(LEASE)
+        await delete_lease(client)
         first.start()
         await first.wait_ready()
     await team.until_bound("one")

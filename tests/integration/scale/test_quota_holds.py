@@ -22,6 +22,7 @@ from tests.integration.scale.audited import Books, Log
 from tests.integration.scale.company import NAMESPACE, ROOT, SHARES, TEAMS, Json
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.leaders import crash
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1800)]
 
@@ -29,6 +30,7 @@ PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 ROOT_PATH = f"/apis/penstock.dev/v1alpha1/clusterqueues/{ROOT}"
 NODES = NodeShape("node", 24, "16", "64Gi")
 AT_ONCE = 12
+End = Callable[[Program, Client], Awaitable[None]]
 SECONDS_PER_POD = 0.1
 
 
@@ -44,20 +46,20 @@ async def create(client: Client, pods: Sequence[Json]) -> None:
             group.create_task(work(), name=f"create-{number}")
 
 
-async def crash(controller: Program) -> None:
-    controller.kill()
-
-
-async def stop(controller: Program) -> None:
+async def stop(controller: Program, _: Client) -> None:
     assert await controller.stop() == 0
 
 
-async def restart(cluster: Cluster, log: Log, count: int) -> None:
+async def restart(cluster: Cluster, client: Client, log: Log, count: int) -> None:
     """End the controller at three moments, as a crash does and as an upgrade does, and start it again.
 
     That it has come back is seen by the pods that it releases.
     """
-    ways: tuple[tuple[float, Callable[[Program], Awaitable[None]]], ...] = ((0.2, crash), (0.45, stop), (0.7, crash))
+    ways: tuple[tuple[float, Callable[[Program, Client], Awaitable[None]]], ...] = (
+        (0.2, crash),
+        (0.45, stop),
+        (0.7, crash),
+    )
     for part, end in ways:
 
         async def has_come_so_far(least: float = part * count) -> bool:
@@ -67,7 +69,7 @@ async def restart(cluster: Cluster, log: Log, count: int) -> None:
             return True
 
         await eventually(has_come_so_far, seconds=60 + SECONDS_PER_POD * count, message="pods are not released")
-        await end(cluster.programs.controller)
+        await end(cluster.programs.controller, client)
         cluster.programs.controller.start()
 
 
@@ -106,7 +108,7 @@ async def test_no_quota_is_passed_and_every_pod_is_released_once(cluster: Cluste
     log = Log(cluster.sandbox.audit_log)
     async with asyncio.TaskGroup() as group:
         group.create_task(create(client, made), name="create")
-        group.create_task(restart(cluster, log, count), name="restart")
+        group.create_task(restart(cluster, client, log, count), name="restart")
     await until_all_ended(client, count)
     assert set((await phases(client)).values()) == {"Succeeded"}
     log.read_on()

@@ -214,6 +214,9 @@ def test_what_a_pod_held_is_given_back_when_it_goes(how: str) -> None:
             PodSink(cache).remove(Owned(uid="a"))
         case "terminate while gated":
             cache.put_pod(a_pod("a", is_terminating=True, resource_version="2"))
+            # what was decided may be on its way: the executor says when that is over
+            assert used(cache)["queues"] == {"team-a/spot": 1000}
+            cache.settle("a")
         case _:
             list_pods(cache, [a_pod("b", created=2)])
     assert used(cache) == {"queues": {}, "nodes": {}}

@@ -56,15 +56,16 @@ def test_best_effort_lets_smaller_ones_pass() -> None:
 
 
 def test_strict_holds_up_everyone_behind_in_all_local_queues_of_the_cluster_queue() -> None:
-    queues = [a_cluster_queue("team-a", a_quota(cpu="2"), strategy=STRICT), a_cluster_queue("team-b")]
+    queues = [a_cluster_queue("team-a", a_quota(cpu="3"), strategy=STRICT), a_cluster_queue("team-b")]
     doors = [a_local_queue(), a_local_queue("side"), a_local_queue("free", "team-b")]
     others = [a_pod("s", queue="side", created=9), a_pod("f", queue="free", created=9)]
-    plan = decide(a_snapshot(*PODS, *others, queues=queues, locals_=doors), limit=UNLIMITED)
-    assert list(admitted(plan)) == ["f"]
-    assert waiting(plan) == {"main/3000": "NeverFits", "main/1000": "Priority", "side/1000": "Priority"}
-    assert plan.waits[a_workload(PODS[1]).kind].text == (
-        "behind others in the StrictFIFO queue team-a, the first of which waits with NeverFits"
+    plan = decide(
+        a_snapshot(*PODS, *others, queues=queues, locals_=doors, usage={("team-a", "spot", "cpu"): 1000}),
+        limit=UNLIMITED,
     )
+    assert list(admitted(plan)) == ["f"]
+    assert waiting(plan) == {"main/3000": "QuotaExceeded", "main/1000": "Priority", "side/1000": "Priority"}
+    assert plan.waits[a_workload(PODS[1]).kind].text == "behind others in the StrictFIFO queue team-a"
 
 
 def test_strict_is_not_held_up_by_a_pod_that_cannot_be_looked_at() -> None:

@@ -30,7 +30,7 @@ from tests.support.builders import (
 )
 
 HOUR = 3600
-RULE = PastUsageRule(HOUR)
+RULE = PastUsageRule(HOUR, by_namespace=False)
 CORE = RULE.rate(a_shape(cpu="1").requests)
 
 

@@ -267,14 +267,30 @@ async def test_a_deleted_lease_is_lost(leader: Elector, client: FakeClient, time
     assert await lost(leader) == "the Lease it was deleted: somebody else may lead now"
 
 
-async def test_who_makes_the_lease_anew_takes_over_from_whom_it_knew(
-    elector: Elector, client: FakeClient, time: FakeTime
-) -> None:
-    gone = NotFound(404, "NotFound", "no such Lease")
-    client.will("GET", lease("you"), gone).will("POST", lease())
+async def test_a_lease_that_is_not_there_may_have_been_deleted(elector: Elector, client: FakeClient) -> None:
+    client.will("GET", NotFound(404, "NotFound", "no such Lease")).will("POST", lease())
     assert await elector.acquire() is True
 
 
-async def test_who_makes_the_first_lease_takes_over_from_nobody(elector: Elector, client: FakeClient) -> None:
-    client.will("GET", NotFound(404, "NotFound", "no such Lease")).will("POST", lease())
+async def test_a_lease_that_was_given_up_leaves_nothing(elector: Elector, client: FakeClient) -> None:
+    client.will("GET", lease("")).will("PUT", lease())
     assert await elector.acquire() is False
+
+
+async def test_writes_wait_until_the_lease_is_renewed(leader: Elector, client: FakeClient, time: FakeTime) -> None:
+    held = list[float]()
+
+    async def write() -> None:
+        await leader.held()
+        held.append(time.now)
+
+    await write()
+    began = time.now
+    time.now += ELECTION.renew_deadline
+    client.will("PUT", lease(), TAKEN).will("GET", lease("you"))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(write(), name="write")
+        await turns()
+        assert held == [began]
+        await lost(leader)
+    assert held[1] > began + ELECTION.renew_deadline

@@ -18,6 +18,13 @@ from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import a_cluster_queue
 from tests.support.eventually import eventually
 from tests.support.fake_client import FakeClient
+from tests.support.releasing import leading
+
+
+def a_controller() -> Controller:
+    return Controller(
+        FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
+    )
 
 
 async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +34,9 @@ async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch
         counting.set()
 
     monkeypatch.setattr(StatusLane, "run", run)
-    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me")
+    controller = Controller(
+        FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
+    )
     first, last = controller._informers, controller._pods
     async with asyncio.TaskGroup() as group:
         group.create_task(controller._report_statuses(), name="statuses")
@@ -60,7 +69,9 @@ async def test_pods_are_listed_when_all_is_known_that_says_what_becomes_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     watching = asyncio.Event()
-    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me")
+    controller = Controller(
+        FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
+    )
 
     async def run() -> None:
         watching.set()
@@ -101,7 +112,7 @@ async def test_a_leader_says_which_of_its_watches_are_broken_and_a_standby_has_n
 ) -> None:
     monkeypatch.setattr(garbage, "look_through_all_seldom", lambda: None)
     metrics = ControllerMetrics()
-    controller = Controller(Away().as_client, metrics, workers=1, backfill_depth=1, identity="me")
+    controller = Controller(Away().as_client, metrics, workers=1, backfill_depth=1, identity="me", held=leading)
     assert sources(controller, metrics) == {}
     stop, abandon = asyncio.Event(), asyncio.Event()
     async with asyncio.TaskGroup() as group:
@@ -119,7 +130,9 @@ async def test_who_is_stopped_leaves_what_was_used_only_if_all_was_listed(monkey
         settled.append(now)
 
     monkeypatch.setattr(StatusLane, "settle", settle)
-    controller = Controller(FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me")
+    controller = Controller(
+        FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
+    )
     for informer in controller._informers:
         informer.synced.set()
     await controller._finish()

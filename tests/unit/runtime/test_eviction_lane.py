@@ -25,6 +25,7 @@ from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import a_cache, a_released_pod
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import FakeTime, turns
+from tests.support.releasing import leading
 
 BUDGET = TooManyRequests(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.")
 TWO_BUDGETS = ServerError(500, "", "This pod has more than one PodDisruptionBudget.")
@@ -42,7 +43,12 @@ class Rig:
         self.announced: list[Evict] = []
         self.woken = 0
         self.lane = EvictionLane(
-            client.as_client, self.cache, self.metrics, on_evicted=self.announced.append, wake=self._wake
+            client.as_client,
+            self.cache,
+            self.metrics,
+            held=leading,
+            on_evicted=self.announced.append,
+            wake=self._wake,
         )
 
     def _wake(self) -> None:
