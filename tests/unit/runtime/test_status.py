@@ -357,3 +357,15 @@ async def test_a_round_writes_ten_at_most_and_the_longest_unwritten_first(time: 
     second = await lane.round(NOW + 5)
     assert (len(first), len(second)) == (10, 10)
     assert {path.split("/")[-2] for path in second[:5]} == {f"q{n}" for n in range(10, 15)}
+
+
+def test_a_release_in_doubt_for_over_a_minute_is_said() -> None:
+    pods = [a_pod(name) for name in "ab"]
+    cache = a_cache(*pods)
+    cache.doubts.begin(pods[0], "team-a", NOW - 61)
+    cache.doubts.begin(pods[1], "team-a", NOW - 59)
+    *_, doubt = cluster_queue_status(cache, an_entry(), NOW)["conditions"]
+    assert (doubt["type"], doubt["status"], doubt["reason"]) == ("ReleasesInDoubt", "True", "NoAnswer")
+    assert doubt["message"].endswith("since 2026-03-01T07:58:59Z, and their quota stays taken: default/a")
+    cache.doubts.end(pods[0])
+    assert [one["type"] for one in cluster_queue_status(cache, an_entry(), NOW)["conditions"]] == ["Active"]
