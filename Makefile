@@ -6,7 +6,7 @@ PENSTOCK := $(BIN)/python -m controller.cli
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --no-strip-extras --allow-unsafe \
 	--no-emit-find-links --no-emit-index-url --no-emit-options
-WITHOUT_CONTROL_PLANE := tests/unit tests/property tests/scenarios
+WITHOUT_CONTROL_PLANE := tests/unit tests/property tests/scenarios tests/faults
 # The other tests have nothing to do with what is compiled.
 OF_WHAT_IS_COMPILED := $(addprefix tests/unit/,cache core decisions kube peer runtime) tests/property/decisions tests/scenarios
 ON_ALL_CORES := --numprocesses=auto --maxprocesses=4 --dist=loadgroup

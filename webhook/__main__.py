@@ -45,6 +45,17 @@ def _group_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.option("--tls-cert", type=click.Path(path_type=Path), required=True, help="Certificate chain, PEM.")
 @click.option("--tls-key", type=click.Path(path_type=Path), required=True, help="Its private key, PEM.")
 @click.option(
+    "--client-ca-file",
+    type=click.Path(path_type=Path),
+    help="Authorities, PEM: only clients with a certificate by one of them are served.",
+)
+@click.option(
+    "--client-name",
+    multiple=True,
+    metavar="NAME",
+    help="Name that the certificate of a client has to have, as its common name or DNS name; repeatable; default: any.",
+)
+@click.option(
     "--runtime-classes", is_flag=True, help="Merge what a pod's RuntimeClass demands, and mind namespaces' defaults."
 )
 @click.option(
@@ -92,6 +103,8 @@ def main(
     *,
     tls_cert: Path,
     tls_key: Path,
+    client_ca_file: Path | None,
+    client_name: tuple[str, ...],
     trusted_user: tuple[str, ...],
     template_controller: tuple[str, ...],
     scheduling_policy_merge: str,
@@ -104,8 +117,10 @@ def main(
     The certificate is read again when its files change. Every option can be given as an environment variable, such
     as PENSTOCK_TLS_CERT.
     """
+    if client_name and client_ca_file is None:
+        raise click.UsageError("--client-name means nothing without --client-ca-file; give both, or neither")
     try:
-        certificate = Certificate(tls_cert, tls_key)
+        certificate = Certificate(tls_cert, tls_key, client_ca_file, frozenset(client_name))
     except CertificateError as error:
         raise click.ClickException(str(error)) from None
     settings = Settings(

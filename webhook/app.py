@@ -47,7 +47,7 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
     observing = http.endpoints(metrics.registry, ready=missing, healthy=lambda: None, refresh=refresh)
     async with (
         http.serving(observing, settings.http_address) as observed,
-        http.serving(reviews, settings.address, ssl_context=certificate.context) as address,
+        http.serving(reviews, settings.address, tls=certificate) as address,
         asyncio.TaskGroup() as group,
     ):
         _log.info("listening", what="http", host=observed.host, port=observed.port)

@@ -18,7 +18,7 @@ from controller.kube.wire import Owned
 from webhook import runtime_classes
 from webhook.account_policies import AccountPolicies
 from webhook.known_queues import KnownClusterQueues, KnownLocalQueues
-from webhook.live import ask
+from webhook.live import Live
 from webhook.noted import scheduling_entry
 from webhook.review import Request
 from webhook.runtime_class_step import choose
@@ -79,6 +79,7 @@ class ClusterWorld:
         self._trusted_users = trusted_users
         self._break_glass_group = break_glass_group
         self._template_controllers = template_controllers
+        self._live = Live()
         self._fresh_namespace: tuple[str, Mapping[str, str]] | None = None
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
@@ -106,10 +107,14 @@ class ClusterWorld:
         A namespace and its first pod, or a class and its first pod, are often made at once. Without the namespace's
         labels the pod would miss its policies and defaults; without the class we would refuse what the apiserver, which
         asks live too, has just let in. Only the informers know when either is gone, so nothing is kept.
+
+        Raises NotKnown.
         """
         world = self
         if request.namespace and self.namespaces.get("", request.namespace) is None:
-            namespace = await ask(client, f"{NAMESPACES}/{quote(request.namespace, safe='')}", decode_metadata)
+            namespace = await self._live.ask(
+                client, f"{NAMESPACES}/{quote(request.namespace, safe='')}", decode_metadata
+            )
             if namespace is not None:
                 world = copy.copy(world)
                 world._fresh_namespace = (request.namespace, namespace.labels or {})
@@ -117,7 +122,9 @@ class ClusterWorld:
         choice = choose(request, world) if is_new_pod else None
         if choice is None or self.runtime_classes is None or self.runtime_classes.get(choice.name) is not None:
             return world
-        found = await ask(client, f"{runtime_classes.PATH}/{quote(choice.name, safe='')}", decode_runtime_class)
+        found = await self._live.ask(
+            client, f"{runtime_classes.PATH}/{quote(choice.name, safe='')}", decode_runtime_class
+        )
         if found is not None:
             world = copy.copy(world)
             world.runtime_classes = self.runtime_classes.and_also(found)

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from controller.telemetry.sources import SourceGauges
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2)
-_REFUSED = ("denied", "unreadable", "bad", "error")
+_REFUSED = ("denied", "unreadable", "bad", "busy", "error")
 _RESULTS = {
     "mutate": ("changed", "unchanged", *_REFUSED),
     "mutate_template": ("changed", "unchanged", *_REFUSED),
@@ -31,7 +31,8 @@ class WebhookMetrics:
         self.registry = CollectorRegistry()
         self.reviews = self._counter(
             "penstock_webhook_reviews_total",
-            "Admission reviews, by endpoint and result: changed, unchanged or allowed; denied, unreadable, bad, error.",
+            "Admission reviews, by endpoint and result: changed, unchanged or allowed; denied, unreadable, bad, busy, "
+            "error.",
             "endpoint",
             "result",
         )

@@ -13,6 +13,7 @@ import orjson
 
 from controller.core.kubernetes.directives import Directives
 from controller.core.policies.pod_policies import Outcome
+from webhook.forms import RequestForm
 
 _API_VERSION = "admission.k8s.io/v1"
 _WARNING_ROOM = 250
@@ -23,6 +24,9 @@ _TEXT_ROOM = 4_096
 _UID = re.compile(rb'"request"\s*:\s*\{\s*"uid"\s*:\s*"([0-9a-fA-F-]{1,64})"')
 _HEAD_BYTES = 1_024
 """The apiserver begins a review with its kind and the request's uid."""
+
+_CONTAINERS_MOST = 300_000
+"""Lists and objects in a review, counted by their brackets, in texts too: each takes up to 232 bytes of memory."""
 
 
 class BadReview(Exception):
@@ -88,7 +92,7 @@ NOTHING = Answer()
 """Of a step that has nothing to do with the pod, as most have with most."""
 
 
-def read(body: bytes) -> Request:
+def read(body: bytes | bytearray) -> Request:
     """Read the request of a review of pods.
 
     Raises BadReview when the body is not JSON, not a v1 AdmissionReview, or not about pods.
@@ -99,16 +103,15 @@ def read(body: bytes) -> Request:
     return request_of(request)
 
 
-def opened(body: bytes) -> dict[str, Any]:
+def opened(body: bytes | bytearray) -> dict[str, Any]:
     """Take the request out of its envelope. Raises BadReview."""
+    if len(body) > _CONTAINERS_MOST and body.count(b"{") + body.count(b"[") > _CONTAINERS_MOST:
+        why = f"has more than {_CONTAINERS_MOST:,} lists and objects"
+        raise unread(body, why, "use fewer of them")
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        found = _UID.search(body[:_HEAD_BYTES])
-        if found is None:
-            raise BadReview(f"the body is not JSON: {error}") from None
-        text = f"the object cannot be read by Penstock ({error}); leave out what is nested very deeply"
-        raise Unreadable(found[1].decode(), text) from None
+        raise unread(body, f"is not JSON: {error}", "leave out what is nested very deeply") from None
     if not isinstance(review, dict) or review.get("kind") != "AdmissionReview":
         raise BadReview("the body is not an AdmissionReview")
     if review.get("apiVersion") != _API_VERSION:
@@ -119,6 +122,14 @@ def opened(body: bytes) -> dict[str, Any]:
     return request
 
 
+def unread(body: bytes | bytearray, why: str, remedy: str) -> BadReview:
+    """What becomes of a body, or of its beginning, that is not read: where the apiserver wrote it, a refusal."""
+    found = _UID.search(body[:_HEAD_BYTES])
+    if found is None:
+        return BadReview(f"the body {why}")
+    return Unreadable(found[1].decode(), f"the object cannot be read by Penstock, since its review {why}; {remedy}")
+
+
 def resource_of(request: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return group and plural name of what the request is about; None when it does not say."""
     resource = request.get("resource")
@@ -127,66 +138,10 @@ def resource_of(request: Mapping[str, Any]) -> tuple[str, str] | None:
     return (group, plural) if isinstance(group, str) and isinstance(plural, str) else None
 
 
-class _Owner(msgspec.Struct):
-    kind: str = ""
-    controller: bool | None = None
-
-
-class _Metadata(msgspec.Struct):
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    owners: list[_Owner] | None = msgspec.field(name="ownerReferences", default=None)
-
-
-class _Gate(msgspec.Struct):
-    name: str = ""
-
-
-class _Toleration(msgspec.Struct):
-    key: str | None = None
-    operator: str | None = None
-    value: str | None = None
-    effect: str | None = None
-    seconds: int | None = msgspec.field(name="tolerationSeconds", default=None)
-
-
-class _Spec(msgspec.Struct):
-    node_name: str | None = msgspec.field(name="nodeName", default=None)
-    gates: list[_Gate] | None = msgspec.field(name="schedulingGates", default=None)
-    runtime_class: str | None = msgspec.field(name="runtimeClassName", default=None)
-    priority_class: str | None = msgspec.field(name="priorityClassName", default=None)
-    service_account: str | None = msgspec.field(name="serviceAccountName", default=None)
-    node_selector: dict[str, str] | None = msgspec.field(name="nodeSelector", default=None)
-    tolerations: list[_Toleration] | None = None
-    overhead: dict[str, str | int] | None = None
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Metadata
-    spec: _Spec
-
-
-class _User(msgspec.Struct):
-    username: str = ""
-    groups: list[str] | None = None
-
-
-class _Form(msgspec.Struct):
-    """What steps read of a request: of the wrong form, nobody has to be asked further."""
-
-    uid: str
-    operation: str = ""
-    namespace: str = ""
-    subresource: str | None = msgspec.field(name="subResource", default=None)
-    user: _User = msgspec.field(name="userInfo", default_factory=_User)
-    pod: _Pod | None = msgspec.field(name="object", default=None)
-    old: _Pod | None = msgspec.field(name="oldObject", default=None)
-
-
 def request_of(request: Mapping[str, Any]) -> Request:
     """Read a request whose object is a pod, or has been replaced by the pod template in it. Raises BadReview."""
     try:
-        form = msgspec.convert(request, _Form)
+        form = msgspec.convert(request, RequestForm)
     except msgspec.ValidationError as error:
         raise Unreadable(request["uid"], f"request: {error}") from None
     return Request(

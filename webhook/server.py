@@ -9,9 +9,11 @@ from functools import partial
 from aiohttp import web
 
 from controller.telemetry import logs
+from webhook.bodies import BUDGET, LIMIT, Bodies, Body, Busy, TooLarge
 from webhook.kueue_labels import check_owner, mutate_owner
+from webhook.live import NotKnown
 from webhook.metrics import WebhookMetrics
-from webhook.review import Answer, BadReview, Request, Unreadable, cut, read, write
+from webhook.review import Answer, BadReview, Request, Unreadable, cut, read, unread, write
 from webhook.steps import mutate
 from webhook.subresource_review import read_validated
 from webhook.template_review import read_template
@@ -22,11 +24,11 @@ from webhook.world import World
 _log = logs.get("webhook")
 
 _Judge = Callable[[World], Answer]
-_Read = Callable[[bytes], tuple[Request, _Judge]]
+_Read = Callable[[Body], tuple[Request, _Judge]]
 """A review's body to its request, and what is to be done about it; raises BadReview."""
 
-_BODY_LIMIT = 20 * 2**20
-"""The apiserver takes requests of 3 MiB and may write a character of them as six: what it takes must not pass us by."""
+_UNREAD = (BadReview, TooLarge, Busy, ConnectionError)
+_UNANSWERED = {400: "bad", 408: "bad", 413: "bad", 503: "busy"}
 
 
 def admission(
@@ -35,13 +37,15 @@ def admission(
     *,
     ready: Callable[[], bool],
     completed: Callable[[Request], Awaitable[World]] | None = None,
+    budget: int = BUDGET,
 ) -> web.Application:
     """Build the admission app. Until `ready` it answers 503: the failure policy decides, not an empty world.
 
-    `completed` returns the world with what this one review needs and memory does not hold.
+    `completed` returns the world with what this one review needs and memory does not hold. `budget` is how many bytes
+    of large bodies are held at a time.
     """
-    reviews = _Reviews(world, metrics, ready, completed)
-    app = web.Application(client_max_size=_BODY_LIMIT)
+    reviews = _Reviews(world, metrics, ready, completed, Bodies(budget))
+    app = web.Application(client_max_size=LIMIT)
     app.router.add_post("/mutate/pods", reviews.mutate)
     app.router.add_post("/mutate/podtemplates", reviews.mutate_template)
     app.router.add_post("/mutate/users", reviews.note_user)
@@ -59,11 +63,13 @@ class _Reviews:
         metrics: WebhookMetrics,
         ready: Callable[[], bool],
         completed: Callable[[Request], Awaitable[World]] | None,
+        bodies: Bodies,
     ) -> None:
         self._world = world
         self._metrics = metrics
         self._ready = ready
         self._completed = completed
+        self._bodies = bodies
 
     async def mutate(self, request: web.Request) -> web.Response:
         return await self._answer(request, "mutate", _read_mutation)
@@ -84,57 +90,72 @@ class _Reviews:
         if not self._ready():
             return web.Response(status=503, text="not ready: queues and namespaces are not listed yet")
         began = time.perf_counter()
+        review: Request | None = None
         try:
-            review, judge = read_body(await request.read())
-        except Unreadable as error:
-            self._metrics.count_review(endpoint, "unreadable")
-            _log.warning("unreadable_object", error=str(error), uid=error.uid, bytes=request.content_length)
-            return _json(write(error.uid, Answer(denial=str(error))))
-        except (BadReview, web.HTTPRequestEntityTooLarge) as error:
-            self._metrics.count_review(endpoint, "bad")
-            _log.warning("bad_review", error=str(error), bytes=request.content_length)
-            status = 400 if isinstance(error, BadReview) else error.status
-            return web.Response(status=status, text=str(error))
-        try:
-            answer = judge(self._world if self._completed is None else await self._completed(review))
+            async with self._bodies.held(request) as body, self._bodies.parsed(read_body, body) as (review, judge):
+                answer = await self._judged(review, judge)
+        except _UNREAD as error:
+            return self._unread(error, request, endpoint)
         except Exception:  # noqa: BLE001 - the top frame of a review
-            # what nobody thought of is seen, and the failure policy decides
-            self._metrics.count_review(endpoint, "error")
-            _log.exception("review_failed", uid=review.uid, namespace=review.namespace, user=review.user)
-            return web.Response(status=500, text="Penstock failed at this review; its log says how")
+            return self._failed(endpoint, review)
         self._metrics.count_review(endpoint, _result(endpoint, review, answer))
         for policy, result in answer.counted:
             self._metrics.count_policy(policy, result)
-        body = write(review.uid, answer)
+        told = write(review.uid, answer)
         self._metrics.observe_review(endpoint, time.perf_counter() - began)
-        return _json(body)
+        return _json(told)
+
+    async def _judged(self, review: Request, judge: _Judge) -> Answer:
+        try:
+            return judge(self._world if self._completed is None else await self._completed(review))
+        except NotKnown as error:
+            return Answer(denial=str(error))
+
+    def _failed(self, endpoint: str, review: Request | None) -> web.Response:
+        """What nobody thought of is seen, and the failure policy decides."""
+        self._metrics.count_review(endpoint, "error")
+        whose = {} if review is None else {"uid": review.uid, "namespace": review.namespace, "user": review.user}
+        _log.exception("review_failed", endpoint=endpoint, **whose)
+        return web.Response(status=500, text="Penstock failed at this review; its log says how")
+
+    def _unread(self, error: Exception, request: web.Request, endpoint: str) -> web.Response:
+        """Answer what was not read: nothing that the apiserver takes may pass by us for that."""
+        status = 503 if isinstance(error, Busy) else 408 if isinstance(error, ConnectionError) else 400
+        if isinstance(error, TooLarge):
+            status, error = 413, unread(error.head, str(error), "use a smaller one")
+        self._metrics.count_review(endpoint, "unreadable" if isinstance(error, Unreadable) else _UNANSWERED[status])
+        if isinstance(error, Unreadable):
+            _log.warning("unreadable_object", error=str(error), uid=error.uid, bytes=request.content_length)
+            return _json(write(error.uid, Answer(denial=str(error))))
+        _log.warning("bad_review", error=str(error), status=status, bytes=request.content_length)
+        return web.Response(status=status, text=str(error))
 
 
 def _json(body: bytes) -> web.Response:
     return web.Response(body=body, content_type="application/json")
 
 
-def _read_mutation(body: bytes) -> tuple[Request, _Judge]:
+def _read_mutation(body: Body) -> tuple[Request, _Judge]:
     review = read(body)
     return review, partial(mutate, review)
 
 
-def _read_validation(body: bytes) -> tuple[Request, _Judge]:
+def _read_validation(body: Body) -> tuple[Request, _Judge]:
     review = read_validated(body)
     return review, partial(validate, review)
 
 
-def _read_template_mutation(body: bytes) -> tuple[Request, _Judge]:
+def _read_template_mutation(body: Body) -> tuple[Request, _Judge]:
     review = read_template(body)
     return review.inner, partial(mutate_template, review)
 
 
-def _read_user(body: bytes) -> tuple[Request, _Judge]:
+def _read_user(body: Body) -> tuple[Request, _Judge]:
     review = read_template(body)
     return review.inner, partial(mutate_owner, review)
 
 
-def _read_user_check(body: bytes) -> tuple[Request, _Judge]:
+def _read_user_check(body: Body) -> tuple[Request, _Judge]:
     review = read_template(body)
     return review.inner, partial(check_owner, review)
 

@@ -55,7 +55,7 @@ def mutate(request: Request, world: World) -> Answer:
     total = NOTHING
     if request.operation == "UPDATE":
         return advise(request)
-    if request.operation != "CREATE" or request.subresource:
+    if request.operation != "CREATE" or request.subresource or not request.pod:
         return total
     for _, _, answer in stages(request, world):
         if answer.denial is not None:

@@ -98,7 +98,7 @@ class _Object(msgspec.Struct):
     spec: _Spec = msgspec.field(default_factory=_Spec)
 
 
-def read_template(body: bytes) -> TemplateRequest:
+def read_template(body: bytes | bytearray) -> TemplateRequest:
     """Read the request of a review of an object with a pod template. Raises BadReview when it is of no such kind."""
     request = opened(body)
     resource = resource_of(request)

@@ -23,6 +23,8 @@ POLICY_CHECKS: tuple[Check, ...] = (pod_policies_check, scheduling_policies_chec
 
 def validate(request: Request, world: World) -> Answer:
     """Send what is being created or updated through the checks; anything else passes."""
+    if request.operation in ("CREATE", "UPDATE") and not request.pod:
+        return Answer(denial="request.object is missing; nothing is created or changed without it")
     answer = protection_check(request, world)
     return answer if answer.denial is not None or request.subresource else judge_by_policies(request, world)
 

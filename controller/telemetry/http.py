@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from controller.telemetry import connections
+from controller.telemetry.connections import Tls
+
 Check = Callable[[], str | None]
 """None when all is well, else one line that says what is not."""
 
 
 _PORT_DIGITS = 5
+_BACKLOG = 1024
 
 
 class AddressError(Exception):
@@ -61,21 +67,41 @@ def endpoints(
 
 
 @asynccontextmanager
-async def serving(app: web.Application, address: Address, **options: object) -> AsyncIterator[Address]:
-    """Serve `app` while the block runs; yields the address with its real port.
+async def serving(
+    app: web.Application, address: Address, *, tls: Tls | None = None, most: int = connections.MOST
+) -> AsyncIterator[Address]:
+    """Serve `app` while the block runs, over at most so many connections; yields the address with its real port.
 
     Raises AddressError when the address cannot be listened on.
     """
+    try:
+        listening = await asyncio.to_thread(_bound, address)
+    except (OSError, UnicodeError) as error:
+        where = f"{address.host or '*'}:{address.port}"
+        why = getattr(error, "strerror", None) or error
+        raise AddressError(f"cannot listen on {where}: {why}; choose another address") from error
+    app.middlewares.append(connections.noting)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    site = web.TCPSite(runner, address.host or None, address.port, **options)  # type: ignore[arg-type] # ssl_context
+    server = runner.server
+    if server is None:
+        raise AssertionError("setup makes the server")
+    # not of a TaskGroup: that would make a group of whatever the block raises
+    accepting = asyncio.get_running_loop().create_task(connections.accept(listening, server, tls, most), name="accept")
     try:
-        try:
-            await site.start()
-        except (OSError, UnicodeError) as error:
-            where = f"{address.host or '*'}:{address.port}"
-            why = getattr(error, "strerror", None) or error
-            raise AddressError(f"cannot listen on {where}: {why}; choose another address") from error
-        yield Address(address.host, runner.addresses[0][1])
+        yield Address(address.host, listening.getsockname()[1])
     finally:
+        accepting.cancel()
+        with suppress(asyncio.CancelledError):
+            await accepting
+        listening.close()
         await runner.cleanup()
+
+
+def _bound(address: Address) -> socket.socket:
+    """Listen; without a host on all interfaces, by both protocols where there are two."""
+    both = not address.host and socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if both or ":" in address.host else socket.AF_INET
+    listening = socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG, dualstack_ipv6=both)
+    listening.setblocking(False)
+    return listening

@@ -35,8 +35,8 @@ async def another_webhook(
 
     app = web.Application()
     app.router.add_post("/", answer)
-    context = Certificate(folder / "tls.crt", folder / "tls.key").context
-    async with http.serving(app, http.Address("127.0.0.1", 0), ssl_context=context) as address:
+    certificate = Certificate(folder / "tls.crt", folder / "tls.key")
+    async with http.serving(app, http.Address("127.0.0.1", 0), tls=certificate) as address:
         hook = {
             "name": "late.example.com",
             "clientConfig": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import ssl
 from typing import Any
 
@@ -30,7 +31,7 @@ async def _send(
     tls.load_cert_chain(str(settings.cert_file), settings.key_file)
     headers = {"Content-Type": content_type}
     url = f"{settings.host}{path}"
-    data = body if isinstance(body, bytes) else orjson.dumps(body)
+    data = io.BytesIO(body if isinstance(body, bytes) else orjson.dumps(body))
     async with (
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls)) as session,
         session.request(method, url, data=data, headers=headers) as response,

@@ -121,6 +121,18 @@ async def test_what_the_apiserver_takes_and_we_cannot_read_does_not_pass_us_by(t
     assert "leave out what is nested very deeply" in answer["message"]
 
 
+async def test_a_review_that_is_too_large_for_us_does_not_pass_us_by(team: Team, cluster: Cluster) -> None:
+    """The apiserver takes the object of 1.3 MB, and writes six times as much of it."""
+    one = pod("one", labels={QUEUE_NAME: "main"})
+    one["spec"]["containers"][0]["args"] = ["<" * 1_300_000]
+    answer, _ = await plain_http.create(cluster.sandbox, team.pods_path, one)
+    assert answer.get("code") == 403, answer
+    assert "is larger than 7 MiB; use a smaller one" in answer["message"]
+    one["spec"]["containers"][0]["args"] = ["x" * 1_300_000]
+    created, _ = await plain_http.create(cluster.sandbox, team.pods_path, one)
+    assert is_gated(created)
+
+
 async def test_an_illegal_update_of_a_queued_pod_is_answered_with_what_would_be_legal(
     team: Team, cluster: Cluster
 ) -> None:

@@ -115,7 +115,7 @@ class AnotherWebhook:
         (folder / "tls.crt").write_bytes(pair.certificate_pem)
         (folder / "tls.key").write_bytes(pair.key_pem)
         certificate = Certificate(folder / "tls.crt", folder / "tls.key")
-        async with serving(app, Address.parse("127.0.0.1:0"), ssl_context=certificate.context) as address:
+        async with serving(app, Address.parse("127.0.0.1:0"), tls=certificate) as address:
             entry = {
                 "name": "another.example.com",
                 "clientConfig": {

@@ -4,9 +4,11 @@ import base64
 import io
 import os
 import ssl
+import zlib
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import orjson
 import pytest
 import structlog
@@ -17,7 +19,9 @@ from msgspec import Raw
 
 from controller.cache.pod_policies import ReadPolicy, read_policy
 from controller.cache.scheduling_policies import ReadSchedulingPolicy
+from controller.core.kubernetes.directives import REQUIRED
 from controller.core.scheduling_policies.policy import MergeOption
+from controller.telemetry.http import Address, serving
 from tests.support.api_objects import pod_policy
 from tests.support.worlds import EmptyWorld
 from webhook import server
@@ -37,16 +41,18 @@ ENDPOINTS = {"/mutate/pods": "mutate", "/mutate/podtemplates": "mutate_template"
 QUEUED = {"labels": {"penstock.dev/queue-name": "main"}}
 
 
-def a_review(pod: Json | None = None) -> Json:
-    queued = {"metadata": QUEUED, "spec": {}}
+HELD: Json = {"metadata": QUEUED, "spec": {}}
+
+
+def a_review(pod: Json | None = None, *, uid: str = "42") -> Json:
     request = {
-        "uid": "42",
+        "uid": uid,
         "operation": "CREATE",
         "namespace": "default",
         "resource": {"group": "", "resource": "pods"},
-        "object": queued if pod is None else pod,
+        "object": HELD if pod is None else pod,
     }
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
 
 
 async def post(body: bytes, *, ready: bool = True, path: str = "/mutate/pods") -> tuple[int, bytes, dict[str, int]]:
@@ -131,6 +137,44 @@ async def test_each_kind_of_request_is_validated_by_its_own_form(
     review["request"]["object"] = document
     status, _, counts = await post(orjson.dumps(review), path="/validate/pods")
     assert (status, counts) == (400 if result == "bad" else 200, {result: 1})
+
+
+ILL_TYPED: list[tuple[Json, str]] = [
+    ({"containers": [[]]}, "spec.containers[0]"),
+    ({"containers": 5}, "spec.containers"),
+    ({"initContainers": [{"name": "a", "resources": 5}]}, "spec.initContainers[0].resources"),
+    ({"affinity": "x"}, "spec.affinity"),
+    ({"affinity": {"podAffinity": {REQUIRED: [{"labelSelector": 5}]}}}, f"podAffinity.{REQUIRED}[0].labelSelector"),
+    ({"preemptionPolicy": 5}, "spec.preemptionPolicy"),
+    ({"schedulingGroup": {"podGroupName": 5}}, "spec.schedulingGroup.podGroupName"),
+    ({"topologySpreadConstraints": [5]}, "spec.topologySpreadConstraints[0]"),
+]
+"""Specs, and which place is named."""
+
+
+@pytest.mark.parametrize("path", ["/mutate/pods", "/validate/pods"])
+@pytest.mark.parametrize("which", ["object", "oldObject"])
+@pytest.mark.parametrize(("spec", "place"), ILL_TYPED)
+async def test_what_is_of_the_wrong_form_is_refused_with_its_place(
+    spec: Json, place: str, which: str, path: str
+) -> None:
+    review = a_review()
+    held: Json = {"metadata": QUEUED, "spec": {"schedulingGates": [{"name": "penstock.dev/queue"}]}}
+    review["request"] |= {"operation": "UPDATE", "object": held, "oldObject": held}
+    review["request"][which] = {**held, "spec": {**held["spec"], **spec}}
+    status, body, counts = await post(orjson.dumps(review), path=path)
+    assert (status, counts) == (200, {"unreadable": 1})
+    message = orjson.loads(body)["response"]["status"]["message"]
+    assert f"`$.{which}." in message
+    assert f"{place}`" in message
+
+
+async def test_a_review_without_its_object_is_refused() -> None:
+    review = a_review()
+    review["request"]["object"] = None
+    _, body, counts = await post(orjson.dumps(review), path="/validate/pods")
+    assert counts == {"denied": 1}
+    assert orjson.loads(body)["response"]["status"]["message"].startswith("request.object is missing")
 
 
 async def test_a_binding_is_never_taken_for_a_pod_to_change() -> None:
@@ -218,8 +262,41 @@ async def test_what_a_pod_says_makes_no_answer_long(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_body_beyond_the_limit_is_refused() -> None:
-    status, _, _ = await post(b" " * (21 * 2**20))
-    assert status == 413
+    status, text, counts = await post(b" " * (7 * 2**20 + 1))
+    assert (status, text, counts) == (413, b"the body is larger than 7 MiB", {"bad": 1})
+
+
+@pytest.mark.parametrize(
+    ("spaces", "result", "why"),
+    [
+        (6 * 2**20, "changed", ""),
+        (7 * 2**20, "unreadable", "is larger than 7 MiB; use a smaller one"),
+        (30 * 2**20, "unreadable", "is larger than 7 MiB; use a smaller one"),
+    ],
+)
+async def test_a_large_review_is_never_let_by_unjudged(spaces: int, result: str, why: str) -> None:
+    status, body, counts = await post(orjson.dumps(a_review(uid="4-2")) + b" " * spaces)
+    response = orjson.loads(body)["response"]
+    assert (status, response["allowed"], counts) == (200, not why, {result: 1})
+    assert why in response.get("status", {}).get("message", "")
+
+
+@pytest.mark.parametrize("opening", [b"{},", b"[],"])
+async def test_a_review_of_very_many_lists_is_refused(opening: bytes) -> None:
+    review = orjson.dumps(a_review({**HELD, "more": ["HERE"]}, uid="4-2"))
+    _, body, counts = await post(review.replace(b'"HERE"', opening * 300_000 + b"0"))
+    assert counts == {"unreadable": 1}
+    assert (
+        "more than 300,000 lists and objects; use fewer of them" in orjson.loads(body)["response"]["status"]["message"]
+    )
+
+
+async def test_what_is_compressed_is_not_unpacked() -> None:
+    app = admission(EmptyWorld(), WebhookMetrics(), ready=lambda: True)
+    async with serving(app, Address("127.0.0.1", 0)) as address, aiohttp.ClientSession() as session:
+        packed, headers = zlib.compress(orjson.dumps(a_review())), {"Content-Encoding": "deflate"}
+        async with session.post(f"http://127.0.0.1:{address.port}/mutate/pods", data=packed, headers=headers) as answer:
+            assert answer.status == 400
 
 
 @pytest.mark.parametrize("path", ["/mutate/pods", "/validate/pods"])
@@ -258,7 +335,7 @@ class Files:
         self.authority.configure_trust(trusting)
         pipes = ssl.MemoryBIO(), ssl.MemoryBIO()
         client = trusting.wrap_bio(pipes[0], pipes[1])
-        server = certificate.context.wrap_bio(pipes[1], pipes[0], server_side=True)
+        server = certificate.context().wrap_bio(pipes[1], pipes[0], server_side=True)
         for side in (client, server, client, server):
             try:
                 side.do_handshake()
@@ -318,4 +395,4 @@ def test_a_certificate_that_cannot_be_used_at_start_is_named(tmp_path: Path, con
 
 
 def test_old_tls_versions_are_not_spoken(files: Files) -> None:
-    assert Certificate(files.certificate, files.key).context.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert Certificate(files.certificate, files.key).context().minimum_version is ssl.TLSVersion.TLSv1_2
