@@ -33,7 +33,7 @@ _VALUED_ARGUMENTS = {
 }
 """Options of the webhook that carry a value of their component, when it is set."""
 
-_REPEATED_ARGUMENTS = {"webhook": {"templateControllers": "--template-controller"}}
+_REPEATED_ARGUMENTS = {"webhook": {"templateControllers": "--template-controller", "clientNames": "--client-name"}}
 """Options of a program that are given once for each member of a value of its own."""
 
 _OWN_ARGUMENTS = {"controller": {r"(?<=--backfill-depth=)\d+": "backfillDepth"}}
@@ -123,6 +123,7 @@ def _everywhere(text: str) -> str:
         "{{ append .Values.webhook.excludedNamespaces .Release.Namespace | toJson }}",
     )
     text = text.replace("penstock:break-glass", "{{ .Values.breakGlassGroup }}")
+    text = text.replace("- from: []", "- from: {{ toJson .Values.networkPolicy.from }}")
     text = text.replace("namespace: penstock-system", "namespace: {{ .Release.Namespace | quote }}")
     return text.replace("penstock-system", "{{ .Release.Namespace }}")
 

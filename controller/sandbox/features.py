@@ -14,6 +14,8 @@ from controller.sandbox.shipped import manifests
 
 _CANNOT = {
     "cert-manager": "a sandbox has no cert-manager, and the webhook there has the sandbox's own certificate",
+    "client-certificates": "its apiserver shows none unless it was started with a file that says which",
+    "network-policy": "its programs are no pods, and it has no network for them",
 }
 _BESIDE = {
     "default-scheduling-policies": "scheduling-policies",

@@ -28,6 +28,8 @@ VALUES: dict[str, Json] = {
     "pod-template-policies": {"podPolicies": {"enabled": True}, "podTemplatePolicies": {"enabled": True}},
     "scheduling-policies": {"schedulingPolicies": {"enabled": True}},
     "default-scheduling-policies": {"defaultSchedulingPolicies": {"enabled": True}},
+    "client-certificates": {"clientCertificates": {"enabled": True}},
+    "network-policy": {"networkPolicy": {"enabled": True}},
     "cert-manager": {"certificate": {"source": "cert-manager"}},
 }
 """What asks for each component, in the order of a kustomization."""
@@ -236,6 +238,23 @@ def test_operators_with_templates_of_their_own_are_named_to_the_webhook() -> Non
 
     options = options_of(objects["apps/v1 Deployment penstock-system/penstock-webhook"])
     assert options["template_controller"] == tuple(operators)
+
+
+def test_names_of_clients_need_their_certificates() -> None:
+    names = ["kube-apiserver", "apiserver.test"]
+    objects = rendered(gate={"mode": "Webhook"}, clientCertificates={"enabled": True}, webhook={"clientNames": names})
+    options = options_of(objects["apps/v1 Deployment penstock-system/penstock-webhook"])
+    assert options["client_name"] == tuple(names)
+    assert str(options["client_ca_file"]) == "/etc/penstock/client-ca/ca.crt"
+    with pytest.raises(renderer.RenderError, match="clientCertificates"):
+        rendered(gate={"mode": "Webhook"}, webhook={"clientNames": names})
+
+
+def test_who_reaches_the_webhook_is_what_was_said() -> None:
+    peers = [{"ipBlock": {"cidr": "10.0.0.0/28"}}]
+    objects = rendered(networkPolicy={"enabled": True, "from": peers})
+    (rule,) = objects["networking.k8s.io/v1 NetworkPolicy penstock-system/penstock-webhook"]["spec"]["ingress"]
+    assert (rule["from"], rule["ports"]) == (peers, [{"port": "https", "protocol": "TCP"}])
 
 
 def test_nothing_is_left_in_the_usual_namespace_when_the_release_has_another() -> None:

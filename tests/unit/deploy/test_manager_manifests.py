@@ -10,6 +10,7 @@ import pytest
 from click import NoSuchOption
 
 from controller.kube.manifests import load_documents
+from controller.sandbox import features
 from tests.support.deployments import container_of, options_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -62,12 +63,15 @@ def test_the_service_leads_to_where_reviews_are_answered() -> None:
 
 def test_the_certificate_is_read_from_where_it_is_mounted() -> None:
     webhook = DEPLOYMENTS["penstock-webhook"]
-    (mount,) = container_of(webhook)["volumeMounts"]
-    (volume,) = webhook["spec"]["template"]["spec"]["volumes"]
-    files = {Path(mount["mountPath"]) / item["path"] for item in volume["secret"]["items"]}
+    mounts = {mount["name"]: Path(mount["mountPath"]) for mount in container_of(webhook)["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in webhook["spec"]["template"]["spec"]["volumes"]}
+    files = {mounts["tls"] / item["path"] for item in volumes["tls"]["secret"]["items"]}
 
-    assert mount["name"] == volume["name"]
+    assert set(mounts) == set(volumes)
     assert {options_of(webhook)["tls_cert"], options_of(webhook)["tls_key"]} == files
+    (argument,) = features.webhook_arguments(["client-certificates"])
+    assert argument == f"--client-ca-file={mounts['client-ca'] / 'ca.crt'}"
+    assert volumes["client-ca"]["configMap"] == {"name": "penstock-webhook-client-ca", "optional": True}
 
 
 @BOTH
