@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
 
-from tests.oracle import fairness, holding, rules, sets
+from tests.oracle import fairness, holding, owners, rules, sets
 from tests.oracle.gangs import Workload, workloads
 from tests.oracle.holding import Held
+from tests.oracle.owners import Heads
 from tests.oracle.rules import Turn
 from tests.oracle.tree import Placed, path
 from tests.oracle.worlds import Queue, World
@@ -133,7 +134,14 @@ def _whose_turn(world: World, said: Decided, now: Moment) -> str:
             return name
         fair.setdefault(root.name, {})[name] = (head, turn)
     winners = (fairness.champion(world, now.placed, _queue(world, root), heads) for root, heads in fair.items())
-    return min((*first, *filter(None, winners)), key=lambda one: now.lines[one][0].place)
+    by_order = min((*first, *filter(None, winners)), key=lambda one: now.lines[one][0].place)
+    if by_order not in first:
+        return by_order
+    heads = Heads(world, now.placed, now.held, {name: now.lines[name] for name in first})
+    found, told = owners.goes_now(heads, by_order, {name: (flavor, node) for name, flavor, node in said.admitted})
+    if told:
+        raise Fault(told)
+    return found
 
 
 def _may_hope(world: World, now: Moment, queue: Queue) -> bool:

@@ -1,7 +1,7 @@
 """The one decision: who is admitted now, onto what, and why the others wait. Pure: same snapshot, same plan.
 
 Each cluster queue is a line with one head, the first of its classes' heads. Of all heads the first in the order of
-workloads goes next, whether it has to borrow or not; then its line's next head takes part.
+workloads goes next, whether it has to borrow or not (but for `owners`); then its line's next head takes part.
 
 Within one decision quota and room only shrink, so what was blocked once stays blocked: each class of workloads has to
 fail only once, whatever its length. Cost follows classes and admissions, not waiting pods.
@@ -18,9 +18,10 @@ from heapq import heapify, heappop, heappush
 from controller.core.backfill.easy import Backfill
 from controller.core.backfill.standbys import Standbys
 from controller.core.decision.admissions import Admissions
-from controller.core.decision.doors import door
+from controller.core.decision.doors import Entrances, held
 from controller.core.decision.held_nodes import HeldNodes
-from controller.core.decision.placing import Placing, held
+from controller.core.decision.owners import Line, Owners
+from controller.core.decision.placing import Placing
 from controller.core.decision.waits import Waits, behind_head
 from controller.core.evictions.rules import evictions
 from controller.core.fitting.mixing import rests_on_mix
@@ -37,11 +38,8 @@ from controller.core.turns.heads import Head, Heads
 from controller.core.turns.nominations import Nominee, Takes, Turn
 from controller.core.turns.nominees import as_nominated, placed_head, preempting_head, taken_by, taken_in_stretch
 from controller.core.workloads.decisions import Plan, Wait
-from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
+from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.snapshot import Snapshot
-
-_Line = tuple[ClusterQueue, list[Head]]
-"""A cluster queue and the heap of its classes' heads."""
 
 
 def decide(snapshot: Snapshot, *, limit: int) -> Plan:
@@ -57,10 +55,10 @@ class _Decision:
         self._limit = limit
         self._ledger = Ledger(snapshot)
         self._users = UserUsage(snapshot.tree, snapshot.user_usage)
-        self._doors: dict[QueueKey, ClusterQueue | Wait] = {}
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, Line] = {}
         self._turns: list[Turn] = []
         self._waits = Waits()
+        self._entrances = Entrances(snapshot, self._waits)
         self._backfill = None if snapshot.forecast is None else Backfill(snapshot, snapshot.forecast, self._ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
         self._standbys: Standbys | None = None
@@ -69,9 +67,10 @@ class _Decision:
         self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
         self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
+        self._owners = Owners(snapshot, self._ledger, self._placing, self._preempting, self._heads, self._lines)
         self._held_nodes = HeldNodes(snapshot.preemptors, snapshot.held)
-        is_fair = bool(snapshot.tree.fair_roots)
-        self._fair = FairTurns(snapshot, self._ledger, self._nominate, self._earliest) if is_fair else None
+        fair = FairTurns(snapshot, self._ledger, self._nominate, self._earliest)
+        self._fair = fair if snapshot.tree.fair_roots else None
 
     def run(self) -> Plan:
         kinds = self._looked_at.kinds
@@ -83,15 +82,34 @@ class _Decision:
         self._line_up(self._stand_by({**kinds, **others}))
         self._begin()
         while self._turns:
-            name = self._turns[0][-1] if self._fair is None else self._fair.line_of(self._turns[0])
-            if name is not None and self._is_over(self._lines[name][1][0][-1]):
+            turn = heappop(self._turns)
+            name = turn[-1] if self._fair is None else self._fair.line_of(turn)
+            if name is None:
+                continue
+            name, found = self._owner_first(name, turn)
+            if self._is_over(self._lines[name][1][0][-1]):
                 return self._plan(is_complete=False)
-            heappop(self._turns)
-            if name is not None:
-                self._go_on(name, self._take(name))
-                if self._admitted.frees_room:
-                    return self._plan(is_complete=False)
+            self._go_on(name, self._take(name, found))
+            if self._admitted.frees_room:
+                return self._plan(is_complete=False)
         return self._plan(is_complete=True)
+
+    def _owner_first(self, name: str, turn: Turn) -> tuple[str, Placements | Wait | None]:
+        """Return the line that goes next, and what a look at its head said, if there was one.
+
+        Who would only have to take it back again does not let a head borrow before it.
+        """
+        queue, (*_, index, kind) = self._lines[name][0], self._lines[name][1][0]
+        if not self._owners.beside(name) or (self._standbys is not None and kind in self._standbys):
+            return name, None
+        found = self._placing.find(queue, self._run_of(kind)[index], self._known(queue, kind))
+        if isinstance(found, Wait):
+            return name, found
+        first = self._owners.first(name, kind, found, self._run_of)
+        if first != name:
+            self._turns = [turn, *(one for one in self._turns if one[-1] != first)]
+            heapify(self._turns)
+        return first, found if first == name else None
 
     def _let_begun_go_on(self) -> bool:
         """Let those have their turn who have begun to preempt, one by one; say whether that did not end the decision.
@@ -138,7 +156,7 @@ class _Decision:
         Most that are stirred are so only because shares moved, and a line costs more than to see that. Who is admitted
         or begins to preempt in this decision stirs it for the next one.
         """
-        queue = self._door(kind.queue)
+        queue = self._entrances.of(kind.queue)
         workload = self._snapshot.runs[kind][0]
         return not isinstance(queue, Wait) and self._preempting.is_in_vain(
             queue, workload, self._placing.left(queue, kind)
@@ -146,13 +164,13 @@ class _Decision:
 
     def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
         for kind in kinds:
-            queue = self._enter(kind)
+            queue = self._entrances.enter(kind)
             if queue is not None:
                 reordered = self._heads.preemptors_first(self._snapshot.runs[kind])
                 if reordered is not None:
                     self._reordered[kind] = reordered
-                head = self._heads.of(self._run_of(kind), 0)
-                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+                self._lines.setdefault(queue.name, (queue, []))[1].append(self._heads.of(self._run_of(kind), 0))
+                self._owners.line_up(queue)
 
     def _earliest(self, name: str) -> Turn | None:
         return self._heads.earliest(name, self._lines[name][1])
@@ -212,25 +230,6 @@ class _Decision:
         self._fair = None  # it refers back to this, and such a circle would stay in memory for long (`runtime/garbage`)
         return Plan(tuple(self._admitted.made), self._waits.of, is_complete, evicts, by.preemptors, by.held, by.beside)
 
-    def _enter(self, kind: WorkloadClass) -> ClusterQueue | None:
-        """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
-        entrance = self._door(kind.queue)
-        is_strict = not isinstance(entrance, Wait) and entrance.strategy is QueueingStrategy.STRICT_FIFO
-        # a refused release is tried again within a minute, and keeps its place in a strict queue until then
-        if kind.hold is not None and not (is_strict and kind.hold.reason is Reason.PATCH_REJECTED):
-            self._waits.tell(kind, held(kind.hold))
-            return None
-        if isinstance(entrance, Wait):
-            self._waits.tell(kind, entrance)
-            return None
-        return entrance
-
-    def _door(self, key: QueueKey) -> ClusterQueue | Wait:
-        found = self._doors.get(key)
-        if found is None:
-            found = self._doors[key] = door(self._snapshot, key)
-        return found
-
     def _nominate(self, name: str) -> Nominee | None:
         """Let the head of a line wait that cannot go in, nor others would go for; else return it."""
         queue, heads = self._lines[name]
@@ -245,7 +244,7 @@ class _Decision:
         if not isinstance(found, Wait):
             return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
         if (preempts := self._preempting.find(queue, workload, found, self._placing.left(queue, kind))) is not None:
-            return preempting_head(turn, kind, flavor=preempts[2])
+            return preempting_head(turn, kind, preempts[2])
         self._take(name, found)
         return None
 
@@ -325,6 +324,7 @@ class _Decision:
             return []
         left, shape = self._placing.left(queue, kind), kind.pod_sets[0].shape
         most = min(self._limit - len(self._admitted.made), left.lasts_for(queue, flavor, shape.requests))
+        most = min(most, self._owners.lasts(queue, flavor, shape.requests))
         ahead = self._heads.in_order(run, index, most)
         count = bisect_left(ahead, True, key=lambda at: not self._is_next(queue.name, run, at))
         if self._fair is not None:

@@ -4,15 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
+from controller.core.decision.waits import Waits
 from controller.core.lists import first_few
 from controller.core.queueing.flavor_sets import fault_of
 from controller.core.queueing.hands import aside
-from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorMode, StopPolicy
+from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorMode, QueueingStrategy, StopPolicy
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Wait
-from controller.core.workloads.workload import QueueKey
+from controller.core.workloads.workload import Hold, QueueKey, WorkloadClass
 from controller.core.world.snapshot import Snapshot
+
+
+class Entrances:
+    """The doors of one decision, each looked at once; who waits there is told so."""
+
+    def __init__(self, snapshot: Snapshot, waits: Waits) -> None:
+        self._snapshot = snapshot
+        self._waits = waits
+        self._known: dict[QueueKey, ClusterQueue | Wait] = {}
+
+    def of(self, key: QueueKey) -> ClusterQueue | Wait:
+        """Return the cluster queue behind a local queue, or why nobody is let in."""
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = door(self._snapshot, key)
+        return found
+
+    def enter(self, kind: WorkloadClass) -> ClusterQueue | None:
+        """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
+        entrance = self.of(kind.queue)
+        is_strict = not isinstance(entrance, Wait) and entrance.strategy is QueueingStrategy.STRICT_FIFO
+        # a refused release is tried again within a minute, and keeps its place in a strict queue until then
+        if kind.hold is not None and not (is_strict and kind.hold.reason is Reason.PATCH_REJECTED):
+            self._waits.tell(kind, held(kind.hold))
+            return None
+        if isinstance(entrance, Wait):
+            self._waits.tell(kind, entrance)
+            return None
+        return entrance
+
+
+def held(hold: Hold) -> Wait:
+    """Return why a class waits that is held."""
+    return Wait(hold.reason, hold.text)
 
 
 def door(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from controller.core.backfill.easy import Backfill
+from controller.core.decision.doors import held
 from controller.core.fitting.placement import Placements, place
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
@@ -11,7 +12,7 @@ from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.user_limits import UserUsage
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Wait
-from controller.core.workloads.workload import Hold, Workload, WorkloadClass
+from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.settled import flavors_without_room
 from controller.core.world.snapshot import Snapshot
 
@@ -27,6 +28,7 @@ class Placing:
         self._users = users
         self._backfill = backfill
         self._preempting = preempting
+        self._unlike = preempting.unlike
 
     def left(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
         """Return what a class may take of what is left."""
@@ -44,6 +46,8 @@ class Placing:
         if limited is not None:
             return limited
         found = self._place(queue, kind, known)
+        if isinstance(found, Wait):
+            found = self._unlike.told(self.left(queue, kind), queue, kind, found)
         return (
             self._preempting.rather(queue, workload, found, self.left(queue, kind)) if queue.preempts_first else found
         )
@@ -63,8 +67,3 @@ class Placing:
 
     def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
         return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
-
-
-def held(hold: Hold) -> Wait:
-    """Return why a class waits that is held."""
-    return Wait(hold.reason, hold.text)

@@ -77,7 +77,7 @@ def place(
     if limit is not None:
         return Wait(limit.reason, blockers=(limit,))
     if len(kind.pod_sets) == 1:
-        return _choose(snapshot, ledger, queue, kind.pod_sets[0], kind.waited, only_freed=only_freed)
+        return choose(snapshot, ledger, queue, kind.pod_sets[0], kind.waited, only_freed=only_freed)
     return _place_sets(snapshot, ledger, queue, kind)
 
 
@@ -175,7 +175,7 @@ def _place_sets(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind
     wait: Wait | None = None
     with ledger.trying():
         for pod_set in kind.pod_sets:
-            found = _choose(snapshot, ledger, queue, pod_set, kind.waited, only_freed=False)
+            found = choose(snapshot, ledger, queue, pod_set, kind.waited, only_freed=False)
             if isinstance(found, Wait):
                 wait = found
                 break
@@ -187,7 +187,7 @@ def _place_sets(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind
     return wait or tuple(one for _, one in placed)
 
 
-def _choose(
+def choose(
     snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
 ) -> Placements | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from controller.core.fitting.unlike_sets import Onto
+from controller.core.kubernetes.amounts import Requests
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
 from controller.core.preemption.eligibility import Candidates, Claim
 from controller.core.preemption.offers import Offers
+from controller.core.preemption.short_columns import Short, demand_of
 from controller.core.queueing.preemption_policy import Reclaim
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.quota_tree import Column, QuotaTree
@@ -29,11 +32,13 @@ class Yield(Enum):
 class Attempt:
     """One of Kueue's: whether the workload may borrow then, and who gives way.
 
-    `first` are queues that give up anyone before the others do. `takes_going`: of all queues only who goes anyway.
-    `spares_refused`: nobody goes whose eviction was refused before.
+    That is asked of what is short alone; `borrows_nothing`: of all that it asks for. `first` are queues that give up
+    anyone before the others do. `takes_going`: of all queues only who goes anyway. `spares_refused`: nobody goes whose
+    eviction was refused before.
     """
 
     may_borrow: bool
+    borrows_nothing: bool = False
     first: frozenset[str] = frozenset()
     yields: Yield = Yield.ALL
     takes_going: bool = False
@@ -42,22 +47,46 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What is searched for: room in a flavor for a workload of this class, at whose cost, in what is left.
+    """What is searched for: room for a workload of this class, at whose cost, in what is left.
 
-    `offer` is what other queues give up of it where shares do not decide that.
+    Its pod sets go `onto` flavors, `short` is what it lacks there. `offer` is what other queues give up of that where
+    shares do not decide.
     """
 
     claim: Claim
     kind: WorkloadClass
-    flavor: str
+    onto: Onto
     left: AnyLedger
-    columns: tuple[Column, ...]
+    short: Short
     offer: Offer | None
 
     @property
     def queue(self) -> ClusterQueue:
         """The preemptor's."""
         return self.claim.queue
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of which who has anything may be in its way."""
+        return self.short.columns
+
+    @property
+    def flavor(self) -> str:
+        """That of one pod, or of pods alike."""
+        return self.onto[0]
+
+    @property
+    def flavors(self) -> tuple[str, ...]:
+        """Those that it is to go onto."""
+        return self.onto if len(self.onto) == 1 else tuple(dict.fromkeys(self.onto))
+
+    def asked(self, flavor: str) -> Requests:
+        """Return what it takes of a flavor of what is short by its queue's own quota too, in all."""
+        own = self.short.own
+        if len(self.onto) == 1:
+            return tuple([one for one in self.kind.requests if (flavor, one[0]) in own])
+        demand = demand_of(self.kind, self.onto)
+        return tuple([(column[1], need) for column, need in demand.items() if column[0] == flavor and column in own])
 
 
 class Attempts:
@@ -80,15 +109,18 @@ class Attempts:
             return [Attempt(may_borrow=True)]
         others = self._others(need)
         if not others:
-            is_any = is_any_away or next(self._candidates.own(need.claim, need.flavor), None) is not None
+            own = (next(self._candidates.own(need.claim, flavor), None) for flavor in need.flavors)
+            is_any = is_any_away or any(one is not None for one in own)
             return [Attempt(may_borrow=True, yields=Yield.GOING)] if is_any else []
         attempts: list[Attempt] = []
         if any(map(self._candidates.going_of, others)):
             attempts.append(Attempt(may_borrow=True, takes_going=True))
-        first = self._advantage(need, others)
-        if first or policy.borrows:
+        level = self._level(need)
+        first = self._advantage(need, others, level)
+        # who stays within its own takes that back first, whatever priorities say of borrowing
+        if level and (first or policy.borrows):
             attempts.append(Attempt(may_borrow=True, first=first, yields=Yield.MILD))
-        if self._is_under_nominal(need):
+        if not level or self._is_under_nominal(need):
             attempts.append(Attempt(may_borrow=False))
         attempts.append(Attempt(may_borrow=True, yields=Yield.GOING))
         return attempts
@@ -104,34 +136,24 @@ class Attempts:
         lines = ((one, offer.by_queue[one].known) for one in givers if one != name)
         return [one for one, known in lines if any(need.claim.reclaims(it) for _, it in known)]
 
-    def short(self, need: Need) -> Sequence[Column]:
-        """Return those columns of which there is too little quota; all of them where it is something else.
+    def _level(self, need: Need) -> int:
+        """Return how far up the tree it would borrow of what is short."""
+        levels = [self._ledger.borrowing_level(need.queue, flavor, need.asked(flavor)) for flavor in need.flavors]
+        return max(levels)
 
-        Kueue's `frsNeedPreemption`: who uses or borrows only what is not short is in nobody's way.
-        """
-        usage, needs = self._ledger.usage, dict(need.kind.requests)
-        found = [
-            column
-            for column in need.columns
-            if self._tree.cell(need.queue.name, column) is not None
-            and usage.available(need.queue.name, column).amount < needs[column[1]]
-        ]
-        return found or need.columns
-
-    def _advantage(self, need: Need, others: Iterable[str]) -> frozenset[str]:
+    def _advantage(self, need: Need, others: Iterable[str], level: int) -> frozenset[str]:
         """Return those other queues that are outside a subtree that holds the workload within what it owns.
 
         The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
         own again, whatever `borrowWithinCohort` says.
         """
-        level = self._ledger.borrowing_level(need.queue, need.flavor, need.kind.requests)
         if not level or need.offer is None:
             return frozenset()  # then it is within its own quota, and all others are outside
         found = self._offers.outside(need.offer, need.queue.name, level)
         return found if need.queue.preemption.reclaim is Reclaim.ANY else found.intersection(others)
 
     def _is_under_nominal(self, need: Need) -> bool:
-        for column in need.columns:
+        for column in need.short.own:
             cell = self._tree.cell(need.queue.name, column)
             if cell is not None and self._ledger.usage.used(need.queue.name, *column) >= cell.subtree:
                 return False

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise, takewhile
 
+from controller.core.preemption.targets import Targets
 from controller.core.queueing.fair_sharing_policy import Share, Strategy
 from controller.core.quota.fair_sharing import NOTHING, Demand, FairShares, Ranked
 from controller.core.quota.quota_tree import Column, QuotaTree
@@ -27,14 +28,20 @@ class FairVictims:
         usage: TreeUsage,
         shares: FairShares,
         demand: Demand,
+        own: Mapping[Column, int],
         now: float,
         least_of: Callable[[str], Mapping[Column, int]],
     ) -> None:
-        """`shares` know what holds while nobody is away; each candidate has at least what `least_of` its queue says."""
+        """`shares` know what holds while nobody is away; each candidate has at least what `least_of` its queue says.
+
+        `own` is what of the demand is asked for to stay within what the preemptor's queue owns.
+        """
         self._tree = tree
         self._usage = usage
         self._shares = shares
         self._demand = demand
+        self._flavors = list({column[0]: None for column, _ in demand.amounts})
+        self._own = own
         self._now = now
         self._least_of = least_of
         self._path = tree.path(demand.queue)
@@ -55,17 +62,38 @@ class FairVictims:
         Those that are `going` anyway come first.
         """
         for queue in {self._demand.queue, *(one.queue for one in going)}:
-            self._shares.keep(queue, self._demand.flavor)
+            self._keep(queue)
         for one in going:
             yield one
             self.note_gone(one)
-        targets = _Targets(line_of, self._stands_before, spares_owner=False)
+        if self._is_within_nominal():
+            yield from self._others_first(line_of, strategies[0])
+            return
+        targets = Targets(line_of, self._stands_before, spares_owner=False)
         refused: dict[str, Candidate] = {}
         yield from self._first(targets, strategies[0], refused)
         if len(strategies) > 1:
             yield from self._second(self._again(targets, refused))
 
-    def _first(self, targets: _Targets, strategy: Strategy, refused: dict[str, Candidate]) -> Iterator[Candidate]:
+    def _others_first(self, line_of: Callable[[str], Iterator[Candidate]], strategy: Strategy) -> Iterator[Candidate]:
+        """Yield whom others have to give up to one that stays within what its queue owns, then those of its own queue.
+
+        Kueue asks its own queue in its turn, by what that has borrowed of whatever else.
+        """
+        own = self._demand.queue
+        targets = Targets(
+            lambda name: iter(()) if name == own else line_of(name), self._stands_before, spares_owner=False
+        )
+        yield from self._first(targets, strategy, {})
+        for one in line_of(own):
+            yield one
+            self.note_gone(one)
+
+    def _keep(self, queue: str) -> None:
+        for flavor in self._flavors:
+            self._shares.keep(queue, flavor)
+
+    def _first(self, targets: Targets, strategy: Strategy, refused: dict[str, Candidate]) -> Iterator[Candidate]:
         """One victim of the queue with the largest share at a time; note the first of each that may not go."""
         while (name := self._next(targets)) is not None:
             if name == self._demand.queue or self._is_within_nominal():
@@ -93,14 +121,14 @@ class FairVictims:
                     break
                 refused.setdefault(name, one)
 
-    def _refuse_all(self, name: str, targets: _Targets, refused: dict[str, Candidate]) -> None:
+    def _refuse_all(self, name: str, targets: Targets, refused: dict[str, Candidate]) -> None:
         """Take in that nobody of a queue may go, whoever it is."""
         one = next((one for one in targets.rest(name) if self._now >= one.quiet_for_borrowers), None)
         if one is not None:
             refused.setdefault(name, one)
         targets.close(name)
 
-    def _second(self, targets: _Targets) -> Iterator[Candidate]:
+    def _second(self, targets: Targets) -> Iterator[Candidate]:
         """One victim of each queue that has a larger share than the preemptor's would be."""
         while (name := self._next(targets)) is not None:
             mine, theirs = self._almost_common(name)
@@ -112,7 +140,7 @@ class FairVictims:
             yield one
             self._is_gone(one, targets)
 
-    def _again(self, targets: _Targets, refused: Mapping[str, Candidate]) -> _Targets:
+    def _again(self, targets: Targets, refused: Mapping[str, Candidate]) -> Targets:
         """Return of each queue the first that was refused; of equal shares those first that were refused one by one."""
         order = {name: number for number, name in enumerate(refused)}
 
@@ -126,13 +154,13 @@ class FairVictims:
             numbers = [order.get(it.queue, len(order)) for it in (one, other)]
             return self._stands_before(one, other) if numbers[0] == numbers[1] else numbers[0] < numbers[1]
 
-        return _Targets(first, comes_before, spares_owner=True)
+        return Targets(first, comes_before, spares_owner=True)
 
     def _stands_before(self, one: Candidate, other: Candidate) -> bool:
         own = self._demand.queue
         return standing(one, own) < standing(other, own)
 
-    def _next(self, targets: _Targets) -> str | None:
+    def _next(self, targets: Targets) -> str | None:
         """Return the queue that gives somebody up next."""
         root = self._path[-1]
         if len(self._path) == 1:
@@ -143,7 +171,7 @@ class FairVictims:
                 return name
         return None
 
-    def _descend(self, above: str, targets: _Targets) -> str | None:
+    def _descend(self, above: str, targets: Targets) -> str | None:
         """Mirrors `nextTarget`: of the children the largest share, an inner queue before one that takes pods."""
         if above not in targets.ranked:
             targets.ranked[above] = self._ranked(above, targets)
@@ -164,7 +192,7 @@ class FairVictims:
             return None
         return self._first_of_alike(queues, targets)
 
-    def _is_refused(self, above: str, shares: Collection[Share], targets: _Targets) -> bool:
+    def _is_refused(self, above: str, shares: Collection[Share], targets: Targets) -> bool:
         """Whether nobody below may go: the preemptor's part has nobody left, and none of the others, `shares` being the
         largest, a larger share.
         """
@@ -175,7 +203,7 @@ class FairVictims:
             return False
         return targets.spares_owner or not self._is_within_nominal()
 
-    def _ranked(self, above: str, targets: _Targets) -> tuple[list[Ranked], list[Ranked]]:
+    def _ranked(self, above: str, targets: Targets) -> tuple[list[Ranked], list[Ranked]]:
         """Return the queues that take pods right below one, and the inner ones there, the largest shares last."""
         ranked = list(self._shares.ranked(above))
         if self._is_another(above):
@@ -186,7 +214,7 @@ class FairVictims:
         inner = [one for one in ranked if self._tree.children(one[-1])]
         return [one for one in ranked if not self._tree.children(one[-1])] if inner else ranked, inner
 
-    def _rank(self, ranked: list[Ranked], number: int, name: str, targets: _Targets) -> None:
+    def _rank(self, ranked: list[Ranked], number: int, name: str, targets: Targets) -> None:
         """Put a queue where its share is, unless nobody goes in it: it borrows nothing, and is not the preemptor's."""
         share = self._share(name)
         if share == NOTHING and name not in self._path:
@@ -194,7 +222,7 @@ class FairVictims:
         else:
             insort(ranked, (share, number, name))
 
-    def _best(self, ranked: list[Ranked], targets: _Targets) -> Ranked | None:
+    def _best(self, ranked: list[Ranked], targets: Targets) -> Ranked | None:
         """Return the one with the largest share; of several the last. Shares only fall, so others need no look."""
         while ranked:
             _, number, name = ranked[-1]
@@ -209,7 +237,7 @@ class FairVictims:
                 self._rank(ranked, number, name, targets)
         return None
 
-    def _first_of_alike(self, queues: list[Ranked], targets: _Targets) -> str:
+    def _first_of_alike(self, queues: list[Ranked], targets: Targets) -> str:
         """Return the queue that gives somebody up of those with the largest share, the best of them being known."""
         share, _, best = queues[-1]
         for other, _, name in reversed(queues[:-1]):
@@ -245,7 +273,7 @@ class FairVictims:
             return self._shares.asking(name, self._demand)
         return self._shares.of(name, self._shares.rise(name, self._demand))
 
-    def _is_gone(self, one: Candidate, targets: _Targets) -> None:
+    def _is_gone(self, one: Candidate, targets: Targets) -> None:
         """Take in that a candidate is gone from the usage, while others are asked for."""
         self.note_gone(one)
         targets.stale.update(self._tree.path(one.queue))
@@ -267,7 +295,10 @@ class FairVictims:
         """
         if moved is not None and not moved:
             return False
-        parts = self._shares.parts(self._path[-1], self._demand.flavor)
+        parts: AbstractSet[str] = frozenset()
+        for flavor in self._flavors:
+            of_one = self._shares.parts(self._path[-1], flavor)
+            parts = parts | of_one if parts else of_one
         may_be_less = False  # by those who go below, who may be the same as before
         for mine, above in pairwise(self._path):
             is_any_new, is_any_larger = moved is None or mine in moved, False
@@ -309,72 +340,5 @@ class FairVictims:
 
     def _is_within_nominal(self) -> bool:
         if self._is_within is None:
-            flavor, requests = self._demand.flavor, self._demand.requests
-            amounts: dict[Column, int] = {(flavor, resource): amount for resource, amount in requests}
-            self._is_within = not self._usage.exceeds(self._demand.queue, amounts)
+            self._is_within = not self._usage.exceeds(self._demand.queue, self._own)
         return self._is_within
-
-
-class _Targets:
-    """Candidates by queue, as far as they are asked for, and the parts of the tree that have nobody to give up."""
-
-    def __init__(
-        self,
-        line_of: Callable[[str], Iterator[Candidate]],
-        comes_before: Callable[[Candidate, Candidate], bool],
-        *,
-        spares_owner: bool,
-    ) -> None:
-        """`spares_owner`: shares are asked also where the preemptor stays within what is its own."""
-        self.spares_owner = spares_owner
-        self._line_of = line_of
-        self._comes_before = comes_before
-        self._lines: dict[str, Iterator[Candidate]] = {}
-        self._first: dict[str, Candidate | None] = {}
-        self.pruned: set[str] = set()
-        self.refused: set[str] = set()
-        """Parts of which whoever is left may not go, by shares."""
-        self.ranked: dict[str, tuple[list[Ranked], list[Ranked]]] = {}
-        """By queue those right below it that may have somebody to give up: those that take pods, and inner ones."""
-        self.stale: set[str] = set()
-        """Queues whose share is less by now than it is there."""
-
-    def refuse(self, part: str) -> None:
-        """Let nobody more of a part of the tree go."""
-        self.pruned.add(part)
-        self.refused.add(part)
-
-    def first(self, queue: str) -> Candidate | None:
-        """Return the queue's first candidate, if it has any left."""
-        if queue not in self._first:
-            self._lines[queue] = self._line_of(queue)
-            self._set(queue, next(self._lines[queue], None))
-        return self._first[queue]
-
-    def is_before(self, queue: str, other: str) -> bool:
-        """Say whether the first of a queue comes before the first of another."""
-        one, another = self.first(queue), self.first(other)
-        return one is not None and (another is None or self._comes_before(one, another))
-
-    def pop(self, queue: str) -> Candidate:
-        """Take the queue's first candidate, which there is."""
-        for one in self.rest(queue):
-            return one
-        raise LookupError(queue)
-
-    def close(self, queue: str) -> None:
-        """Ask nobody more of a queue."""
-        self._set(queue, None)
-
-    def rest(self, queue: str) -> Iterator[Candidate]:
-        """Yield those that were not taken, each for good."""
-        one = self.first(queue)
-        while one is not None:
-            self._set(queue, next(self._lines[queue], None))
-            yield one
-            one = self._first[queue]
-
-    def _set(self, queue: str, first: Candidate | None) -> None:
-        self._first[queue] = first
-        if first is None:
-            self.pruned.add(queue)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 
+from controller.core.fitting.unlike_sets import UnlikeSets
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.looked_at import LookedAt
-from controller.core.preemption.claims import claims, contested_flavors
+from controller.core.preemption.claims import claims, contested_flavors, ways
 from controller.core.preemption.victim_search import VictimSearch
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.reasons import Reason
@@ -24,10 +25,11 @@ from controller.core.world.snapshot import Snapshot
 class NobodyBefore:
     """Of one decision."""
 
-    def __init__(self, snapshot: Snapshot, looked_at: LookedAt, search: VictimSearch) -> None:
+    def __init__(self, snapshot: Snapshot, looked_at: LookedAt, search: VictimSearch, unlike: UnlikeSets) -> None:
         self._snapshot = snapshot
         self._looked_at = looked_at
         self._search = search
+        self._unlike = unlike
         self._doubtful: set[WorkloadClass] = set()
         """Classes for which nobody was found before, and somebody may go by now."""
         self._of_several: set[str] | None = None
@@ -63,15 +65,22 @@ class NobodyBefore:
         self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, nodes: Collection[str]
     ) -> bool:
         """Whether anybody may go who would help, where there may be more room on these nodes alone."""
-        kind, by_quota = workload.kind, {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY}
+        kind = workload.kind
+        if len(kind.pod_sets) > 1:
+            for claim, onto in claims(self._search.candidates, queue, workload, ways(self._unlike, queue, kind, wait)):
+                if self._search.may_help(claim, kind, onto, left, is_by_room=False, nodes=nodes):
+                    return True
+            return False
+        by_quota = {one.flavor for one in wait.blockers if one.reason is not Reason.NO_CAPACITY}
         by_room = set[str]() if "" in by_quota else contested(wait) - by_quota
         flavors = [
             one
             for one in contested_flavors(queue, wait)
             if one not in by_room or not self._search.is_untouched(queue, kind, one, nodes)
         ]
-        for claim, flavor in claims(self._search.candidates, queue, workload, flavors) if flavors else ():
-            if self._search.may_help(claim, kind, flavor, left, is_by_room=flavor in by_room, nodes=nodes):
+        asked = claims(self._search.candidates, queue, workload, [(flavor,) for flavor in flavors]) if flavors else ()
+        for claim, onto in asked:
+            if self._search.may_help(claim, kind, onto, left, is_by_room=onto[0] in by_room, nodes=nodes):
                 return True
         return False
 

@@ -7,13 +7,14 @@ looked at again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from controller.core.ledgers.away import Away
 from controller.core.ledgers.ledger import Ledger
 from controller.core.preemption.borrowers import Borrowers
 from controller.core.preemption.eligibility import Candidates
 from controller.core.quota.quota_tree import Column
+from controller.core.world.candidates import Candidate, standing
 from controller.core.world.offer import Offer
 from controller.core.world.snapshot import Snapshot
 
@@ -76,7 +77,8 @@ class Offers:
                 offer.moved = moved  # what moved before is taken in by now
         else:
             offer = Offer(columns, now, moved=moved)
-            self._put(offer, set(self.borrowers.of(root, columns[0][0], beside=self._candidates.going)))
+            flavors, going = {column[0]: None for column in columns}, self._candidates.going
+            self._put(offer, {name for flavor in flavors for name in self.borrowers.of(root, flavor, beside=going)})
             if is_lasting and all(map(self._candidates.is_lasting, self._tree.below(root))):
                 known.put(root, offer)
         if not moved:
@@ -124,9 +126,17 @@ class Offers:
             offer.borrows[name] = usage.borrows(name, offer.columns)
         for name in {*moved, *(above & offer.by_queue.keys())}:
             is_any = self._candidates.going_of(name) or usage.borrows(name, offer.columns)
-            candidates = self._candidates.of(name, offer.columns[0][0]) if is_any else ()
+            candidates = self._in_order(name, offer.columns) if is_any else ()
             # what is kept must not know who goes in this decision
             offer.put(name, usage, candidates, self._away.victims if name in offer.moved else frozenset())
+
+    def _in_order(self, name: str, columns: tuple[Column, ...]) -> Sequence[Candidate]:
+        """Return those of a queue that have anything of the flavors of these columns, in order."""
+        flavors = {column[0]: None for column in columns}
+        if len(flavors) == 1:
+            return self._candidates.of(name, columns[0][0])
+        found = {one.key: one for flavor in flavors for one in self._candidates.of(name, flavor)}
+        return sorted(found.values(), key=lambda one: standing(one, name))
 
 
 def is_over(path: Iterable[str], above: Collection[str], borrows: Callable[[str], bool]) -> bool:

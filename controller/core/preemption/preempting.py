@@ -6,29 +6,36 @@ Until they are gone the workload's demand is held: nobody behind it gets what th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from controller.core.fitting.placement import Placements, place, places
+from controller.core.fitting.unlike_sets import Onto, UnlikeSets
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
 from controller.core.ledgers.looked_at import LookedAt
-from controller.core.preemption.claims import claims, contested_flavors
+from controller.core.preemption.claims import claims, contested_flavors, ways
 from controller.core.preemption.eligibility import Claim
 from controller.core.preemption.nobody_before import NobodyBefore, left_alone
 from controller.core.preemption.rounds import led_to
+from controller.core.preemption.short_columns import demand_of
 from controller.core.preemption.victim_search import VictimSearch
 from controller.core.queueing.queues import ClusterQueue, WhenCanBorrow
 from controller.core.reasons import Reason, waits_for
 from controller.core.workloads.decisions import Evict, EvictionCause, Place, Reserved, Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.candidates import Candidate
+from controller.core.world.offer import KnownOffers
 from controller.core.world.returns import Returns
 from controller.core.world.snapshot import Snapshot
 
-_Found = tuple[Claim, list[Candidate], str]
-"""On whose account, whom, and in which flavor."""
+_Found = tuple[Claim, list[Candidate], Onto]
+"""On whose account, whom, and so that its sets go onto which flavors."""
+
+
+_Find = Callable[[Claim, Onto], list[Candidate] | None]
+"""Says whom to preempt on this account, its sets going onto these flavors."""
 
 
 class Preempting:
@@ -36,9 +43,11 @@ class Preempting:
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger, looked_at: LookedAt) -> None:
         self._snapshot = snapshot
+        self._looked_at = looked_at
         self._returns = Returns(snapshot)
         self.search = VictimSearch(snapshot, ledger, self._returns, looked_at)
-        self._nobody = NobodyBefore(snapshot, looked_at, self.search)
+        self.unlike = UnlikeSets(snapshot, ledger)
+        self._nobody = NobodyBefore(snapshot, looked_at, self.search, self.unlike)
         self._ledger = ledger
         self._state: tuple[int, int, AnyLedger] | None = None
         self._found: dict[str, _Found | None] = {}
@@ -120,9 +129,12 @@ class Preempting:
         """Say which of those that go anyway it needs gone, and on which flavor; None: they are too few."""
         if not self.search.is_any_going:
             return None
-        asked = claims(self.search.candidates, queue, workload, contested_flavors(queue, wait))
         find = self.search.find_going
-        return _first(asked, lambda claim, flavor: find(claim, workload.kind, flavor, left))
+        asked = self._claims(queue, workload, wait)
+        return _first(asked, lambda claim, onto: find(claim, workload.kind, onto, left))
+
+    def _claims(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Iterator[tuple[Claim, Onto]]:
+        return claims(self.search.candidates, queue, workload, ways(self.unlike, queue, workload.kind, wait))
 
     def _found_just_now(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Find, or return what was found since anything was taken last: who is nominated often has the turn at once."""
@@ -133,6 +145,18 @@ class Preempting:
         if workload.uid not in self._found:
             self._found[workload.uid] = self._find(queue, workload, wait, left)
         return self._found[workload.uid]
+
+    def would_evict(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: Ledger) -> bool:
+        """Say whether anybody would be evicted for a workload that waits so, were no more left than this.
+
+        `left` is a fork of the decision's ledger: nothing of this is remembered.
+        """
+        alone = replace(self._snapshot, offers=KnownOffers())
+        other = Preempting(alone, left, self._looked_at)
+        other.search.leave_out(self.search)
+        found = other.find(queue, workload, wait, left)
+        other.end()
+        return found is not None and any(one.to_evict for one in found[1])
 
     def rather(
         self, queue: ClusterQueue, workload: Workload, found: Placements | Wait, left: AnyLedger
@@ -170,9 +194,30 @@ class Preempting:
             return begun
         if self.search.is_ruled_out(queue, workload.kind):
             return None
-        find = partial(self.search.find, may_borrow=may_borrow)
-        asked = claims(self.search.candidates, queue, workload, contested_flavors(queue, wait))
-        return _first(asked, lambda claim, flavor: find(claim, workload.kind, flavor, left))
+        find, asked = partial(self.search.find, may_borrow=may_borrow), self._claims(queue, workload, wait)
+        if queue.preempts_first:
+            return _first(asked, lambda claim, onto: find(claim, workload.kind, onto, left))
+        return self._cheapest(asked, lambda claim, onto: find(claim, workload.kind, onto, left), workload.kind, left)
+
+    def _cheapest(
+        self, asked: Iterable[tuple[Claim, Onto]], find: _Find, kind: WorkloadClass, left: AnyLedger
+    ) -> _Found | None:
+        """Return what is found in the flavors where it costs least: nobody more, then nobody of its own queue.
+
+        Of those that cost the same it is where the workload borrows from less far up the tree, then the first. Mirrors
+        `isPreferred` of Kueue's flavor assignment: reclaiming before preempting.
+        """
+        best: tuple[tuple[int, int], _Found] | None = None
+        for claim, onto in asked:
+            victims = find(claim, onto)
+            if victims is None:
+                continue
+            rank = _cost(claim, victims), _borrows(left, claim.queue, kind, onto)
+            if best is None or rank < best[0]:
+                best = rank, (claim, victims, onto)
+            if not any(rank):
+                break
+        return None if best is None else best[1]
 
     def _goes_on_waiting(
         self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool
@@ -184,13 +229,12 @@ class Preempting:
         """
         if not self._snapshot.preemptors.get(workload.uid):
             return None
-        flavors = contested_flavors(queue, wait)
-        asked = [claim for claim, _ in claims(self.search.candidates, queue, workload, flavors)]
+        asked = [claim for claim, _ in self._claims(queue, workload, wait)]
         claim = asked[-1] if asked else self.search.candidates.claim(queue, workload)
         found = self.search.among_going(claim, workload.kind, left, may_borrow=may_borrow)
         return None if found is None else (claim, *found)
 
-    def _take(self, workload: Workload, claim: Claim, victims: list[Candidate], flavor: str, left: AnyLedger) -> Wait:
+    def _take(self, workload: Workload, claim: Claim, victims: list[Candidate], onto: Onto, left: AnyLedger) -> Wait:
         """Preempt these: evict those that do not go yet, and hold what the workload needs."""
         pods = [pod for one in victims for pod in one.pods]
         begun = self._snapshot.preemptors.get(workload.uid, 0)
@@ -202,19 +246,36 @@ class Preempting:
         if to_evict:
             cause = EvictionCause.PREEMPTED
             self.evicts.append(tuple(Evict(pod, cause, _told(claim, one), one.together) for pod, one in to_evict))
-        where = f"flavor {flavor}: " if flavor else ""
+        flavors = list(dict.fromkeys(onto))
+        where = f"flavor{'s' * (len(flavors) > 1)} {' and '.join(flavors)}: " if any(flavors) else ""
         # what those that go for others leave may be enough for it too
         text = waits_for(len(pods), has_begun=bool(self.preemptors[workload.uid]))
         return Wait(Reason.PREEMPTING, f"{where}{text}")
 
 
-def _first(asked: Iterable[tuple[Claim, str]], find: Callable[[Claim, str], list[Candidate] | None]) -> _Found | None:
+def _first(asked: Iterable[tuple[Claim, Onto]], find: _Find) -> _Found | None:
     """Return what is found in the first of these flavors in which anything is; those behind it are not searched."""
-    for claim, flavor in asked:
-        victims = find(claim, flavor)
+    for claim, onto in asked:
+        victims = find(claim, onto)
         if victims is not None:
-            return claim, victims, flavor
+            return claim, victims, onto
     return None
+
+
+def _cost(claim: Claim, victims: Iterable[Candidate]) -> int:
+    """Return 0 where nobody is evicted for it who does not go anyway, 1 where only others' are, 2 where its own are."""
+    evicted = [one.queue for one in victims if not one.is_going]
+    return 2 if claim.queue.name in evicted else min(1, len(evicted))
+
+
+def _borrows(left: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto) -> int:
+    """Return how far up the tree a workload borrows that goes there."""
+    demand = demand_of(kind, onto)
+    levels = [
+        left.borrowing_level(queue, flavor, tuple([(one[1], need) for one, need in demand.items() if one[0] == flavor]))
+        for flavor in {*onto}
+    ]
+    return max(levels, default=0)
 
 
 def _last_of(queue: ClusterQueue, found: Placements | Wait) -> int:

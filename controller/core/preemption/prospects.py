@@ -128,10 +128,11 @@ class Prospects:
         if not near and moved is not None and not moved:
             return False
         name, shares = need.queue.name, self._lines.shares(ahead, need.queue.name)
-        borrowers = shares.borrowers(self._tree.path(name)[-1], need.flavor)
-        if not near and not any(one != name and self._candidates.of(one, need.flavor) for one in borrowers):
+        borrowers = [(one, at) for at in need.flavors for one in shares.borrowers(self._tree.path(name)[-1], at)]
+        if not near and not any(one != name and self._candidates.of(one, at) for one, at in borrowers):
             return False
-        shares.keep(name, need.flavor)
+        for at in need.flavors:
+            shares.keep(name, at)
         with self._away.without(ahead, own, keeps_room=True):
             victims = self._lines.fair_victims(ahead, need)
             for one in own:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from controller.core.ledgers.ledger import Ledger
 from controller.core.preemption.attempts import Attempt, Need
 from controller.core.preemption.eligibility import Candidates
 from controller.core.preemption.fair_preempting import FairVictims
+from controller.core.preemption.short_columns import demand_of
 from controller.core.quota.fair_sharing import Demand, FairShares
 from controller.core.quota.quota_tree import Column
 from controller.core.quota.tree_usage import TreeUsage
@@ -38,13 +39,21 @@ class VictimLines:
 
     def of(self, need: Need, attempt: Attempt, columns: Sequence[Column], name: str) -> Iterator[Candidate]:
         """Yield those of one queue that may go, in order, as far as they are asked for."""
-        claim, is_own = need.claim, name == need.queue.name
-        of = self._candidates.own(claim, need.flavor) if is_own else self._candidates.of_other(claim, name, need.flavor)
-        for one in of:
+        for one in self._asked(need, name):
             if attempt.takes_going and not one.is_going:
                 return
             if self._is_free(one, columns) and not (attempt.spares_refused and one.was_refused):
                 yield one
+
+    def _asked(self, need: Need, name: str) -> Iterator[Candidate]:
+        """Yield those of one queue that its policy names in any of the flavors, in order."""
+        claim, is_own = need.claim, name == need.queue.name
+        if len(need.flavors) == 1:
+            flavor = need.flavor
+            return self._candidates.own(claim, flavor) if is_own else self._candidates.of_other(claim, name, flavor)
+        of = self._candidates.own if is_own else partial(self._candidates.of_other, queue=name)
+        found = {one.key: one for flavor in need.flavors for one in of(claim, flavor=flavor)}
+        return iter(sorted(found.values(), key=lambda one: standing(one, need.queue.name)))
 
     def _is_free(self, one: Candidate, columns: Iterable[Column]) -> bool:
         self.compared += 1
@@ -61,16 +70,14 @@ class VictimLines:
         found = (one for name in names for one in self.of(need, going, need.columns, name))
         return sorted(found, key=lambda one: standing(one, own))
 
-    def by_share(
-        self, need: Need, attempt: Attempt, usage: TreeUsage, short: Sequence[Column], name: str
-    ) -> Iterator[Candidate]:
+    def by_share(self, need: Need, attempt: Attempt, usage: TreeUsage, name: str) -> Iterator[Candidate]:
         """Yield those of a queue that shares may let go: of others those that have what they borrow of it.
 
         `usage` is without those that go: what these have is not borrowed any more.
         """
-        columns = short
+        columns: Sequence[Column] = need.columns
         if name != need.queue.name:
-            columns = [column for column in short if usage.borrows(name, [column])]
+            columns = [column for column in columns if usage.borrows(name, [column])]
         if columns:
             for one in self.of(need, attempt, columns, name):
                 if not one.is_going:
@@ -93,6 +100,14 @@ class VictimLines:
 
     def fair_victims(self, ahead: AnyLedger, need: Need) -> FairVictims:
         """Return whom shares let go for a workload, of those in what is left."""
-        demand, shares = Demand(need.queue.name, need.flavor, need.kind.requests), self.shares(ahead, need.queue.name)
-        least_of = partial(self._candidates.least, flavor=need.flavor)
-        return FairVictims(self._tree, ahead.usage, shares, demand, self._snapshot.now, least_of)
+        amounts = demand_of(need.kind, need.onto)
+        demand, shares = Demand(need.queue.name, tuple(amounts.items())), self.shares(ahead, need.queue.name)
+        own = {column: amount for column, amount in amounts.items() if column in need.short.own}
+        # of several flavors it is not known what each has at least
+        of_one = partial(self._candidates.least, flavor=need.flavor)
+        least_of = of_one if len(need.flavors) == 1 else _nothing_known
+        return FairVictims(self._tree, ahead.usage, shares, demand, own, self._snapshot.now, least_of)
+
+
+def _nothing_known(queue: str) -> Mapping[Column, int]:
+    return {}

@@ -14,6 +14,7 @@ from heapq import merge
 from typing import Final
 
 from controller.core.fitting.placement import Placements, place
+from controller.core.fitting.unlike_sets import Onto
 from controller.core.ledgers.away import Away
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
@@ -24,15 +25,21 @@ from controller.core.preemption.giving_way import giving_way
 from controller.core.preemption.offers import Offers
 from controller.core.preemption.prospects import Prospects
 from controller.core.preemption.removals import Removals
+from controller.core.preemption.short_columns import ShortColumns
 from controller.core.preemption.single_pods import SinglePods
 from controller.core.preemption.victim_lines import VictimLines
 from controller.core.queueing.queues import ClusterQueue, FlavorMode, WhenCanBorrow
+from controller.core.quota.quota_tree import Column
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import WorkloadClass
-from controller.core.world.candidates import Candidate, standing
+from controller.core.world.candidates import Candidate, standing, uses
 from controller.core.world.returns import Returns
 from controller.core.world.snapshot import Snapshot
 
+Own = tuple[frozenset[Column], frozenset[str]]
+"""Columns of which a workload must not borrow, and their flavors; of others it must borrow nothing."""
+
+_ALL: Final[Own] = (frozenset(), frozenset())
 _ANY: Final = Attempt(may_borrow=True)
 _GOING: Final = Attempt(may_borrow=True, takes_going=True)
 
@@ -53,6 +60,7 @@ class VictimSearch:
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
         self._attempts = Attempts(snapshot.tree, ledger, self.candidates, self.offers)
+        self._short = ShortColumns(snapshot, self._away)
         self._lines = VictimLines(snapshot, ledger, self.candidates, self._away)
         self._single = SinglePods(snapshot, ledger, self._away, looked_at)
         emptied = looked_at.emptied
@@ -68,13 +76,13 @@ class VictimSearch:
         return self._lines.compared + self.offers.compared
 
     def find(
-        self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger, *, may_borrow: bool
+        self, claim: Claim, kind: WorkloadClass, onto: Onto, left: AnyLedger, *, may_borrow: bool
     ) -> list[Candidate] | None:
-        """Say who has to go so that a workload fits this flavor; None: that would not help."""
-        need = self._need(claim, kind, flavor, left)
+        """Say who has to go so that a workload fits, its sets going onto these flavors; None: that would not help."""
+        need = self._need(claim, kind, onto, left)
         for attempt in self._attempts.of(need, is_any_away=bool(self._away.victims)):
-            is_narrower = attempt.may_borrow and not may_borrow
-            victims = self._search_gently(need, replace(attempt, may_borrow=False) if is_narrower else attempt)
+            narrower = attempt if may_borrow else replace(attempt, may_borrow=False, borrows_nothing=True)
+            victims = self._search_gently(need, narrower)
             if victims is not None:
                 return victims
         return None
@@ -83,21 +91,21 @@ class VictimSearch:
         self,
         claim: Claim,
         kind: WorkloadClass,
-        flavor: str,
+        onto: Onto,
         left: AnyLedger,
         *,
         is_by_room: bool,
         nodes: Collection[str],
     ) -> bool:
-        """Say whether anybody may go for a settled workload in this flavor; where shares do not decide, yes.
+        """Say whether anybody may go for a settled workload in these flavors; where shares do not decide, yes.
 
         `is_by_room`: it waits for nothing there but room, of which there is more on `nodes` at most.
         """
         if not self._tree.strategies(claim.queue.name):
             return True
-        need = self._need(claim, kind, flavor, left)
+        need = self._need(claim, kind, onto, left)
         with self._away.ahead(left) as ahead:
-            if self._away.victims and self._fits(ahead, claim.queue, kind, may_borrow=True) is not None:
+            if self._away.victims and self._fits(ahead, claim.queue, kind) is not None:
                 return True
             if is_by_room:
                 return self._prospects.are_new(ahead, need, _ANY, nodes)
@@ -108,21 +116,27 @@ class VictimSearch:
         """Whether anybody goes, in this decision or since an earlier one."""
         return bool(self._away.victims or self.candidates.going)
 
-    def find_going(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> list[Candidate] | None:
-        """Say who of those that go anyway has to be gone so that a workload fits this flavor; None: all are too few."""
-        return self._search(self._need(claim, kind, flavor, left), _GOING)
+    def find_going(self, claim: Claim, kind: WorkloadClass, onto: Onto, left: AnyLedger) -> list[Candidate] | None:
+        """Say who of those that go anyway has to be gone so that a workload fits there; None: all are too few."""
+        return self._search(self._need(claim, kind, onto, left), _GOING)
 
-    def _need(self, claim: Claim, kind: WorkloadClass, flavor: str, left: AnyLedger) -> Need:
-        name, columns = claim.queue.name, tuple((flavor, resource) for resource, _ in kind.requests)
+    def _need(self, claim: Claim, kind: WorkloadClass, onto: Onto, left: AnyLedger) -> Need:
+        name = claim.queue.name
+        with self._away.ahead(left) as ahead:
+            short = self._short.of(ahead, claim.queue, kind, onto)
         is_fair = bool(self._tree.strategies(name))
-        offer = None if is_fair or not columns else self.offers.of(name, columns)
-        return Need(claim, kind, flavor, left, columns, offer)
+        offer = None if is_fair or not short.columns else self.offers.of(name, short.columns)
+        return Need(claim, kind, onto, left, short, offer)
+
+    def leave_out(self, other: VictimSearch) -> None:
+        """Let those be away who go for others in another search of the same decision."""
+        self._away.take(other._away.victims.values())
 
     def take(self, claim: Claim, kind: WorkloadClass, victims: Iterable[Candidate], left: AnyLedger) -> Placements:
         """Let these be away from now on, and hold what the workload needs that they go for; say where."""
         self._away.take(victims)
         with self._away.ahead(left) as ahead:
-            found = self._fits(ahead, claim.queue, kind, may_borrow=True) or ()
+            found = self._fits(ahead, claim.queue, kind) or ()
         shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
         for shape, placed in zip(shapes, found, strict=True):
             left.spend(claim.queue.name, placed.flavor, shape.requests, placed.node, placed.also)
@@ -132,18 +146,19 @@ class VictimSearch:
 
     def among_going(
         self, claim: Claim, kind: WorkloadClass, left: AnyLedger, *, may_borrow: bool
-    ) -> tuple[list[Candidate], str] | None:
-        """Say which of the pods that go already a workload needs gone, and its flavor then; None: all are too few."""
+    ) -> tuple[list[Candidate], Onto] | None:
+        """Say which of the pods that go already a workload needs gone, and its flavors then; None: all are too few."""
         going = sorted(
             (one for one in self.candidates.going_for(claim) if one.key not in self._away.pods),
             key=lambda one: standing(one, claim.queue.name),
         )
         with self._away.ahead(left) as ahead:
-            removals = self._removals(ahead, claim, kind, may_borrow=may_borrow)
+            removals = self._removals(ahead, claim.queue, kind, None if may_borrow else _ALL)
             victims = [] if self._away.victims and removals.suffice() else removals.find(going)
             with self._away.without(ahead, victims or ()):
-                found = self._fits(ahead, claim.queue, kind, may_borrow=may_borrow) if victims is not None else None
-        return None if victims is None or found is None else (victims, found[0].flavor.name)
+                own = None if may_borrow else _ALL
+                found = self._fits(ahead, claim.queue, kind, own=own) if victims is not None else None
+        return None if victims is None or found is None else (victims, tuple([one.flavor.name for one in found]))
 
     # -- one attempt -----------------------------------------------------------------------------------------------
 
@@ -162,7 +177,7 @@ class VictimSearch:
 
     def _search(self, need: Need, attempt: Attempt) -> list[Candidate] | None:
         with self._away.ahead(need.left) as ahead:
-            removals = self._removals(ahead, need.claim, need.kind, may_borrow=attempt.may_borrow)
+            removals = self._removals(ahead, need.queue, need.kind, _own_in(need, attempt))
             if self._away.victims and removals.suffice():
                 return []
             if self._is_in_vain(ahead, need, attempt):
@@ -188,7 +203,8 @@ class VictimSearch:
         """Return those on the first node that may come to have room; empty: not told; None: all are too few."""
         if not attempt.may_borrow:
             own = self._lines.own(need, attempt)
-            if not self._away.would_own(ahead, need.queue.name, need.flavor, need.kind.requests, own):
+            requests = need.kind.requests if attempt.borrows_nothing else need.asked(need.flavor)
+            if not self._away.would_own(ahead, need.queue.name, need.flavor, requests, own):
                 return None
         nodes = self._single.nodes(ahead, need)
         if need.offer is not None:
@@ -213,19 +229,20 @@ class VictimSearch:
         with self._away.without(ahead, [without], keeps_room=True):
             if self._single.is_short(ahead, need):
                 return False
-            return attempt.may_borrow or not ahead.borrowing_level(need.queue, need.flavor, need.kind.requests)
+            requests = need.kind.requests if attempt.borrows_nothing else need.asked(need.flavor)
+            return attempt.may_borrow or not ahead.borrowing_level(need.queue, need.flavor, requests)
 
-    def _removals(self, ahead: AnyLedger, claim: Claim, kind: WorkloadClass, *, may_borrow: bool) -> Removals:
+    def _removals(self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, own: Own | None) -> Removals:
         """Return how candidates are taken away until a workload fits; the ledger is as it was afterwards."""
-        queue = claim.queue
         # more room never makes it worse for one pod in flavors that are tried in order,
         is_steady = kind.is_free and queue.mix is None and queue.flavor_mode is FlavorMode.ORDERED
         # but room in an earlier flavor may make it borrow there
-        is_strict = not may_borrow and queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH and len(queue.flavors) > 1
+        takes_first = queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
+        is_strict = own is not None and takes_first and len(queue.flavors) > 1
         return Removals(
             partial(self._away.remove, ahead),
             partial(self._away.put_back, ahead),
-            lambda: self._fits(ahead, queue, kind, may_borrow=may_borrow) is not None,
+            lambda: self._fits(ahead, queue, kind, own=own) is not None,
             lambda one: is_steady and not (is_strict and len({flavor for flavor, _ in one.columns}) > 1),
         )
 
@@ -239,7 +256,7 @@ class VictimSearch:
         going = self._lines.going(need, attempt)
         if attempt.takes_going:
             return going
-        line_of = partial(self._lines.by_share, need, attempt, ahead.usage, self._attempts.short(need))
+        line_of = partial(self._lines.by_share, need, attempt, ahead.usage)
         return self._lines.fair_victims(ahead, need).take(going, line_of, strategies)
 
     def _in_turn(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> Iterator[Candidate]:
@@ -254,17 +271,45 @@ class VictimSearch:
             away=self._away.victims,
         )
         lines = (self._lines.own(need, attempt), others)
-        return merge(*lines, key=lambda one: standing(one, own, attempt.first))
+        for one in merge(*lines, key=lambda one: standing(one, own, attempt.first)):
+            # to stay within its own, its queue gives up some of that wherever it is
+            gives_own = one.queue == own and not attempt.may_borrow and uses(one, need.short.own)
+            if gives_own or self._short.is_in_the_way(ahead, own, need.short, one):
+                yield one
 
     def _fits(
-        self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, may_borrow: bool
+        self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, own: Own | None = None
     ) -> Placements | None:
+        """Say where a workload fits; `own`: only where it borrows nothing of these columns."""
         self.tries += 1
         found = place(self._snapshot, ahead, queue, kind, only_freed=False)
         if isinstance(found, Wait):
             return None
-        if not may_borrow:
-            flavors = {flavor.name for one in found for flavor in (one.flavor, *one.also)}
-            if any(ahead.borrowing_level(queue, flavor, kind.requests) for flavor in flavors):
-                return None
-        return found
+        return None if own is not None and _borrows(ahead, queue, kind, found, own) else found
+
+
+def _own_in(need: Need, attempt: Attempt) -> Own | None:
+    """Return of what it must not borrow in an attempt."""
+    if attempt.may_borrow:
+        return None
+    return _ALL if attempt.borrows_nothing else (need.short.own, frozenset(need.flavors))
+
+
+def _borrows(ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, found: Placements, own: Own) -> bool:
+    """Whether a workload that goes there borrows what it must not; in flavors that nobody asked for, anything."""
+    columns, asked = own
+    demand: dict[Column, int] = {}
+    shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
+    for shape, placed in zip(shapes, found, strict=True):
+        for flavor in (placed.flavor, *placed.also):
+            for resource, need in shape.requests:
+                demand[flavor.name, resource] = demand.get((flavor.name, resource), 0) + need
+    for name in {column[0]: None for column in demand}:
+        counted = [
+            (column[1], need)
+            for column, need in demand.items()
+            if column[0] == name and (column in columns or name not in asked)
+        ]
+        if ahead.borrowing_level(queue, name, tuple(counted)):
+            return True
+    return False

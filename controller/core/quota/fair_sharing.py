@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
-from controller.core.kubernetes.amounts import Requests
 from controller.core.queueing.fair_sharing_policy import ONE_THOUSANDTH, Share, share_of
 from controller.core.quota.quota_tree import Column, QuotaTree
 from controller.core.quota.surplus import Surplus
@@ -35,11 +34,10 @@ def shown(share: Share) -> int:
 
 
 class Demand(NamedTuple):
-    """What somebody asks for: its queue, a flavor, and how much of it."""
+    """What somebody asks for: its queue, and how much of which columns."""
 
     queue: str
-    flavor: str
-    requests: Requests
+    amounts: tuple[tuple[Column, int], ...]
 
 
 class FairShares:
@@ -83,8 +81,7 @@ class FairShares:
 
     def rise(self, queue: str, demand: Demand) -> Mapping[Column, int]:
         """Return by how much the usage of a queue would rise by a demand."""
-        columns = (((demand.flavor, resource), amount) for resource, amount in demand.requests)
-        return {column: self._usage.rise(demand.queue, column, amount, queue) for column, amount in columns}
+        return {column: self._usage.rise(demand.queue, column, amount, queue) for column, amount in demand.amounts}
 
     def forget(self, queues: Iterable[str]) -> None:
         """Work out anew what these queues have, and those above them, now that what they use is another."""

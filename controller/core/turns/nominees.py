@@ -85,6 +85,13 @@ def as_nominated(ledger: Ledger, nominee: Nominee, kind: WorkloadClass) -> Place
     return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
 
 
-def preempting_head(turn: Turn, kind: WorkloadClass, *, flavor: str) -> Nominee:
-    """Return a head for which others would go, in this flavor."""
-    return Nominee(turn, kind, Takes({(flavor, resource): need for resource, need in kind.requests}))
+def preempting_head(turn: Turn, kind: WorkloadClass, onto: Sequence[str]) -> Nominee:
+    """Return a head for which others would go, in these flavors: one for all, or for each of its sets, or its pods."""
+    sizes = [1] * kind.size if len(onto) == kind.size else [one.count for one in kind.pod_sets]
+    shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
+    flavors = [flavor for flavor, size in zip(onto, sizes, strict=True) for _ in range(size)]
+    amounts: Counter[Column] = Counter()
+    for shape, flavor in zip(shapes, flavors, strict=True):
+        for resource, need in shape.requests:
+            amounts[flavor, resource] += need
+    return Nominee(turn, kind, Takes(amounts))

@@ -21,7 +21,7 @@ _NAMES = ("org", "part", *_TEAMS)
 
 def said(tree: QuotaTree, shares: FairShares) -> list[object]:
     """All that shares say of a tree."""
-    demands = [Demand(team, flavor, (("cpu", 2),)) for team in _TEAMS for flavor in ("spot", "steady")]
+    demands = [Demand(team, (((flavor, "cpu"), 2),)) for team in _TEAMS for flavor in ("spot", "steady")]
     return [
         [shares.kept(name) for name in _NAMES],
         [list(shares.ranked(name)) for name in ("org", "part")],
@@ -101,18 +101,18 @@ def test_whether_others_have_larger_shares_is_the_same_if_it_is_asked_while_one_
     chance = Random(number)  # noqa: S311 - cases, not secrets
     tree, usage = draw(chance)
     team, flavor = chance.choice(_TEAMS), chance.choice(("spot", "steady"))
-    demand, shares = Demand(team, flavor, (("cpu", chance.randint(1, 4)),)), FairShares(tree, usage)
+    demand, shares = Demand(team, (((flavor, "cpu"), chance.randint(1, 4)),)), FairShares(tree, usage)
     shares.keep(team, flavor)
     others, strategies = [one for one in _TEAMS if one != team], (Strategy.LESS_THAN_INITIAL_SHARE,)
 
     def said_of(victims: FairVictims) -> list[bool]:
         return [victims.has_larger_shares(), *(victims.may_take(a_candidate(one), strategies) for one in others)]
 
-    asked, gone = FairVictims(tree, usage, shares, demand, 0.0, lambda _: {}), list[Candidate]()
+    asked, gone = FairVictims(tree, usage, shares, demand, dict(demand.amounts), 0.0, lambda _: {}), list[Candidate]()
     for _ in range(12):
         gone.append(a_candidate(use(chance, tree, usage)))
         asked.note_gone(gone[-1])
-        anew = FairVictims(tree, usage, shares, demand, 0.0, lambda _: {})
+        anew = FairVictims(tree, usage, shares, demand, dict(demand.amounts), 0.0, lambda _: {})
         for one in gone:
             anew.note_gone(one)
         assert said_of(asked) == said_of(anew)
@@ -130,7 +130,8 @@ def test_what_a_demand_adds_above_is_less_once_its_own_queue_has_more_left_that_
     usage = TreeUsage(tree)
     usage.add("own", "spot", "cpu", 5)
     usage.add("other", "spot", "cpu", 3)
-    victims = FairVictims(tree, usage, FairShares(tree, usage), Demand("own", "spot", (("cpu", 3),)), 0.0, lambda _: {})
+    demand = Demand("own", ((("spot", "cpu"), 3),))
+    victims = FairVictims(tree, usage, FairShares(tree, usage), demand, dict(demand.amounts), 0.0, lambda _: {})
     victims.note_gone(a_candidate("beside"))
     other, strategies = a_candidate("other"), (Strategy.LESS_THAN_INITIAL_SHARE,)
     assert not victims.may_take(other, strategies)  # the part would borrow 1 + 3, the other queue borrows 3

@@ -107,7 +107,8 @@ def test_offers_of_a_tree_that_moved_go_on_and_are_gone_with_a_pass_over_everyth
         assert count() == 2
         cache.reopen_all()
         decided(cache)
-        assert count() == 2
+        # with one gone there is memory enough for all: what is short is the same for both
+        assert count() == 1
         cache.reopen_all()
         cache.snapshot().offers.catch_up(cache.tree)
         assert count() == 0
