@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from tests.oracle.worlds import GPU, Node, Pod, Preemption, Queue, Running, World
+from tests.oracle.worlds import GPU, Amounts, Node, Pod, Preemption, Queue, Running, World
 
 _RECLAIM = ("Never", "LowerPriority", "Any", "Any")
 
@@ -46,6 +46,38 @@ def borrowed(chance: Random, world: World, flavor_of: dict[str, str]) -> World:
             replace(made, requests={"cpu": cpu, "memory": 0}, flavor=flavor, is_replaced=not _seldom(chance))
         )
     return replace(world, queues=queues, running=tuple(running), pods=_ranked(chance, world))
+
+
+def of_two_resources(chance: Random, world: World) -> World:
+    """One of them is short, often not the one that others have borrowed; who runs has borrowed in either flavor."""
+    amounts = (0, 0, 1, 1, 2)
+    queues = tuple(
+        replace(
+            one,
+            quotas=tuple(
+                (name, {**given, "cpu": 1000 * chance.choice((0, 1, 2, 3, 4)), GPU: chance.choice((0, 1, 2))})
+                for name, given in one.quotas
+            ),
+            limits={},
+            borrowing={} if chance.random() < 0.7 else one.borrowing,
+        )
+        for one in world.queues
+    )
+    running = tuple(
+        replace(one, requests={"cpu": 1000 * chance.choice((0, 1, 1, 2)), "memory": 0, GPU: chance.choice(amounts)})
+        for one in world.running
+    )
+    made = {
+        str(pod.make): replace(pod.make, requests={"cpu": 1000 * chance.choice((1, 1, 2)), GPU: chance.choice(amounts)})
+        for pod in world.pods
+    }
+    asked = {key: replace(make, requests=_without_nothing(make.requests)) for key, make in made.items()}
+    pods = tuple(replace(pod, make=asked[str(pod.make)]) for pod in world.pods)
+    return replace(world, queues=queues, running=running, pods=pods)
+
+
+def _without_nothing(requests: Amounts) -> Amounts:
+    return {resource: amount for resource, amount in requests.items() if amount}
 
 
 def _borrowing(chance: Random, queue: Queue, flavor: str) -> Queue:

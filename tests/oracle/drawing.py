@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from tests.oracle.contention import borrowed, contended
+from tests.oracle.contention import borrowed, contended, of_two_resources
 from tests.oracle.worlds import (
     GPU,
     Amounts,
@@ -58,6 +58,8 @@ def draw_world(chance: Random) -> World:
             world = replace(world, queues=tuple(_sharing(chance, _of_one_flavor(queue)) for queue in world.queues))
         is_short_of_quota = is_shared and has_room and chance.random() < 0.7
         world = (borrowed if is_short_of_quota else contended)(chance, world, dict(zip(_POOLS, _FLAVORS, strict=True)))
+        if has_room and not is_short_of_quota and chance.random() < 0.5:
+            world = of_two_resources(chance, world)
     elif chance.random() < 0.4:
         root = tuple((name, {"cpu": 1000 * chance.randint(2, 5), "memory": 64, GPU: 2}) for name in _FLAVORS)
         is_tight = chance.random() < 0.6
@@ -320,9 +322,14 @@ def _grouped(chance: Random, name: str, world: World) -> World:
     # by shares, where each set of a gang goes says whose turn it is
     are_alike = chance.random() < 0.6 or any(queue.is_fair for queue in world.queues)
 
+    # of unlike ones some go to one flavor alone, others to another
+    are_apart = not are_alike and chance.random() < 0.5
+
     def joined(pod: Pod) -> Pod:
         stated = size + 1 if _rarely(chance) and not begun else size
         make = first.make if are_alike or chance.random() < 0.4 else pod.make
+        if are_apart:
+            make = replace(make, selector={"pool": chance.choice(_POOLS)}, terms=())
         member = replace(pod, make=make, group=name, size=stated)
         if _rarely(chance) and not begun:
             return member

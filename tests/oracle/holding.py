@@ -53,7 +53,7 @@ def turn(world: World, placed: tuple[Placed, ...], held: Held, queue: Queue, one
     may = [
         flavor
         for flavor in Claim(world, placed, queue, one).flavors(frozenset())
-        if any(Claim(world, held.standing(placed, way), queue, one).fits(flavor, ending) for way in held.ways)
+        if any(Claim(world, held.standing(placed, way), queue, one).fits((flavor,), ending) for way in held.ways)
     ]
     is_sure = all(sets.turn(world, (*placed, *way), queue, one).flavors for way in held.ways)
     return Turn(tuple(may), reasons=frozenset() if may and is_sure else ANY_REASON)

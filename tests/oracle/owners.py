@@ -12,7 +12,7 @@ from tests.oracle import holding, rules, sets
 from tests.oracle.gangs import Workload
 from tests.oracle.holding import Held
 from tests.oracle.rules import OR, Turn
-from tests.oracle.tree import Placed, path
+from tests.oracle.tree import Column, Placed, path
 from tests.oracle.worlds import Queue, World
 
 Chosen = Mapping[str, tuple[str, str | None]]
@@ -43,13 +43,13 @@ def goes_now(heads: Heads, first: str, went: Chosen) -> tuple[str, str]:
     Whether others would be preempted the rules often leave open; then it was as it happened.
     """
     turn, order = heads.turn(first), [*went]
-    if not turn.flavors or not _may_borrow(heads, first, turn):
+    if not turn.flavors:
         return first, ""
     at = _place(heads, first, order)
     owners = [name for name in heads.lines if name != first and _may_be_owner(heads, first, name)]
     before = [name for name in owners if _place(heads, name, order) < at]
     for name in sorted(before, key=lambda name: _place(heads, name, order)):
-        if any(_may_displace(heads, more, name) for more in _options(heads, first, turn, went)):
+        if any(_may_displace(heads, first, more, name) for more in _options(heads, first, turn)):
             return name, ""
     for name in owners:
         if name not in before and _must_go_first(heads, first, name, turn, went):
@@ -63,10 +63,6 @@ def _place(heads: Heads, name: str, order: Sequence[str]) -> int:
     return order.index(pod) if pod in order else len(order)
 
 
-def _may_borrow(heads: Heads, name: str, turn: Turn) -> bool:
-    return turn.borrows > 0 or len(heads.lines[name][0].sets) > 1 or bool(turn.reasons)
-
-
 def _may_be_owner(heads: Heads, first: str, name: str) -> bool:
     one, queue = heads.lines[name][0], heads.queue(name)
     if path(heads.world, queue)[-1] != path(heads.world, heads.queue(first))[-1]:
@@ -77,12 +73,9 @@ def _may_be_owner(heads: Heads, first: str, name: str) -> bool:
     return bool(turn.flavors) and (turn.borrows == 0 or len(one.sets) > 1)
 
 
-def _options(heads: Heads, first: str, turn: Turn, went: Chosen) -> Iterator[tuple[Placed, ...]]:
-    """Yield the ways in which the first may be placed."""
+def _options(heads: Heads, first: str, turn: Turn) -> Iterator[tuple[Placed, ...]]:
+    """Yield the ways in which the first might be placed at its turn."""
     one, queue = heads.lines[first][0], heads.queue(first)
-    if all(pod.name in went for pod in one.pods):
-        yield _as_it_went(heads, first, went)
-        return
     if len(one.pods) > 1:
         yield ()  # it is not followed where each of them might go
         return
@@ -103,8 +96,10 @@ def _as_it_went(heads: Heads, first: str, went: Chosen) -> tuple[Placed, ...]:
     return tuple(found)
 
 
-def _may_displace(heads: Heads, more: tuple[Placed, ...], name: str) -> bool:
+def _may_displace(heads: Heads, first: str, more: tuple[Placed, ...], name: str) -> bool:
     """Whether others might be preempted for the head of a line once this is placed; unless it is not known what is."""
+    if more and not any(_borrowed(heads, first, more)):
+        return False
     turn = heads.turn(name, more)
     if more and turn.flavors and not turn.reasons:
         return False
@@ -119,6 +114,23 @@ def _must_go_first(heads: Heads, first: str, name: str, turn: Turn, went: Chosen
     if not is_plain or turn.reasons or heads.turn(name).reasons or any(pod.name not in went for pod in one.pods):
         return False
     more = _as_it_went(heads, first, went)
-    if not turn.borrows or sets.turn(heads.world, (*heads.placed, *more), queue, other).flavors:
+    placed = (*heads.placed, *more)
+    if sets.turn(heads.world, placed, queue, other).flavors:
         return False
-    return holding.must_preempt(heads.world, (*heads.placed, *more), heads.held, queue, other)
+    make, pods = other.sets[0]
+    is_contested = any(
+        Column(heads.world, placed, flavor, resource).left(queue) < need
+        for flavor, resource in _borrowed(heads, first, more)
+        for asked, need in rules.demand(make.requests, len(pods)).items()
+        if asked == resource and flavor in dict(queue.quotas)
+    )
+    return is_contested and holding.must_preempt(heads.world, placed, heads.held, queue, other)
+
+
+def _borrowed(heads: Heads, first: str, more: Sequence[Placed]) -> Iterator[tuple[str, str]]:
+    """Yield of what the first borrows then."""
+    queue = heads.queue(first)
+    for flavor, resource in {(one.flavor, resource) for one in more for resource in one.requests}:
+        column = Column(heads.world, (*heads.placed, *more), flavor, resource)
+        if resource in dict(queue.quotas)[flavor] and column.used(queue) > column.owned(queue):
+            yield flavor, resource

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
-from tests.oracle import fairness, rules, sets
+from tests.oracle import fairness, reclaiming, rules, sets, shortages
 from tests.oracle.gangs import Workload
 from tests.oracle.tree import Column, Placed, everyone, path
 from tests.oracle.worlds import Queue, Running, World
 
+Onto = tuple[str, ...]
+"""A flavor for each set of a workload."""
 Unit = tuple[Running, ...]
 """Pods that go together or not at all."""
 
@@ -37,20 +39,24 @@ class Claim:
         """The lowest of its members."""
         return min(pod.priority for pod in self.one.pods)
 
-    def fits(self, flavor: str, gone: Set[str], *, surely: bool = False) -> bool:
+    def fits(self, onto: Onto, gone: Set[str], *, surely: bool = False) -> bool:
         """Whether the flavor would take it without these; of unlike pods, whether the flavors together would.
 
         `surely`: whichever of these goes first, and to which flavor.
         """
         queue = self.queue
         if len(self.one.sets) == 1:
-            queue = replace(queue, quotas=tuple(one for one in queue.quotas if one[0] == flavor))
+            queue = replace(queue, quotas=tuple(one for one in queue.quotas if one[0] == onto[0]))
         turn = sets.turn(self.world, without(self.placed, gone), queue, self.one)
         return bool(turn.flavors) and not (surely and turn.reasons)
 
     def flavors(self, gone: Set[str]) -> list[str]:
         """The flavors that would take it without these."""
-        return [name for name, _ in self.queue.quotas if self.fits(name, gone)]
+        return [name for name, _ in self.queue.quotas if self.fits((name,), gone)]
+
+    def ways(self, gone: Set[str]) -> list[Onto]:
+        """A flavor for each of its sets that may be where it fits without these."""
+        return [onto for onto in product(dict(self.queue.quotas), repeat=len(self.one.sets)) if self.fits(onto, gone)]
 
     def units(self) -> list[Unit]:
         """Those who stand and have quota, those of one gang together; in place of members that go, apart from them."""
@@ -122,28 +128,31 @@ def _fault(claim: Claim, victims: Set[str]) -> str:
         return f"a gang goes as a whole, and who goes already is not evicted: {sorted(victims)}"
     victims = {name for unit in taken for name in _names(unit)}
     for unit in taken:
-        if not _may_go(claim, unit):
+        if not may_go(claim, unit):
             return f"{unit[0].name}: may not be preempted"
-    enough = claim.flavors(victims)
+    enough = claim.ways(victims)
     if not enough:
         return f"does not fit without {sorted(victims)}"
-    lawful = [flavor for flavor in enough if _gives_back(claim, flavor, taken)]
+    lawful = [onto for onto in enough if _gives_back(claim, onto, taken)]
     if not lawful:
         return f"some of {sorted(victims)} have only what their queues own, or it borrows where it may not"
-    if all(any(_could_stay(claim, flavor, taken, unit) for unit in taken) for flavor in lawful):
+    if all(any(_could_stay(claim, onto, taken, unit) for unit in taken) for onto in lawful):
         return f"some of {sorted(victims)} could have stayed"
+    is_own_asked = any(one.queue == claim.queue.name and not one.is_ending for unit in taken for one in unit)
+    if is_own_asked and (others := reclaiming.alone(claim)):
+        return f"some of {sorted(victims)} are of its own queue, though {sorted(others)} would do"
     chosen = _fixed_choice(claim)
     return "" if chosen in (None, victims) else f"{sorted(victims)} go instead of {sorted(chosen or ())}"
 
 
-def _could_stay(claim: Claim, flavor: str, taken: Sequence[Unit], unit: Unit) -> bool:
+def _could_stay(claim: Claim, onto: Onto, taken: Sequence[Unit], unit: Unit) -> bool:
     """Whether the others would do, for a workload that borrows no more then than it may at their cost.
 
     Beyond doubt: of unlike pods some way may lead to room, and not the one that is tried.
     """
     others = [one for one in taken if one is not unit]
     gone = {name for one in others for name in _names(one)}
-    return claim.fits(flavor, gone, surely=True) and _gives_back(claim, flavor, others)
+    return claim.fits(onto, gone, surely=True) and _gives_back(claim, onto, others)
 
 
 def _names(unit: Unit) -> frozenset[str]:
@@ -157,7 +166,7 @@ def _queue(world: World, name: str) -> Queue:
 # -- who may go ----------------------------------------------------------------------------------------------------
 
 
-def _may_go(claim: Claim, unit: Unit) -> bool:
+def may_go(claim: Claim, unit: Unit) -> bool:
     """Whether owners and queues of all let them go, and the policy of the preemptor's queue names one of them."""
     if _is_of_its_gang(claim, unit[0]):
         return False
@@ -193,7 +202,7 @@ def _is_named(claim: Claim, one: Running, *, surely: bool = False) -> bool:
 # -- at whose cost, in the tree --------------------------------------------------------------------------------------
 
 
-def _gives_back(claim: Claim, flavor: str, taken: Sequence[Unit]) -> bool:
+def _gives_back(claim: Claim, onto: Onto, taken: Sequence[Unit]) -> bool:
     """Whether pods of other queues only give back what these borrowed, to one who may take that."""
     gone = {one.name for unit in taken for one in unit}
     foreign = [unit for unit in taken if unit[0].queue != claim.queue.name]
@@ -201,22 +210,25 @@ def _gives_back(claim: Claim, flavor: str, taken: Sequence[Unit]) -> bool:
         return True
     # others may go before or after those of a queue
     by_queue = [[unit for unit in foreign if unit[0].queue == queue] for queue in {unit[0].queue for unit in foreign}]
-    return all(_may_take(claim, flavor, gone, one) for unit in foreign for one in unit) and all(
-        _may_one_go_last(claim, those) for those in (foreign, *by_queue)
+    return all(_may_take(claim, onto, gone, one) for unit in foreign for one in unit) and all(
+        _may_one_go_last(claim, onto, those) for those in (foreign, *by_queue)
     )
 
 
-def _may_one_go_last(claim: Claim, units: Sequence[Unit]) -> bool:
+def _may_one_go_last(claim: Claim, onto: Onto, units: Sequence[Unit]) -> bool:
     """Whether one of these has something borrowed yet once the others are gone."""
     gone = frozenset[str]().union(*map(_names, units))
-    return any(_is_borrowed(claim, gone - _names(unit), unit) for unit in units)
+    return any(is_borrowed(claim, onto, gone - _names(unit), unit) for unit in units)
 
 
-def _is_borrowed(claim: Claim, gone: Set[str], unit: Unit) -> bool:
-    """Whether, before they go last, all queues above them that are not the preemptor's too use more than they own."""
+def is_borrowed(claim: Claim, onto: Onto, gone: Set[str], unit: Unit) -> bool:
+    """Whether, before they go last, all queues above them that are not the preemptor's too use more than they own.
+
+    That is asked of what is short: pods that have borrowed something else are in nobody's way.
+    """
     shared = {queue.name for queue in path(claim.world, claim.queue)}
     placed = without(claim.placed, gone)
-    columns = [Column(claim.world, placed, one.flavor, resource) for one in unit for resource in _asked(claim)]
+    columns = [Column(claim.world, placed, *one) for one in shortages.short(claim, onto)]
     if _is_fair(claim):  # of whatever it is: a share counts all
         columns = list(fairness.columns(claim.world, placed, path(claim.world, claim.queue)[-1]))
     return all(
@@ -226,23 +238,22 @@ def _is_borrowed(claim: Claim, gone: Set[str], unit: Unit) -> bool:
     )
 
 
-def _may_take(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
+def _may_take(claim: Claim, onto: Onto, gone: Set[str], one: Running) -> bool:
     """Whether its queue stays within its quota, or one above that is not the victim's; or may borrow at such cost."""
     threshold = claim.queue.preemption.threshold
     if _is_fair(claim):
-        return _may_take_by_share(claim, flavor, gone, one)
+        return _may_take_by_share(claim, onto, gone, one)
     if threshold is not None and one.priority < claim.priority and one.priority <= threshold:
         return True
-    own = _taken(claim, flavor)
-    after = (*without(claim.placed, gone), *own)
+    after = (*without(claim.placed, gone), *taken(claim, onto))
     above = {queue.name for queue in path(claim.world, _queue(claim.world, one.queue))}
-    asked = {resource for part in own for resource in part.requests if resource in dict(claim.queue.quotas)[flavor]}
-    short = {resource for resource in asked if _is_short(claim, flavor, resource, own)} or asked
-    columns = [Column(claim.world, after, flavor, resource) for resource in short]
+    # of nodes it is not said which of what is short there that is asked of
+    readings = [shortages.short(claim, onto), shortages.scarce(claim, onto)]
     return any(
         all(column.used(queue) <= column.owned(queue) for column in columns)
         for queue in path(claim.world, claim.queue)
         if queue.name not in above
+        for columns in [[Column(claim.world, after, *one) for one in short] for short in readings]
     )
 
 
@@ -250,17 +261,14 @@ def _is_fair(claim: Claim) -> bool:
     return any(one.is_fair for one in path(claim.world, claim.queue)[-1:])
 
 
-def _taken(claim: Claim, flavor: str) -> list[Placed]:
-    """What the workload takes of quota in a flavor."""
+def taken(claim: Claim, onto: Onto) -> list[Placed]:
+    """What the workload takes of quota in these flavors."""
     name = claim.queue.name
-    return [Placed(rules.demand(make.requests, len(pods)), name, flavor, None) for make, pods in claim.one.sets]
+    sets = zip(claim.one.sets, onto, strict=True)
+    return [Placed(rules.demand(make.requests, len(pods)), name, flavor, None) for (make, pods), flavor in sets]
 
 
-def _asked(claim: Claim) -> set[str]:
-    return {resource for make, _ in claim.one.sets for resource in rules.demand(make.requests)}
-
-
-def _may_take_by_share(claim: Claim, flavor: str, gone: Set[str], one: Running) -> bool:
+def _may_take_by_share(claim: Claim, onto: Onto, gone: Set[str], one: Running) -> bool:
     """Whether its queue stays within its own, or, in the best case, has no larger share than the victim's had.
 
     The shares are those right below the queue that is above both. In the best case all have gone that might for it in
@@ -273,18 +281,12 @@ def _may_take_by_share(claim: Claim, flavor: str, gone: Set[str], one: Running) 
         return True  # one of them takes pods and has queues below it: nothing is said of these
     my, their = mine[mine.index(above) - 1], theirs[theirs.index(above) - 1]
     near = {queue.name for queue in everyone(world, my)}
-    others = {name for unit in claim.units() if unit[0].queue in near and _may_go(claim, unit) for name in _names(unit)}
-    own = _taken(claim, flavor)
-    after = (*without(claim.placed, gone | others), *own)
-    columns = [Column(world, after, flavor, resource) for resource in _asked(claim)]
+    others = {name for unit in claim.units() if unit[0].queue in near and may_go(claim, unit) for name in _names(unit)}
+    after = (*without(claim.placed, gone | others), *taken(claim, onto))
+    columns = [Column(world, after, *one) for one in shortages.short(claim, onto)]
     return all(column.used(claim.queue) <= column.owned(claim.queue) for column in columns) or (
         fairness.share(world, after, above, my) <= fairness.share(world, claim.placed, above, their)
     )
-
-
-def _is_short(claim: Claim, flavor: str, resource: str, own: Sequence[Placed]) -> bool:
-    need = sum(part.requests.get(resource, 0) for part in own)
-    return need > Column(claim.world, claim.placed, flavor, resource).left(claim.queue)
 
 
 # -- what is certain -----------------------------------------------------------------------------------------------
@@ -296,9 +298,11 @@ def is_certain(claim: Claim) -> bool:
     Not so where those who go for others are: it may wait for these. Nor where who goes closes a mix: the search takes
     away one after the other, and does not look for fewer.
     """
-    return not (claim.queue.is_mixed or claim.flavors(frozenset())) and any(
-        claim.fits(flavor, {name for unit in _own(claim, flavor) for name in _names(unit)}, surely=True)
-        for flavor, _ in claim.queue.quotas
+    if claim.queue.is_mixed or claim.flavors(frozenset()):
+        return False
+    return bool(reclaiming.alone(claim)) or any(
+        claim.fits(onto, {name for unit in _own(claim, {*onto}) for name in _names(unit)}, surely=True)
+        for onto in product(dict(claim.queue.quotas), repeat=len(claim.one.sets))
     )
 
 
@@ -308,13 +312,15 @@ def is_possible(claim: Claim) -> bool:
     return any(not fault(claim, set(victims)) for victims in _parts(going))
 
 
-def _own(claim: Claim, flavor: str) -> list[Unit]:
-    own = (claim.queue.name, flavor)
+def _own(claim: Claim, flavors: Set[str]) -> list[Unit]:
     return [
         unit
         for unit in claim.units()
-        if all((one.queue, one.flavor) == own and _is_named(claim, one, surely=True) for one in unit)
-        and _may_go(claim, unit)
+        if all(
+            one.queue == claim.queue.name and one.flavor in flavors and _is_named(claim, one, surely=True)
+            for one in unit
+        )
+        and may_go(claim, unit)
     ]
 
 
@@ -338,8 +344,8 @@ def _fixed_choice(claim: Claim) -> Set[str] | None:
     # nobody is asked to go in a flavor that would never take it; a mix may always come to
     percent = 0 if claim.queue.spot_percent == 0 else None
     empty = replace(claim, placed=(), queue=replace(claim.queue, spot_percent=percent, on_demand_base=None))
-    for flavor in (name for name, _ in claim.queue.quotas if empty.fits(name, frozenset())):
-        own = (one for unit in _own(claim, flavor) for one in unit)
+    for flavor in (name for name, _ in claim.queue.quotas if empty.fits((name,), frozenset())):
+        own = (one for unit in _own(claim, {flavor}) for one in unit)
         candidates = sorted(own, key=lambda one: (one.priority, one.minutes))
         gone: list[str] = []
         for one in candidates:

@@ -306,7 +306,10 @@ def _faults(
         found = static_faults(placed, flavor, need)
     elif not found:
         found = node_faults(world, placed, flavor, make, count)
-    elif flavor.static is None:
+    elif flavor.static is not None:
+        never = static_faults((), flavor, need)
+        found = never or found
+    else:
         # whatever runs there: what even empty nodes do not take is told before quota
         empty = node_faults(world, (), flavor, make, count)
         found = {"NeverFits"} if empty == {"NeverFits"} else found | (empty & {"NeverFits"})

@@ -34,22 +34,59 @@ def turn(world: World, placed: Sequence[Placed], queue: Queue, one: Workload) ->
     if found:
         return Turn(reasons=frozenset(found))
     worst = MILDEST_FIRST if queue.is_mixed else MILDEST_FIRST[:3]
-    ways = product([name for name, _ in queue.quotas], repeat=len(sets))
+    ways = [onto for onto in _every_way(queue, sets) if _has_quota(world, (), queue, sets, onto)]
     possible = [onto for onto in ways if _fits(world, placed, queue, sets, onto)]
     if not possible:
-        is_possible_ever = any(
-            _fits(world, (), queue, sets, onto)
-            for onto in product([name for name, _ in queue.quotas], repeat=len(sets))
-        )
+        if not any(_has_quota(world, (), queue, sets, onto) for onto in _every_way(queue, sets)):
+            return Turn(reasons=frozenset({"NeverFits"}))
+        is_possible_ever = any(_fits(world, (), queue, sets, onto) for onto in ways)
         return Turn(reasons=frozenset(worst if is_possible_ever else MILDEST_FIRST))
     first = (queue.quotas[0][0],) * len(sets)
     is_plain = not (queue.tries_next or queue.is_any or queue.is_mixed)
     if first in possible and is_plain and _never_gets_stuck(world, placed, sets, first[0]):
         return Turn((first[0],))
+    if not (queue.is_any or queue.is_mixed) and _goes_one_way(world, placed, sets, possible, ways):
+        return Turn(tuple(dict.fromkeys(possible[0])))
     names = tuple({flavor: None for onto in possible for flavor in onto})
     if queue.is_any and len(queue.quotas) > 1:
         names = (*names, rules.OR.join(name for name, _ in queue.quotas))
     return Turn(names, reasons=frozenset(worst))
+
+
+def _every_way(queue: Queue, sets: Sets) -> list[tuple[str, ...]]:
+    """A flavor for each set."""
+    return list(product([name for name, _ in queue.quotas], repeat=len(sets)))
+
+
+def _goes_one_way(
+    world: World,
+    placed: Sequence[Placed],
+    sets: Sets,
+    possible: Sequence[tuple[str, ...]],
+    ways: Sequence[tuple[str, ...]],
+) -> bool:
+    """Whether each set has but one flavor that it could ever have, and all find room there whichever goes first."""
+    if len(ways) != 1 or [*possible] != [*ways]:
+        return False
+    for name in {*ways[0]}:
+        there = [one for one, flavor in zip(sets, ways[0], strict=True) if flavor == name]
+        if not _never_gets_stuck(world, placed, there, name):
+            return False
+    return True
+
+
+def _has_quota(world: World, placed: Sequence[Placed], queue: Queue, sets: Sets, onto: tuple[str, ...]) -> bool:
+    """Whether quotas, and the sums of Static flavors, give each set the flavor that is for it, all of them together."""
+    for name, quota in queue.quotas:
+        there = [(make, len(pods)) for (make, pods), flavor in zip(sets, onto, strict=True) if flavor == name]
+        flavor = _flavor(world, name)
+        if any(rules.contradict(make, flavor) for make, _ in there):
+            return False
+        if there and rules.quota_faults(world, placed, queue, name, quota, _total(there)):
+            return False
+        if there and flavor.static is not None and rules.static_faults(placed, flavor, _total(there)):
+            return False
+    return True
 
 
 def _total(sets: Iterable[tuple[Make, int]]) -> Amounts:
@@ -62,13 +99,8 @@ def _total(sets: Iterable[tuple[Make, int]]) -> Amounts:
 
 def _fits(world: World, placed: Sequence[Placed], queue: Queue, sets: Sets, onto: tuple[str, ...]) -> bool:
     """Whether each set can have the flavor that is for it, all of them together."""
-    for name, quota in queue.quotas:
-        there = [(make, len(pods)) for (make, pods), flavor in zip(sets, onto, strict=True) if flavor == name]
-        flavor = _flavor(world, name)
-        if any(rules.contradict(make, flavor) for make, _ in there):
-            return False
-        if there and rules.quota_faults(world, placed, queue, name, quota, _total(there)):
-            return False
+    if not _has_quota(world, placed, queue, sets, onto):
+        return False
     pods = [(flavor, make) for (make, alike), flavor in zip(sets, onto, strict=True) for _ in alike]
     then = [*placed, *(Placed({}, queue.name, flavor, None) for flavor, _ in pods)]
     if not _keeps_mix(world, then, queue, onto):

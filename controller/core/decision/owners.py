@@ -69,13 +69,14 @@ class Owners:
 
     def first(self, name: str, kind: WorkloadClass, found: Placements, run_of: RunOf) -> str:
         """Return the queue whose head goes now: that of a workload of this class that goes there, or one beside it."""
-        queue, demand, spent = self._lines[name][0], _demand(kind, found), _spent(kind, found)
-        if not self._borrows(queue, demand):
+        queue, spent = self._lines[name][0], _spent(kind, found)
+        borrowed = self._borrowed(queue, _demand(kind, found))
+        if not borrowed:
             return name
         for other in sorted(self.beside(name), key=lambda one: self._heads.turn(one, self._lines[one][1][0])):
             owner, heads = self._lines[other]
             *_, index, its = heads[0]
-            if its.hold is not None or not self._is_in_its_way(owner, its, demand, spent):
+            if its.hold is not None or not self._is_in_its_way(owner, its, borrowed, spent):
                 continue
             if self._would_take_back(owner, run_of(its)[index], queue, spent):
                 return other
@@ -92,19 +93,17 @@ class Owners:
                 counts.append(max(0, -usage.beyond(queue.name, column)) // need)
         return min(counts, default=0)
 
-    def _borrows(self, queue: ClusterQueue, demand: Mapping[Column, int]) -> bool:
-        for flavor in {column[0]: None for column in demand}:
-            asked = tuple([(column[1], need) for column, need in demand.items() if column[0] == flavor])
-            if self._ledger.borrowing_level(queue, flavor, asked):
-                return True
-        return False
+    def _borrowed(self, queue: ClusterQueue, demand: Mapping[Column, int]) -> dict[Column, int]:
+        """Return what a queue takes of those columns of which it borrows then."""
+        level = self._ledger.borrowing_level
+        return {one: need for one, need in demand.items() if level(queue, one[0], ((one[1], need),))}
 
     def _is_in_its_way(
-        self, owner: ClusterQueue, kind: WorkloadClass, demand: Mapping[Column, int], spent: Sequence[Spent]
+        self, owner: ClusterQueue, kind: WorkloadClass, borrowed: Mapping[Column, int], spent: Sequence[Spent]
     ) -> bool:
-        """Whether there may be too little for the owner then, told by less than to place it."""
+        """Whether there may be too little for the owner of what is borrowed, told by less than to place it."""
         asked = dict(kind.requests)
-        for (flavor, resource), amount in demand.items():
+        for (flavor, resource), amount in borrowed.items():
             if resource not in asked or all(one.flavor != flavor for one in owner.flavors):
                 continue
             left = [self._ledger.left("sum", flavor, resource)]
@@ -113,7 +112,7 @@ class Owners:
             if min(left) - amount < asked[resource]:
                 return True
         nodes = {node for _, _, node, _ in spent if node is not None}
-        flavors = {flavor for flavor, _ in demand} & {one.flavor for one in owner.flavors}
+        flavors = {one[0] for one in borrowed if one[1] in asked} & {one.flavor for one in owner.flavors}
         return bool(nodes) and any(self._has_no_other(name, kind, nodes) for name in flavors)
 
     def _has_no_other(self, name: str, kind: WorkloadClass, nodes: set[str]) -> bool:
@@ -130,7 +129,7 @@ class Owners:
         """Whether an owner has quota of its own, and room, now, and others would be evicted for it if it had not."""
         kind = workload.kind
         now = self._placing.find(owner, workload, None)
-        if isinstance(now, Wait) or self._borrows(owner, _demand(kind, now)):
+        if isinstance(now, Wait) or self._borrowed(owner, _demand(kind, now)):
             return False
         with self._ledger.trying():
             for flavor, requests, node, also in spent:

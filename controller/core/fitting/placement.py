@@ -254,9 +254,12 @@ def _try(
         return Blocker(flavor.name, Reason.FLAVOR_DRY, detail=detail)
     if blocker is None:
         return _find_room(snapshot, ledger, flavor, pod_set, only_freed=only_freed)
-    if blocker.reason is Reason.NEVER_FITS or flavor.is_summed:
+    if blocker.reason is Reason.NEVER_FITS:
         return blocker
-    unfit = unfit_for_all(snapshot, flavor, pod_set)
+    if flavor.is_summed:
+        unfit = ledger.sum_blocker(flavor, pod_set.requests)
+    else:
+        unfit = unfit_for_all(snapshot, flavor, pod_set)
     return unfit if unfit is not None and unfit.reason is Reason.NEVER_FITS else blocker
 
 

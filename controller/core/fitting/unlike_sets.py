@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count, islice
+from itertools import count
 from typing import Final
 
 from controller.core.fitting.mixing import mix_blocker
@@ -64,8 +64,13 @@ class UnlikeSets:
         """Yield onto which flavors the sets may go, those first that the queue prefers."""
         names = [one.flavor for one in queue.flavors]
         last = len(names) if wait.later is None else names.index(wait.later.flavor)
-        opened = {*names[:last]} - set(self._snapshot.dry)
-        yield from islice((onto for onto in self._shared_out(queue, kind) if opened.issuperset(onto)), _MOST_WAYS)
+        opened, found = {*names[:last]} - set(self._snapshot.dry), 0
+        for onto in self._shared_out(queue, kind):
+            if opened.issuperset(onto):
+                yield onto
+                found += 1
+                if found == _MOST_WAYS:
+                    return
 
     def _never_together(self, queue: ClusterQueue, kind: WorkloadClass) -> tuple[Blocker, ...]:
         """Say why no quota and no sums could ever hold all of it; empty: some could, or it is not known."""

@@ -6,7 +6,7 @@ What is found is no minimum, but none of them could have stayed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -176,8 +176,26 @@ class VictimSearch:
         return found if self._returns.may_all_go(pods) else None
 
     def _search(self, need: Need, attempt: Attempt) -> list[Candidate] | None:
+        found = self._search_in(need, attempt, need.queue)
+        if not found or not self._lets_in_elsewhere(need, found):
+            return found
+        # in other flavors nobody was asked on its account
+        flavors = tuple([one for one in need.queue.flavors if one.flavor in need.onto])
+        return self._search_in(need, attempt, replace(need.queue, flavors=flavors))
+
+    def _lets_in_elsewhere(self, need: Need, victims: Sequence[Candidate]) -> bool:
+        """Whether a workload would go onto other flavors than were asked for, as where a gang goes that had several."""
+        # of its own queue nobody has to have borrowed anything there
+        own = need.queue.name
+        if len(need.queue.flavors) == 1 or all(one.is_going or one.queue == own for one in victims):
+            return False
+        with self._away.ahead(need.left) as ahead, self._away.without(ahead, victims):
+            found = self._fits(ahead, need.queue, need.kind)
+        return found is not None and any(one.flavor.name not in need.onto for one in found)
+
+    def _search_in(self, need: Need, attempt: Attempt, queue: ClusterQueue) -> list[Candidate] | None:
         with self._away.ahead(need.left) as ahead:
-            removals = self._removals(ahead, need.queue, need.kind, _own_in(need, attempt))
+            removals = self._removals(ahead, queue, need.kind, _own_in(need, attempt))
             if self._away.victims and removals.suffice():
                 return []
             if self._is_in_vain(ahead, need, attempt):
