@@ -110,7 +110,9 @@ def _may_displace(heads: Heads, first: str, more: tuple[Placed, ...], name: str)
 def _must_go_first(heads: Heads, first: str, name: str, turn: Turn, went: Chosen) -> bool:
     """Whether beyond doubt the first borrows, and others go for the head of this line then, which fits before."""
     one, other, queue = heads.lines[first][0], heads.lines[name][0], heads.queue(name)
-    is_plain = heads.held.ways == ((),) and len(one.sets) == len(other.sets) == 1
+    # who ends anyway may be waited for, and nobody is evicted then
+    is_anyone_ending = any(it.is_ending for it in heads.world.running)
+    is_plain = heads.held.ways == ((),) and len(one.sets) == len(other.sets) == 1 and not is_anyone_ending
     if not is_plain or turn.reasons or heads.turn(name).reasons or any(pod.name not in went for pod in one.pods):
         return False
     more = _as_it_went(heads, first, went)

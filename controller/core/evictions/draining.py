@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from controller.core.queueing.queues import StopPolicy
 from controller.core.workloads.decisions import Evict, EvictionCause
+from controller.core.workloads.groups import GroupKey
 from controller.core.workloads.pods import Phase, Pod
 from controller.core.workloads.workload import QueueKey
 from controller.core.world.returns import Returns, Verdict
@@ -35,11 +36,29 @@ def drains(snapshot: Snapshot, returns: Returns) -> Iterator[Evict]:
 def leaving(snapshot: Snapshot, queue: str, returns: Returns) -> Iterator[Leaving]:
     """Tell of the pods charged to a cluster queue those that are to go, by its stopPolicy or their local queue's."""
     by = drained_by(snapshot, queue)
+    staying = _staying(snapshot, queue, returns)
     for uid in snapshot.admitted.get(queue, ()):
         pod = snapshot.pods[uid]
         why = by or door_drained_by(snapshot, (pod.namespace, pod.queue or ""))
         if why and pod.phase in _ADMITTED:
-            yield Leaving(pod, why, None if pod.is_terminating else returns.verdict(pod, queue))
+            # what is evicted meanwhile counts for those that come after
+            verdict = None if pod.is_terminating else returns.verdict(pod, queue)
+            if verdict is not None and verdict.may_return and pod.group is not None and pod.group.key in staying:
+                verdict = Verdict(False, f"its gang stays with one of its pods: {staying[pod.group.key].why}")
+            yield Leaving(pod, why, verdict)
+
+
+def _staying(snapshot: Snapshot, queue: str, returns: Returns) -> Mapping[GroupKey, Verdict]:
+    """Return the gangs of a queue of which a pod may not be returned, and why."""
+    found: dict[GroupKey, Verdict] = {}
+    for uid in snapshot.admitted.get(queue, ()):
+        pod = snapshot.pods[uid]
+        if pod.group is None or pod.is_terminating or pod.group.key in snapshot.loose_groups:
+            continue
+        verdict = returns.verdict(pod, queue)
+        if not verdict.may_return:
+            found[pod.group.key] = verdict
+    return found
 
 
 def drained_by(snapshot: Snapshot, queue: str) -> str:

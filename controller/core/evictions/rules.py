@@ -9,6 +9,7 @@ from controller.core.evictions.draining import drains
 from controller.core.evictions.over_quota import over_quota_evictions
 from controller.core.evictions.reservations import overdue_evictions
 from controller.core.evictions.stock_outs import dry_evictions
+from controller.core.evictions.whole_gangs import WholeGangs
 from controller.core.workloads.decisions import Evict
 from controller.core.world.returns import Returns
 from controller.core.world.snapshot import Snapshot
@@ -17,13 +18,16 @@ from controller.core.world.snapshot import Snapshot
 def evictions(snapshot: Snapshot, preempted: Iterable[Sequence[Evict]]) -> tuple[Evict, ...]:
     """Return as many as may be under way beside those that are; none that is under way or was refused just now.
 
+    A gang goes as a whole, whichever rule names one of its pods.
+
     `preempted` go all that go for one, or none: those that are left might be enough no more, and the others would have
     gone for nothing.
     """
     found: dict[str, Evict] = {}
     returns = Returns(snapshot)
     rules = (drains, overdue_evictions, dry_evictions)
-    ruled = ((evict,) for rule in rules for evict in rule(snapshot, returns))
+    gangs = WholeGangs(snapshot, returns)
+    ruled = (gangs.with_others(evict) for rule in rules for evict in rule(snapshot, returns))
     # last, for whoever goes for another reason is too much no more
     for together in chain(ruled, preempted, over_quota_evictions(snapshot, returns, found.keys())):
         if len(found) >= snapshot.leaving.evictions_left:

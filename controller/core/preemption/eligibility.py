@@ -58,6 +58,7 @@ class Candidates:
         """Queues of which more than the pods says what may go."""
         self.going = self._look_for_going()
         """By cluster queue the pods that go anyway."""
+        self._units_of: dict[str, tuple[dict[str, list[Pod]], set[str]]] = {}
         self._members: dict[str, dict[str, list[Candidate]]] = {}
 
     def claim(self, queue: ClusterQueue, workload: Workload) -> Claim:
@@ -66,7 +67,7 @@ class Candidates:
         if not pods:
             return Claim(queue, -workload.order[0], workload.since)
         since = max(_since(pod, self._snapshot.jobs) for pod in pods)
-        return Claim(queue, min(map(self._priority, pods)), since, self._key(pods[0]))
+        return Claim(queue, min(map(self._priority, pods)), since, self.key(pods[0]))
 
     def own(self, claim: Claim, flavor: str) -> Iterator[Candidate]:
         """Yield those of the claim's own queue that its `withinClusterQueue` lets it preempt in a flavor, in order."""
@@ -79,7 +80,7 @@ class Candidates:
         for one in self.of(name, flavor):
             if not one.is_going and one.priority >= claim.priority + takes_equal:
                 return  # so are all that come after
-            if self._key(one.pods[0]) != claim.key and self._yields(claim, one, policy):
+            if self.key(one.pods[0]) != claim.key and self._yields(claim, one, policy):
                 yield one
 
     def _yields(self, claim: Claim, one: Candidate, policy: Within) -> bool:
@@ -112,7 +113,7 @@ class Candidates:
         if known is None:
             known = self._members[queue] = {}
             for pod in self.going_of(queue):
-                known.setdefault(self._key(pod), []).append(self._going_alone(pod))
+                known.setdefault(self.key(pod), []).append(self._going_alone(pod))
         return known
 
     def _going_alone(self, pod: Pod) -> Candidate:
@@ -159,22 +160,44 @@ class Candidates:
         is_plain = found is None or not (found.preemption.minimum_runtime or found.allow_job_retries)
         return is_plain and queue not in self.moving
 
-    def _key(self, pod: Pod) -> str:
+    def key(self, pod: Pod) -> str:
         """Return the name of what goes together with the pod: its gang, or it alone."""
         if pod.group is None or pod.group.key in self._snapshot.loose_groups:
             return pod.uid
         return "/".join(map(str, astuple(pod.group.key)))
 
-    def _found(self, queue: str) -> Iterator[Candidate]:
+    def members(self, pod: Pod) -> list[Pod] | None:
+        """Return who is admitted and goes together with a pod, itself among them, but for those that go already.
+
+        None: some of them are on their way to be admitted.
+        """
+        queue, key = pod.cluster_queue or "", self.key(pod)
+        known = self._units_of.get(queue)
+        if known is None:
+            known = self._units_of[queue] = self._units(queue)
+        units, incomplete = known
+        if key in incomplete:
+            return None
+        for _, pods in self._apart({key: units.get(key, [pod])}):
+            if any(one.uid == pod.uid for one in pods):
+                return [one for one in pods if not self._is_going(one)]
+        return [pod]
+
+    def _units(self, queue: str) -> tuple[dict[str, list[Pod]], set[str]]:
+        """Return the pods of a queue by what goes together, and what of that is not known as a whole yet."""
         units: dict[str, list[Pod]] = {}
         incomplete: set[str] = set()
         for uid in self._snapshot.admitted.get(queue, ()):
             pod = self._snapshot.pods[uid]
-            key = self._key(pod)
+            key = self.key(pod)
             units.setdefault(key, []).append(pod)
             # what is on its way to be admitted cannot be taken back before it is; nor can half a gang
             if not self._is_known(pod, queue):
                 incomplete.add(key)
+        return units, incomplete
+
+    def _found(self, queue: str) -> Iterator[Candidate]:
+        units, incomplete = self._units(queue)
         spared = self._spared(queue)
         for key, pods in self._apart(units):
             staying = tuple(pod for pod in pods if not self._is_going(pod))
