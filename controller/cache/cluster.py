@@ -86,7 +86,7 @@ class ClusterCache:
     def index(self) -> NodeIndex:
         """Nodes by flavor, worked out anew after a node or flavor changed."""
         if self._index is None:
-            self._index = NodeIndex(dict(self.nodes), dict(self.flavors))
+            self._index = NodeIndex(dict(self.nodes), dict(self.flavors), self.queues.orders)
         return self._index
 
     @property
@@ -343,7 +343,8 @@ class ClusterCache:
         self, name: str, queue: ClusterQueue | None, *, variation: Variation = FIXED, fault: str | None = None
     ) -> None:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
-        self.queues.put(name, queue, variation)
+        if self.queues.put(name, queue, variation):
+            self._reindex()
         self.openings.queue_changed(name, queue)
         self.places.queue_changed(name, queue, self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)

@@ -50,20 +50,27 @@ class QueuesInEffect:
         """Queues with limits that are shares: any queue that comes or goes may be below them."""
         self._now = 0
 
-    def put(self, name: str, queue: ClusterQueue | None, variation: Variation = FIXED) -> None:
-        """Take in a queue as it is written, or forget it."""
+    def put(self, name: str, queue: ClusterQueue | None, variation: Variation = FIXED) -> bool:
+        """Take in a queue as it is written, or forget it; say whether it lists several flavors in another order."""
+        before, now = [_order(one) if one is not None else () for one in (self.current.get(name), queue)]
         former = self._varying.pop(name, None)
         self.is_stale = self.is_stale or former is not None or variation != FIXED or bool(self._limited)
         self._limited.discard(name)
         if queue is None:
             self.current.pop(name, None)
-            return
+            return len(before) > 1
         self.current[name] = queue
         if variation != FIXED:
             flavors = tuple(sorted(variation.shared_flavors()))
             self._varying[name] = _Varying(queue, variation, flavors)
             if variation.limits_by_share:
                 self._limited.add(name)
+        return before != now and max(len(before), len(now)) > 1
+
+    @property
+    def orders(self) -> list[tuple[str, ...]]:
+        """The orders in which queues list flavors, of those that list several."""
+        return [order for order in map(_order, self.current.values()) if len(order) > 1]
 
     def capacities_moved(self) -> None:
         """Note that a node or flavor changed."""
@@ -114,3 +121,7 @@ class QueuesInEffect:
         """Return the open window that says whether the queue admits; empty: its own stopPolicy does."""
         one = self._varying.get(name)
         return "" if one is None else stopped_by(one.variation, one.outlook.open)
+
+
+def _order(queue: ClusterQueue) -> tuple[str, ...]:
+    return tuple(one.flavor for one in queue.flavors)

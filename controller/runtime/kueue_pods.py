@@ -87,7 +87,9 @@ async def _queues(client: Client) -> Households:
         doors={(one.namespace, one.name): one.cluster_queue for one in doors},
         queues={one.name: one for one in queues},
         flavors=by_name,
-        flavor_of=NodeIndex({node.name: node for node in nodes}, by_name).flavor_of,
+        flavor_of=NodeIndex(
+            {node.name: node for node in nodes}, by_name, [[quota.flavor for quota in one.flavors] for one in queues]
+        ).flavor_of,
     )
 
 

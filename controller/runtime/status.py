@@ -81,7 +81,7 @@ def _flavor_findings(cache: ClusterCache, flavor: Flavor) -> list[Finding]:
     findings: list[Finding] = [("Active", True, "Ready", "Can be used")]
     if overlaps:
         others = ", ".join(sorted(overlaps))
-        text = f"some nodes are also selected by {others}; each such node belongs to the first flavor by name"
+        text = f"some nodes are also selected by {others}; each such node belongs to the one that says most about it"
         findings.append(("FlavorsOverlap", True, "SameNodes", text))
     spell = cache.clocks.stock_outs.dry.get(flavor.name)
     if spell is not None:

@@ -172,12 +172,26 @@ def static_faults(placed: Iterable[Placed], flavor: Flavor, need: Amounts) -> se
 
 
 def nodes_of(world: World, flavor: Flavor) -> list[Node]:
-    """The flavor's nodes; one that several select is the first's by name."""
+    """The flavor's nodes; one that several select is that one's that asks most of it, then comes first."""
 
     def owner(node: Node) -> str | None:
-        return min((one.name for one in world.flavors if one.static is None and _is_of(one, node.labels)), default=None)
+        found = [one for one in world.flavors if one.static is None and _is_of(one, node.labels)]
+        most = max((_says(one) for one in found), default=0)
+        names = sorted(one.name for one in found if _says(one) == most)
+        return min(names, key=lambda name: sum(_comes_before(world, one, name) for one in names), default=None)
 
     return [node for node in world.nodes if owner(node) == flavor.name]
+
+
+def _says(flavor: Flavor) -> int:
+    return len(flavor.labels) + len(flavor.requirements)
+
+
+def _comes_before(world: World, one: str, other: str) -> bool:
+    """Whether more of the queues that list both list the one first."""
+    orders = [[name for name, _ in queue.quotas] for queue in world.queues]
+    both = [order for order in orders if one in order and other in order]
+    return one != other and 2 * sum(order.index(one) < order.index(other) for order in both) > len(both)
 
 
 def open_nodes(world: World, flavor: Flavor, make: Make) -> list[Node]:

@@ -46,24 +46,25 @@ def _tell_topology(found: Found, capacity: Capacity, report: Report) -> None:
 
 
 def tell_overlaps(flavors: Sequence[Found], report: Report) -> None:
-    """Report flavors of the same nodes, by their labels: with mode Nodes each node is of the first flavor by name."""
+    """Report flavors of the same nodes, by their labels: with mode Nodes each is of the one with most of them."""
     for first, second in combinations(sorted(flavors, key=lambda found: found.metadata.name), 2):
         wide, narrow = first.spec.node_labels, second.spec.node_labels
         if any(narrow.get(key, value) != value for key, value in wide.items()):
             continue
         name = first.metadata.name
-        if wide.items() <= narrow.items():
+        if wide == narrow:
             report.lose(
                 second,
                 "spec.nodeLabels",
-                f"every node with them is of flavor {name} too, and belongs to the first of the two by name, so that "
-                "pods would never get this one; tell their nodes apart by labels, or use --capacity Static",
+                f"flavor {name} has the same, so that all nodes with them belong to one of the two, and pods would "
+                "never get the other; tell their nodes apart by labels, or use --capacity Static",
             )
         else:
             report.warn(
                 second,
                 "spec.nodeLabels",
-                f"nodes that have these labels and those of flavor {name} belong to the first of the two by name",
+                f"nodes that have these labels and those of flavor {name} belong to the one that has more of them, "
+                "else to the one that the queues list first",
             )
 
 

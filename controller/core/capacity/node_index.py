@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import numpy as np
@@ -75,16 +76,25 @@ def _holding(requirement: Requirement, by_value: Mapping[str | None, AbstractSet
 class NodeIndex:
     """One state of nodes and flavors: membership and eligibility, each answer worked out once.
 
-    A node that several flavors select belongs to the first of them by name. Replaced as a whole when a node's labels,
-    taints, allocatable or usability change, or a flavor does; pods coming and going leave it as it is.
+    A node that several flavors select belongs to the one that says most about it: that has most requirements, all of
+    which it meets, then comes first in the queues, then by name. Replaced as a whole when a node's labels, taints,
+    allocatable or usability change, a flavor does, or the order of a queue's; pods coming and going leave it as it is.
     """
 
-    def __init__(self, nodes: Mapping[str, Node], flavors: Mapping[str, Flavor]) -> None:
+    def __init__(
+        self, nodes: Mapping[str, Node], flavors: Mapping[str, Flavor], orders: Collection[Sequence[str]] = ()
+    ) -> None:
+        """`orders` are those in which queues list flavors."""
         self.nodes = nodes
+        self._orders = orders
+        self._first_of: dict[tuple[str, ...], str] = {}
+        """Of flavors that say as much, by name, the one that has the nodes."""
         self._flavors = flavors
         self._members: dict[str, list[str]] = {name: [] for name in flavors}
         self.flavor_of: dict[str, str] = {}
         self.overlaps: dict[str, set[str]] = {}
+        self.taken: dict[str, Counter[str]] = {}
+        """Of flavors how many of the nodes that they select belong to which others."""
         self._usable: dict[str, _Usable] = {}
         self._allowed: dict[tuple[str, Constraints], frozenset[str]] = {}
         self._places: dict[tuple[str, Constraints], Places] = {}
@@ -96,14 +106,33 @@ class NodeIndex:
             self._place(nodes[name], by_name)
 
     def _place(self, node: Node, flavors: Iterable[Flavor]) -> None:
-        selecting = [flavor.name for flavor in flavors if flavor.selects(node.labels)]
+        selecting = [flavor for flavor in flavors if flavor.selects(node.labels)]
         if not selecting:
             return
-        self.flavor_of[node.name] = selecting[0]
-        self._members[selecting[0]].append(node.name)
-        for one in selecting[1:]:
-            self.overlaps.setdefault(one, set()).add(selecting[0])
-            self.overlaps.setdefault(selecting[0], set()).add(one)
+        most = max(one.says for one in selecting)
+        owner = self._first(tuple([one.name for one in selecting if one.says == most]))
+        self.flavor_of[node.name] = owner
+        self._members[owner].append(node.name)
+        for name in [one.name for one in selecting if one.name != owner]:
+            self.overlaps.setdefault(name, set()).add(owner)
+            self.overlaps.setdefault(owner, set()).add(name)
+            self.taken.setdefault(name, Counter())[owner] += 1
+
+    def _first(self, names: tuple[str, ...]) -> str:
+        """Return the one before which the queues list fewest of the others; the first of these by name."""
+        if len(names) == 1:
+            return names[0]
+        known = self._first_of.get(names)
+        if known is None:
+            behind = {one: sum(self._is_before(other, one) for other in names if other != one) for one in names}
+            known = self._first_of[names] = min(names, key=lambda one: (behind[one], one))
+        return known
+
+    def _is_before(self, one: str, other: str) -> bool:
+        """Whether more of the queues that list both list the one first."""
+        both = [order for order in self._orders if one in order and other in order]
+        first = sum(order.index(one) < order.index(other) for order in both)
+        return 2 * first > len(both)
 
     def members(self, flavor: str) -> list[str]:
         """Names of the nodes of a flavor, usable or not, by name."""

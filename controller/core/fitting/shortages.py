@@ -44,6 +44,7 @@ def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | N
     if not index.allowed(flavor, shape.constraints):
         usable = len(index.usable(flavor.name))
         detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
+        detail = detail if usable else _without_nodes(snapshot, flavor)
         reason = Reason.NEVER_FITS if usable else Reason.NO_CAPACITY
         return Blocker(flavor.name, reason, detail=detail, rests_on_nodes=True)
     for resource, need in shape.requests:
@@ -52,6 +53,20 @@ def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | N
             detail = "more than its largest node has"
             return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, detail, rests_on_nodes=True)
     return None
+
+
+def _without_nodes(snapshot: Snapshot, flavor: Flavor) -> str:
+    """Say why a flavor has no node that pods may go to."""
+    members = len(snapshot.nodes.members(flavor.name))
+    if members:
+        return f"none of its {members} nodes is ready and takes pods"
+    taken = snapshot.nodes.taken.get(flavor.name)
+    if not taken:
+        return "no node is of this flavor"
+    others = ", ".join(sorted(taken))
+    count = taken.total()
+    nodes = f"all {count} nodes that it selects belong" if count > 1 else "the node that it selects belongs"
+    return f"{nodes} to other flavors, which say more about it or come first ({others})"
 
 
 def rests_on_other_nodes(snapshot: Snapshot, kind: WorkloadClass, known: Wait) -> bool:

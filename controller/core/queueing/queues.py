@@ -115,6 +115,11 @@ class Flavor:
         """Whether room is known by sums, not node by node."""
         return self.mode is not CapacityMode.NODES
 
+    @property
+    def says(self) -> int:
+        """How many requirements it has on its nodes."""
+        return len(self.node_labels) + len(self.requirements)
+
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Say whether a node with these labels is of this flavor, overlaps aside."""
         return all(labels.get(key) == value for key, value in self.node_labels) and all(

@@ -9,17 +9,17 @@ from tests.unit.cli.test_import_kueue import convert, specs
 
 Labels = dict[str, str]
 SPOT = {"pool": "spot"}
-WITHOUT_NODES = "ResourceFlavor b: spec.nodeLabels: every node with them is of flavor a too, and belongs to the first"
-SHARING = "ResourceFlavor b: spec.nodeLabels: nodes that have these labels and those of flavor a belong to the first"
+WITHOUT_NODES = "ResourceFlavor b: spec.nodeLabels: flavor a has the same, so that all nodes with them belong to one of"
+SHARING = "ResourceFlavor b: spec.nodeLabels: nodes that have these labels and those of flavor a belong to the one that"
 
 
 @pytest.mark.parametrize(
     ("first", "second", "error", "warning"),
     [
-        ({}, SPOT, WITHOUT_NODES, ""),
+        ({}, SPOT, "", SHARING),
         ({}, {}, WITHOUT_NODES, ""),
         (SPOT, SPOT, WITHOUT_NODES, ""),
-        (SPOT, {**SPOT, "zone": "a"}, WITHOUT_NODES, ""),
+        (SPOT, {**SPOT, "zone": "a"}, "", SHARING),
         (SPOT, {}, "", SHARING),
         (SPOT, {"zone": "a"}, "", SHARING),
         (SPOT, {"pool": "dear"}, "", ""),

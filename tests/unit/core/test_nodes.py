@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.kubernetes.taints import Toleration
 from controller.core.queueing.queues import Flavor
@@ -36,11 +38,27 @@ def test_members_come_by_name_whatever_the_order() -> None:
     assert index_of("c", "a", "b").members("spot") == ["a", "b", "c"]
 
 
-def test_a_node_of_two_flavors_belongs_to_the_first_by_name_and_both_are_told() -> None:
-    index = index_of("a", flavors=(a_flavor("zz", labels={}), SPOT, a_flavor("yy", labels={})))
+def test_a_node_belongs_to_the_flavor_that_says_most() -> None:
+    index = index_of("a", flavors=(a_flavor("aa", labels={}), SPOT, a_flavor("yy", labels={})))
     assert index.flavor_of == {"a": "spot"}
-    assert [index.members(name) for name in ("spot", "yy", "zz")] == [["a"], [], []]
-    assert {"spot": {"yy", "zz"}, "yy": {"spot"}, "zz": {"spot"}} == index.overlaps
+    assert [index.members(name) for name in ("spot", "yy", "aa")] == [["a"], [], []]
+    assert {"spot": {"yy", "aa"}, "yy": {"spot"}, "aa": {"spot"}} == index.overlaps
+    assert index.taken == {"aa": {"spot": 1}, "yy": {"spot": 1}}
+
+
+@pytest.mark.parametrize(
+    ("orders", "owner"),
+    [
+        ((), "aa"),
+        ((("yy", "aa"),), "yy"),
+        ((("yy", "aa"), ("aa", "yy")), "aa"),
+        ((("yy", "aa"), ("aa", "yy"), ("yy", "other", "aa"), ("aa",)), "yy"),
+    ],
+)
+def test_of_flavors_alike_the_first_of_queues_has_nodes(orders: tuple[tuple[str, ...], ...], owner: str) -> None:
+    flavors = [a_flavor(name, labels={"pool": "spot"}) for name in ("aa", "yy")]
+    index = NodeIndex({"a": a_node("a")}, {one.name: one for one in flavors}, orders)
+    assert index.flavor_of == {"a": owner}
 
 
 def test_a_static_flavor_has_no_nodes_and_overlaps_nothing() -> None:

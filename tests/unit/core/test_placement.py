@@ -154,12 +154,12 @@ def test_pods_are_counted_only_where_a_quota_names_them() -> None:
         (
             {"nodes": []},
             Reason.NO_CAPACITY,
-            "flavor spot: none of its 0 ready nodes matches the pod's node selector, affinity and tolerations",
+            "flavor spot: no node is of this flavor",
         ),
         (
             {"nodes": [a_node(is_usable=False)]},
             Reason.NO_CAPACITY,
-            "flavor spot: none of its 0 ready nodes matches the pod's node selector, affinity and tolerations",
+            "flavor spot: none of its 1 nodes is ready and takes pods",
         ),
         (
             {"nodes": [a_node(taints=[a_taint()])]},
