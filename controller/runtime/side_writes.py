@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from controller.cache.arithmetic import figures_of
 from controller.cache.cluster import ClusterCache
 from controller.cache.reasons import RESERVED
 from controller.core.evictions.reservations import overdue_text
@@ -32,6 +31,8 @@ _EVENT_WORKERS = 2
 _EVENT_BACKLOG = 20_000
 _CONDITION_PAUSE = 0.05
 """At most 20 conditions a second."""
+_VISITED = 100
+"""So many pods are looked at in a row to find the next one to write: most of a long queue say all there is to say."""
 _TRIES = 3
 _TRY_AGAIN_SECONDS = 30.0
 _SERVER_PAUSE = 1.0
@@ -100,16 +101,19 @@ class ConditionLane:
                     self._try_later(pod.uid)
 
     def _next(self, now: float) -> tuple[Pod, dict[str, Any]] | None:
-        while self._cache.reasons.released:
-            uid = next(iter(self._cache.reasons.released))
-            del self._cache.reasons.released[uid]
-            pod = self._cache.pods.get(uid)
-            if pod is not None and not pod.is_finished and not pod.is_terminating:
-                return pod, self._released(pod, now)
-        while (uid_due := self._cache.reasons.next_queued(now)) is not None:
-            waiting = self._waiting(uid_due, now)
-            if waiting is not None:
-                return waiting
+        for _ in range(_VISITED):
+            if self._cache.reasons.released:
+                uid = next(iter(self._cache.reasons.released))
+                del self._cache.reasons.released[uid]
+                pod = self._cache.pods.get(uid)
+                if pod is not None and not pod.is_finished and not pod.is_terminating:
+                    return pod, self._released(pod, now)
+            elif (uid_due := self._cache.reasons.next_queued(now)) is not None:
+                waiting = self._waiting(uid_due, now)
+                if waiting is not None:
+                    return waiting
+            else:
+                return None
         return None
 
     def _waiting(self, uid: str, now: float) -> tuple[Pod, dict[str, Any]] | None:
@@ -117,14 +121,16 @@ class ConditionLane:
         if pod is None or workload is None:
             return None
         wait = self._cache.reasons.of(workload.kind).of(workload.uid)
-        figures = figures_of(self._cache, workload, wait)
-        message = describe(wait, workload.since, figures, uid=workload.uid)[:_MESSAGE_ROOM]
-        if wait.reason is Reason.PENDING or _says(pod.said, wait, message):
+        if wait.reason is Reason.PENDING or _says(pod.said, wait):
             return None
+        local = self._cache.local_queues.get(workload.kind.queue)
+        queue = None if local is None else self._cache.queues.current.get(local.cluster_queue)
+        may_preempt = queue is not None and queue.preemption.is_any
+        message = describe(wait, workload.since, uid=workload.uid, may_preempt=may_preempt)[:_MESSAGE_ROOM]
         return pod, _condition(pod.said, "False", wait.reason.value, message, now)
 
     def _released(self, pod: Pod, now: float) -> dict[str, Any]:
-        queue = self._cache.cluster_queues.get(pod.cluster_queue or "")
+        queue = self._cache.queues.current.get(pod.cluster_queue or "")
         if queue is not None and pod.uid in self._cache.clocks.reservations.overdue:
             text = overdue_text(pod, queue)[:_MESSAGE_ROOM]
             return _condition(pod.said, "True", RESERVED, text[0].upper() + text[1:], now)
@@ -156,11 +162,11 @@ class ConditionLane:
             self._cache.reasons.released[uid] = None
 
 
-def _says(said: Said | None, wait: Wait, message: str) -> bool:
+def _says(said: Said | None, wait: Wait) -> bool:
     """Whether the condition on the pod will do: the same reason and, where that is not arithmetic, the same words."""
     if said is None or (said.status, said.reason) != ("False", wait.reason.value):
         return False
-    return bool(wait.blockers) or said.message_hash == hash(message)
+    return bool(wait.blockers) or said.message_hash == hash(wait.text[:_MESSAGE_ROOM])
 
 
 def _released(pod: Pod, now: float) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""A wait for people: the figures behind it, and all of it in one sentence."""
+"""A wait for people, in one sentence."""

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import ceil, inf
 
 from controller.core.calendar.civil import utc_text
-from controller.core.explaining.arithmetic import Arithmetic, Held
 from controller.core.kubernetes.amounts import format_amount
-from controller.core.lists import first_few
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Blocker, Booking, Wait
+from controller.core.world.settled import contested
 
 
-def describe(wait: Wait, since: float, figures: Arithmetic | None = None, *, uid: str = "") -> str:
-    """One sentence for conditions and Events: what each flavor said in order, or the single fault; then the figures.
+def describe(wait: Wait, since: float, *, uid: str = "", may_preempt: bool = False) -> str:
+    """One sentence for conditions and Events: what each flavor said in order, or the single fault.
 
-    `since`: from when on the workload waits, seconds since 1970. `figures`: those of the moment, where they are wanted.
-    `uid`: the workload's; of each class just one may have a reservation.
+    It rests on what the decision found and nothing else, so that it costs the same however many wait.
+    `since`: from when on the workload waits, seconds since 1970. `uid`: the workload's; of each class just one may have
+    a reservation. `may_preempt`: its queue lets some go. Those who wait all the same found nobody who would help.
     """
     said = _describe_all(wait, since, uid)
-    return said if figures is None else "; ".join((said, *_tell(figures)))
-
-
-def _tell(figures: Arithmetic) -> Iterator[str]:
-    held, place = figures.held, figures.place
-    if held is not None:
-        used, quota = (format_amount(held.resource, amount) for amount in (held.used, held.quota))
-        borrowed = [f"{name} {format_amount(held.resource, amount)}" for name, amount in held.borrowers]
-        by_whom = f" (borrowed: {first_few(borrowed, 3)})" if borrowed else ""
-        yield f"ClusterQueue {held.at} uses {used} of {quota} {held.resource}{_lent(held)}{by_whom}"
-    if figures.is_alone:
-        yield "preemption would not make room for it now"
-    yield f"place {place.before + 1} of {place.waiting} in ClusterQueue {place.queue}"
-
-
-def _lent(held: Held) -> str:
-    """Say what a queue may borrow that uses more than its own: that, and not its quota, is at an end."""
-    if held.may_borrow is None:
-        return ""
-    return f" and of the {format_amount(held.resource, held.may_borrow)} that it may borrow"
+    is_asked = bool(contested(wait)) and not wait.is_put_off and wait.reason is not Reason.USER_LIMIT
+    if not may_preempt or not is_asked or wait.reason is Reason.NEVER_FITS:
+        return said
+    return f"{said}; preemption would not make room for it now"
 
 
 def _describe_all(wait: Wait, since: float, uid: str) -> str:

@@ -27,7 +27,7 @@ async def test_a_pod_without_room_on_spot_goes_to_on_demand_when_its_time_comes(
     created = clock.epoch((await team.pod("second", "2"))["metadata"]["creationTimestamp"])
     said = await team.until_waiting("second", "NoCapacity")
     at = clock.rfc3339(created + 15)
-    assert f"; flavor {team.full('steady')}: tried from {at} on; place 1 of 1" in said, said
+    assert said.endswith(f"; flavor {team.full('steady')}: tried from {at} on"), said
     # who chooses on-demand himself need not wait
     await team.pod("third", "1m", spec={"nodeSelector": {TEAM_LABEL: team.id, "shape": "steady"}})
     await team.until_bound("third", seconds=10)

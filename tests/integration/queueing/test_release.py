@@ -49,8 +49,7 @@ async def test_the_second_flavor_takes_what_the_first_has_no_quota_for_and_then_
     assert placed == [team.full("spot"), team.full("spot"), team.full("on-demand")]
     assert message == (
         f"flavor {team.full('spot')}: needs 1 cpu, 0 of its quota is free; "
-        f"flavor {team.full('on-demand')}: needs 1 cpu, 0 of its quota is free; "
-        f"ClusterQueue {team.full('cq')} uses 2 of 2 cpu; place 1 of 1 in ClusterQueue {team.full('cq')}"
+        f"flavor {team.full('on-demand')}: needs 1 cpu, 0 of its quota is free"
     )
 
 
@@ -107,7 +106,7 @@ async def test_pods_that_are_not_ours_take_room_too(team: Team) -> None:
     await team.until_bound("foreign")
     await team.pod("ours", "4")
     message = await team.until_waiting("ours", "NoCapacity")
-    assert message.startswith(f"flavor {team.full('spot')}: needs 4 cpu, 2 free on its emptiest node; place 1 of 1")
+    assert message == f"flavor {team.full('spot')}: needs 4 cpu, 2 free on its emptiest node"
 
 
 async def test_a_cordoned_node_takes_no_pod_until_it_is_open_again(team: Team) -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from controller.cache.cluster import ClusterCache
 from controller.cache.usage_sums import MOST_USERS
 from controller.cache.written import Entry
-from controller.core.explaining.arithmetic import place_of
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.past_usage import PastUsage, PastUsageRule, cores, mixed
 from controller.runtime.fair_sharing_status import past_usage_status
@@ -319,18 +318,6 @@ def test_users_of_a_queue_take_turns_and_each_place_is_told_so() -> None:
     cache = a_world(*pods, rule=BY_USER)
     cache.pass_to(1000)
     assert [admit.uid for admit in decided(cache).admits] == ["ann0", "bob0", "ann1", "bob1"]
-
-
-def test_the_place_of_a_workload_goes_by_what_its_user_has_used() -> None:
-    waiting = [a_pod(f"{user}-waits", queue="red", created=at, user=user) for user, at in (("ann", 1), ("bob", 2))]
-    cache = a_world(runs_for("ann", "4"), *waiting, rule=BY_USER)
-    cache.pass_to(1000)
-    cache.snapshot()
-    cache.pass_to(1000 + HOUR)
-    past = cache.snapshot().past_usage
-    runs = list(cache.backlog.runs.values())
-    places = {run[0].uid: place_of(run[0], "team-a", runs, past).before for run in runs}
-    assert places == {"bob-waits": 0, "ann-waits": 1}
 
 
 def test_a_status_without_users_is_written_anew_at_once_where_they_are_told_apart() -> None:

@@ -13,7 +13,7 @@ from controller.core.keys import CONDITION
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.preemption_policy import Preemption, Within
 from controller.core.workloads.decisions import Admit
-from controller.core.workloads.pods import Pod
+from controller.core.workloads.pods import Pod, Said
 from controller.kube.decode import PodDecoder
 from controller.kube.errors import Conflict, Forbidden, KubeError, NotFound, TooManyRequests, Unreachable
 from controller.runtime import gauges
@@ -33,6 +33,7 @@ from tests.support.builders import (
 )
 from tests.support.fake_client import Call, FakeClient
 from tests.support.fake_time import FakeTime, turns
+from tests.support.loop_work import watched
 from tests.support.pod_documents import a_pod_document, raw
 
 NEVER = a_shape(cpu="9")
@@ -277,6 +278,28 @@ async def test_at_most_20_are_written_a_second(time: FakeTime) -> None:
     began = time.now
     calls = await write(cache, answering(), rounds=20)
     assert time.now - began >= 0.05 * (len(calls) - 1) > 0.5
+
+
+@pytest.mark.parametrize("says", [None, a_saying("False", "NeverFits")])
+async def test_a_turn_of_the_lane_costs_the_same_however_many_wait(
+    time: FakeTime, monkeypatch: pytest.MonkeyPatch, says: Said | None
+) -> None:
+    longest = []
+    for count in (150, 600):
+        pods = [a_pod(f"p{n}", a_shape(cpu=f"{9 + n}"), created=time.now - 60, said=says) for n in range(count)]
+        cache = a_cache(*pods)
+        decided(cache)
+        with watched(monkeypatch) as work:
+            await write(cache, answering(), rounds=20)
+        longest.append(work.longest)
+    assert longest[1] <= longest[0] * 1.1
+
+
+async def test_pods_that_say_all_there_is_keep_no_other_from_being_told(time: FakeTime) -> None:
+    said = [a_waiting_pod(f"p{n}", time.now - 900, said=a_saying("False", "NeverFits")) for n in range(450)]
+    cache = a_cache(*said, a_waiting_pod("other", time.now - 60, said=a_saying()))
+    decided(cache)
+    assert names(await write(cache, answering(), rounds=12)) == ["other"]
 
 
 def a_release(name: str = "a", node: str | None = "node-1") -> Released:
