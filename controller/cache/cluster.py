@@ -93,11 +93,12 @@ class ClusterCache:
     def cluster_queues(self) -> Mapping[str, ClusterQueue]:
         """Cluster queues as they are in effect now, worked out anew after what they rest on changed."""
         if self.queues.is_stale:
-            for name in self.queues.work_out(
+            changed = self.queues.work_out(
                 lambda one, at: live_capacity(self.flavors.get(one), self.index.nodes_of(one), at)
-            ):
+            )
+            if changed:
                 self._tree = None
-                self.openings.tree_changed(name)
+                self.openings.trees_changed(changed)
         return self.queues.current
 
     @property

@@ -67,9 +67,8 @@ class Openings:
             tree = self._planted.tree
             for name in tree.relatives(back.cluster_queue):
                 self._blocked.open_for_quota(self.classes_of(name), name, back.flavors, tree, self._usage)
-        for flavor in (flavors[name] for name in back.flavors if name in flavors):
-            for name in giving(flavor.name) if flavor.is_summed else ():
-                self.tree_changed(name)
+        summed = [name for name in back.flavors if name in flavors and flavors[name].is_summed]
+        self.trees_changed(chain.from_iterable(map(giving, summed)))
 
     def _usage_fell(self, back: GivenBack) -> None:
         """Stir those of its tree that may preempt in these flavors, if that may help more than the room on its node.
@@ -178,8 +177,7 @@ class Openings:
         for queue in what.queues:
             if tree.strategies(queue):
                 self._hold_ended(queue)
-            else:
-                self.tree_changed(queue)
+        self.trees_changed(queue for queue in what.queues if not tree.strategies(queue))
         for queue, flavor in what.begun:
             if not tree.strategies(queue):
                 self._stir_for_preemption(tree.path(queue)[-1], flavor, short_of_room=True)
@@ -201,7 +199,9 @@ class Openings:
             self._blocked.open_for_quota(self.classes_of(name), name, flavors, tree, self._usage)
         self._share_moved(queue)
 
-    def tree_changed(self, cluster_queue: str) -> None:
-        """Open all of a queue's tree."""
-        for name in self._planted.tree.relatives(cluster_queue):
-            self._blocked.open(self.classes_of(name))
+    def trees_changed(self, cluster_queues: Iterable[str]) -> None:
+        """Open all of the trees of these queues, of each tree once, however many of its queues these are."""
+        tree = self._planted.tree
+        for root in dict.fromkeys(tree.path(one)[-1] for one in cluster_queues):
+            for name in tree.below(root):
+                self._blocked.open(self.classes_of(name))
