@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -207,10 +207,13 @@ class Controller:
             return f"no decision for {int(clock.monotonic() - last)} s"
         return None
 
-    def refresh_gauges(self) -> None:
-        """Bring the gauges up to date for a scrape; those of sources only once it leads, since a standby has none."""
-        gauges.refresh(self._cache, self._metrics)
+    def refresh_gauges(self) -> Iterator[None]:
+        """Bring the gauges up to date for a scrape, in parts as this is gone through.
+
+        Those of sources only once it leads, since a standby has none.
+        """
         self._metrics.sources.refresh(self._watching)
+        return gauges.refresh(self._cache, self._metrics)
 
 
 async def _listed(informers: Iterable[Informer[Any] | InformerIfServed]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -44,13 +44,25 @@ class Address:
 
 
 def endpoints(
-    registry: CollectorRegistry, *, ready: Check, healthy: Check, refresh: Callable[[], None] = lambda: None
+    registry: CollectorRegistry,
+    *,
+    ready: Check,
+    healthy: Check,
+    refresh: Callable[[], Iterable[None] | None] = lambda: None,
 ) -> web.Application:
-    """Build the app; `refresh` brings gauges up to date just before a scrape."""
+    """Build the app; `refresh` brings gauges up to date just before a scrape.
+
+    Where that takes long, it is done in parts, as what it returns is gone through: others go on in between.
+    """
+    scraping = asyncio.Lock()
 
     async def metrics(_: web.Request) -> web.Response:
-        refresh()
-        return web.Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        async with scraping:  # nobody may read what another one's refresh has half done
+            for _part in refresh() or ():
+                await asyncio.sleep(0)
+            # by a thread: it has a line for each queue, flavor and resource
+            body = await asyncio.to_thread(generate_latest, registry)
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     def answer(check: Check) -> Callable[[web.Request], object]:
         async def handler(_: web.Request) -> web.Response:

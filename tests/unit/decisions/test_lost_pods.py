@@ -176,6 +176,6 @@ def test_a_gang_is_not_kept_from_being_preempted_by_a_member_that_takes_long_or_
 def test_the_metric_counts_them() -> None:
     cache, metrics = a_cache_at(LOST, a_going_pod()), ControllerMetrics()
     for there in (1.0, 0.0):
-        gauges.refresh(cache, metrics)
+        list(gauges.refresh(cache, metrics))
         assert metrics.registry.get_sample_value("penstock_lost_pods") == there
         cache.drop_pod("a")

@@ -98,7 +98,7 @@ class Away(FakeClient):
 
 
 def sources(controller: Controller, metrics: ControllerMetrics) -> dict[str, float]:
-    controller.refresh_gauges()
+    list(controller.refresh_gauges())
     return {
         sample.labels["resource"]: sample.value
         for metric in metrics.registry.collect()

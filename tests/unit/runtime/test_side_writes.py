@@ -123,9 +123,29 @@ async def test_a_controller_that_starts_reads_from_the_pods_for_whom_others_go_a
 def test_the_gauge_counts_those_alone_for_whom_others_go() -> None:
     cache, metrics = alike_where_one_goes(100.0), ControllerMetrics()
     decided(cache)
-    gauges.refresh(cache, metrics)
+    list(gauges.refresh(cache, metrics))
     found = {one.labels["reason"]: one.value for one in next(iter(metrics.pending.collect())).samples}
     assert found == {"Preempting": 1.0, "QuotaExceeded": 1.0}
+
+
+async def test_a_scrape_costs_a_turn_the_same_however_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = []
+    for count in (300, 1200):
+        queues = [a_cluster_queue(f"q{n}") for n in range(count)]
+        cache = a_cache(*(a_pod(f"p{n}", a_shape(cpu=f"{n + 1}")) for n in range(count)), queues=queues)
+        decided(cache)
+        metrics = ControllerMetrics()
+
+        async def scrape(cache: ClusterCache = cache, metrics: ControllerMetrics = metrics) -> None:
+            for _ in gauges.refresh(cache, metrics):
+                await asyncio.sleep(0)
+
+        with watched(monkeypatch) as work:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(scrape(), name="scrape")
+        assert sum(one.value for one in next(iter(metrics.pending.collect())).samples) == count
+        longest.append(work.longest)
+    assert longest[1] <= longest[0] * 1.1
 
 
 async def test_the_oldest_is_written_first_and_none_that_waited_less_than_5_seconds(time: FakeTime) -> None:
@@ -295,7 +315,7 @@ async def test_a_turn_of_the_lane_costs_the_same_however_many_wait(
     assert longest[1] <= longest[0] * 1.1
 
 
-async def test_pods_that_say_all_there_is_keep_no_other_from_being_told(time: FakeTime) -> None:
+async def test_pods_that_say_all_keep_no_other_from_being_told(time: FakeTime) -> None:
     said = [a_waiting_pod(f"p{n}", time.now - 900, said=a_saying("False", "NeverFits")) for n in range(450)]
     cache = a_cache(*said, a_waiting_pod("other", time.now - 60, said=a_saying()))
     decided(cache)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+
 import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
@@ -59,6 +62,24 @@ async def test_gauges_are_brought_up_to_date_before_a_scrape() -> None:
     assert (status, "penstock_test 7.0" in text) == (200, True)
 
 
+async def test_gauges_in_parts_are_refreshed_by_one_scrape_at_a_time() -> None:
+    inside, most, refreshed = 0, 0, 0
+
+    def refresh() -> Iterator[None]:
+        nonlocal inside, most, refreshed
+        inside += 1
+        most = max(most, inside)
+        yield from [None] * 20
+        inside -= 1
+        refreshed += 1
+
+    app = endpoints(CollectorRegistry(), ready=lambda: None, healthy=lambda: None, refresh=refresh)
+    async with serving(app, LOOPBACK) as address, aiohttp.ClientSession() as session:
+        answers = [session.get(f"http://127.0.0.1:{address.port}/metrics") for _ in range(8)]
+        assert [answer.status for answer in await asyncio.gather(*answers)] == [200] * 8
+    assert (most, refreshed) == (1, 8)
+
+
 async def test_an_address_that_is_taken_is_one_line_with_what_to_do() -> None:
     app = endpoints(CollectorRegistry(), ready=lambda: None, healthy=lambda: None)
     other = endpoints(CollectorRegistry(), ready=lambda: None, healthy=lambda: None)
@@ -86,7 +107,7 @@ def test_gauges_show_who_waits_and_what_is_used() -> None:
     assert [type(admit) for admit in plan.admits] == [Admit]
     metrics = ControllerMetrics()
     for _ in range(2):
-        gauges.refresh(cache, metrics)
+        list(gauges.refresh(cache, metrics))
         assert samples(metrics) == {
             "penstock_pending_workloads team-a QuotaExceeded": 1,
             "penstock_pending_workloads team-a NeverFits": 1,
