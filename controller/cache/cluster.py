@@ -19,7 +19,6 @@ from controller.cache.foresight import Foresight
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
-from controller.cache.mixes import Mixes
 from controller.cache.openings import Openings
 from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
@@ -71,7 +70,6 @@ class ClusterCache:
         self.policies = PolicyBook()
         self.doubts = Doubts()
         self.evictions = Evictions(self.clocks.evictions)
-        self._mixes = Mixes()
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked
@@ -184,7 +182,7 @@ class ClusterCache:
         self.openings.let_go(self._waiting.take_let_go())
         self.openings.may_be_preempted(self.clocks.preemptible.take_changed())
         self.usage.candidates.of_several = self.clocks.preemptible.of_several
-        self._mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.openings.classes_of)
+        self.openings.mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.openings.classes_of)
         return queues, tree
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
@@ -199,7 +197,7 @@ class ClusterCache:
             self._blocked.rest()
         for admit in plan.admits:
             self._assumed[admit.uid] = admit
-            self._mixes.forget(admit.cluster_queue)
+            self.openings.mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
         if self.openings.let_go(self._waiting.learn(plan, self.now)):
             self._on_change()

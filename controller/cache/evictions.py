@@ -40,6 +40,8 @@ class Evictions:
         self._refusals: dict[str, _Refusals] = {}
         self._going: dict[str, float | None] = {}
         """Pods that are being deleted, with when nobody waits for them any more, epoch seconds; None: nobody says."""
+        self._stuck: set[str] = set()
+        """Of those the ones that nobody waits for any more: each timer that is due has its pod seen anew."""
         self._timers = timers
 
     def begin(self, evict: Evict) -> None:
@@ -87,22 +89,24 @@ class Evictions:
         if pod is None or pod.is_terminating or pod.is_finished:
             self.forget(uid)
         former = self._going.pop(uid, None)
+        self._stuck.discard(uid)
         if pod is None or not pod.is_terminating or pod.is_finished:
             return False
         at = self._going[uid] = stuck_at(pod)
         is_stuck = at is not None and at <= self._timers.now
+        if is_stuck:
+            self._stuck.add(uid)
         self._timers.set(uid, None if is_stuck else at)
         return is_stuck and at != former
 
     def seen(self, now: float) -> Leaving:
         """Return which pods go, for a decision; `now` in epoch seconds."""
-        stuck = (uid for uid, at in self._going.items() if at is not None and at <= now)
         return Leaving(
             evicting=self.under_way.keys() | self._postponed | self.refused.keys(),
             refused=self.refused.keys(),
             lately_refused={uid for uid, one in self._refusals.items() if one.until > now},
             terminating=self._going.keys(),
-            stuck=frozenset(stuck),
+            stuck=self._stuck,
             evictions_left=max(0, _AT_ONCE - len(self.under_way) - len(self._postponed)),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from controller.cache.blocked import Blocked
+from controller.cache.keyed import put_or_drop
 from controller.core.fitting.mixing import rests_on_mix, standing
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.quota.tree_usage import TreeUsage
@@ -16,6 +17,11 @@ class Mixes:
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int]] = {}
+        self._mixed: dict[str, str] = {}
+
+    def queue_changed(self, name: str, queue: ClusterQueue | None) -> None:
+        """Take in whether a queue has a mix."""
+        put_or_drop(self._mixed, name, None if queue is None or queue.mix is None else name)
 
     def forget(self, queue: str) -> None:
         """Let what waits for the mix of a queue be looked at again: a decision found it with more than is so now."""
@@ -30,9 +36,7 @@ class Mixes:
         classes: Callable[[str], Iterable[WorkloadClass]],
     ) -> None:
         """Open what waits for a mix that moved, and what waits for a later flavor: the earlier one may be closed."""
-        for queue in queues.values():
-            if queue.mix is None:
-                continue
+        for queue in map(queues.__getitem__, self._mixed):
             now = standing(flavors, usage, queue)
             if self._seen.get(queue.name) == now:
                 continue

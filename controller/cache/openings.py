@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from controller.cache.blocked import Blocked
 from controller.cache.doors import Doors
 from controller.cache.keyed import put_or_drop
+from controller.cache.mixes import Mixes
 from controller.cache.usage import Charge, GivenBack, Usage, taken
 from controller.cache.waiting import LetGo
 from controller.core.queueing.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
@@ -44,13 +45,15 @@ class Openings:
         self._learned = 0
         self._opened: set[tuple[object, ...]] = set()
         self._preempting: dict[str, Preemption] = {}
+        self.mixes = Mixes()
 
     def classes_of(self, cluster_queue: str) -> Iterable[WorkloadClass]:
         """Classes that have workloads waiting for this cluster queue."""
         return (kind for key in self._doors.of(cluster_queue) for kind in self._backlog.classes(key))
 
     def queue_changed(self, name: str, queue: ClusterQueue | None) -> None:
-        """Take in whether workloads of a cluster queue may preempt."""
+        """Take in whether workloads of a cluster queue may preempt, and whether it has a mix."""
+        self.mixes.queue_changed(name, queue)
         may_preempt = queue is not None and queue.preemption.is_any
         put_or_drop(self._preempting, name, queue.preemption if queue is not None and may_preempt else None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -35,6 +35,8 @@ Json = dict[str, Any]
 _ROUND_SECONDS = 1.0
 _OBJECT_SECONDS = 2.0
 _PER_ROUND = 10
+_PART = 20
+"""So many statuses are worked out before others have their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,48 +87,65 @@ class StatusLane:
 
     async def round(self, now: float) -> None:
         """Write what is due, and tell what is new in it. `now`, epoch seconds, is what the statuses say."""
-        for due in self._changed(now):
+        for due in await self._changed(now):
             if await self._write(due.path, due.status):
                 await self._tell(due.news)
 
     async def settle(self, now: float) -> None:
         """Write what budgets and LocalQueues have used by now: whoever leads next counts on from there."""
         self._cache.pass_to(now)
-        for plural, key, status in [*self._unsettled()]:
-            await self._write(_path(plural, key), status)
+        async for kind, key, entry in self._in_parts(self._kinds[:2]):
+            status = self._unsettled(kind, key, entry)
+            if status:
+                await self._write(_path(kind.plural, key), status)
 
-    def _unsettled(self) -> Iterator[tuple[str, Key, Status]]:
-        queues = self._kinds[0]
-        for key, entry in queues.entries.items():
-            status = budgets_status(self._cache, replace(entry, status={}), self._cache.cluster_queues.get(key[1]))
-            if status.get("budgets") and status["budgets"] != entry.status.get("budgets"):
-                yield queues.plural, key, status
-        locals_ = self._kinds[1]
-        for key, entry in locals_.entries.items():
-            past = past_usage_status(self._cache, replace(entry, status={}))
-            if past is not None and past != entry.status.get("fairSharing"):
-                yield locals_.plural, key, {"fairSharing": past}
+    def _unsettled(self, kind: _Kind, key: Key, entry: Entry) -> Status:
+        """Return what has been used by now of a ClusterQueue's budgets, or in a LocalQueue, if that is not said yet."""
+        bare = replace(entry, status={})
+        if kind is self._kinds[0]:
+            budgets = budgets_status(self._cache, bare, self._cache.cluster_queues.get(key[1])).get("budgets")
+            return {"budgets": budgets} if budgets and budgets != entry.status.get("budgets") else {}
+        past = past_usage_status(self._cache, bare)
+        return {"fairSharing": past} if past is not None and past != entry.status.get("fairSharing") else {}
 
-    def _changed(self, now: float) -> list[_Due]:
+    async def _changed(self, now: float) -> list[_Due]:
         """Pick the statuses to write in this round, the longest unwritten first."""
-        there = {(kind.plural, key) for kind in self._kinds for key in kind.entries}
-        self._written_at = {where: at for where, at in self._written_at.items() if where in there}
-        due = sorted(self._differing(now), key=lambda one: self._written_at.get(one.where, -inf))[:_PER_ROUND]
+        await self._forget_gone()
+        found = [
+            one async for kind, key, entry in self._in_parts(self._kinds) if (one := self._due(kind, key, entry, now))
+        ]
+        due = sorted(found, key=lambda one: self._written_at.get(one.where, -inf))[:_PER_ROUND]
         at = clock.monotonic()
         self._written_at.update((one.where, at) for one in due)
         return due
 
-    def _differing(self, now: float) -> Iterator[_Due]:
-        at = clock.monotonic()
-        for kind in self._kinds:
-            for key, entry in kind.entries.items():
-                where = (kind.plural, key)
-                if at - self._written_at.get(where, -inf) < _OBJECT_SECONDS:
-                    continue
-                status = kind.status(self._cache, entry, now)
-                if any(entry.status.get(name) != value for name, value in status.items()):
-                    told = news(self._cache, entry, status, instance=self._instance, now=now)
-                    yield _Due(where, _path(kind.plural, key), _merging(entry.status, status), told)
+    async def _forget_gone(self) -> None:
+        entries = {kind.plural: kind.entries for kind in self._kinds}
+        for number, (plural, key) in enumerate(list(self._written_at), start=1):
+            if key not in entries[plural]:
+                del self._written_at[plural, key]
+            if number % _PART == 0:
+                await asyncio.sleep(0)
+
+    async def _in_parts(self, kinds: Sequence[_Kind]) -> AsyncIterator[tuple[_Kind, Key, Entry]]:
+        """Yield all objects of some kinds that are there when their turn comes; others go on in between."""
+        for kind in kinds:
+            for number, key in enumerate(list(kind.entries)):
+                if number % _PART == 0:
+                    await asyncio.sleep(0)
+                entry = kind.entries.get(key)
+                if entry is not None:
+                    yield kind, key, entry
+
+    def _due(self, kind: _Kind, key: Key, entry: Entry, now: float) -> _Due | None:
+        where = (kind.plural, key)
+        if clock.monotonic() - self._written_at.get(where, -inf) < _OBJECT_SECONDS:
+            return None
+        status = kind.status(self._cache, entry, now)
+        if all(entry.status.get(name) == value for name, value in status.items()):
+            return None
+        told = news(self._cache, entry, status, instance=self._instance, now=now)
+        return _Due(where, _path(kind.plural, key), _merging(entry.status, status), told)
 
     async def _write(self, path: str, status: Status) -> bool:
         """Say whether it is written."""

@@ -21,6 +21,8 @@ class Backlog:
         self._by_uid: dict[str, Workload] = {}
         self._gang_of: dict[str, Workload] = {}
         self._classes: dict[QueueKey, set[WorkloadClass]] = {}
+        self._pods: dict[QueueKey, int] = {}
+        """How many pods wait in each local queue; none where nothing does."""
 
     def __len__(self) -> int:
         return len(self._by_uid)
@@ -51,6 +53,7 @@ class Backlog:
             self._classes.setdefault(workload.kind.queue, set()).add(workload.kind)
         self._by_uid[workload.uid] = workload
         self._gang_of.update(dict.fromkeys(workload.members, workload))
+        self._count(workload.kind, 1)
         insort(run, workload, key=_order)
         return workload
 
@@ -63,6 +66,7 @@ class Backlog:
             # another gang may have taken the pod over by now
             if self._gang_of.get(pod) is workload:
                 del self._gang_of[pod]
+        self._count(workload.kind, -1)
         run = self._runs[workload.kind]
         del run[bisect_left(run, workload.order, key=_order)]
         if not run:
@@ -92,4 +96,12 @@ class Backlog:
 
     def count(self, queue: QueueKey) -> int:
         """How many pods wait in this local queue."""
-        return sum(len(self._runs[kind]) * kind.size for kind in self._classes.get(queue, ()))
+        return self._pods.get(queue, 0)
+
+    def _count(self, kind: WorkloadClass, number: int) -> None:
+        """Take in that so many workloads of a class came, or went where that is negative."""
+        total = self._pods.get(kind.queue, 0) + number * kind.size
+        if total:
+            self._pods[kind.queue] = total
+        else:
+            del self._pods[kind.queue]

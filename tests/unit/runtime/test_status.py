@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from tests.support.builders import (
 )
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import FakeTime
+from tests.support.loop_work import watched
 
 NOW = 1_772_352_000.0
 AT = "2026-03-01T08:00:00Z"
@@ -369,3 +371,27 @@ def test_a_release_in_doubt_for_over_a_minute_is_said() -> None:
     assert doubt["message"].endswith("since 2026-03-01T07:58:59Z, and their quota stays taken: default/a")
     cache.doubts.end(pods[0])
     assert [one["type"] for one in cluster_queue_status(cache, an_entry(), NOW)["conditions"]] == ["Active"]
+
+
+@pytest.mark.parametrize("settles", [False, True])
+async def test_a_turn_of_the_statuses_costs_the_same_however_many(
+    time: FakeTime, monkeypatch: pytest.MonkeyPatch, *, settles: bool
+) -> None:
+    longest = []
+    for count in (100, 400):
+        written = Written()
+        names = [f"q{n:03}" for n in range(count)]
+        written.cluster_queues.update({("", name): an_entry(("", name)) for name in names})
+        written.local_queues.update({("default", name): an_entry(("default", name)) for name in names})
+        locals_ = [a_local_queue(name, name) for name in names]
+        pods = [a_pod(f"p{n}", a_shape(cpu=f"{n + 1}"), queue=names[0]) for n in range(count)]
+        cache = a_cache(*pods, queues=[a_cluster_queue(name) for name in names], locals_=locals_)
+        cache.pass_to(time.now)
+        cache.snapshot()
+        client = FakeClient().will("PATCH", *[b"{}"] * 10)
+        lane = StatusLane(client.as_client, cache, written, ControllerMetrics(), instance="test")
+        with watched(monkeypatch) as work:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(lane.settle(time.now) if settles else lane.round(time.now), name="statuses")
+        longest.append(work.longest)
+    assert longest[1] <= longest[0] * 1.2
