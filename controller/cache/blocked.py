@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from controller.cache.shortages import Shortages
 from controller.cache.usage import Usage
 from controller.core.backfill.easy import ends_in_time
 from controller.core.queueing.queues import ClusterQueue, LocalQueue, QueueingStrategy
 from controller.core.quota.quota_tree import QuotaTree
-from controller.core.reasons import QUOTA_REASONS, Reason
-from controller.core.workloads.decisions import Blocker, Reserved, Wait
+from controller.core.reasons import Reason
+from controller.core.workloads.decisions import Reserved, Wait
 from controller.core.workloads.workload import OrderKey, QueueKey, WorkloadClass
 from controller.core.world.settled import HOPELESS, Settled
 
@@ -23,12 +24,17 @@ class Blocked(Settled):
     def __init__(self, queues: Mapping[str, ClusterQueue], local_queues: Mapping[QueueKey, LocalQueue]) -> None:
         super().__init__()
         self.freed: set[str] = set()
+        self.to_open: dict[QueueKey, None] = {}
+        """LocalQueues all of whose classes are to be opened before the next decision."""
         self.learned = 0
         """A number that is another one once more is known of any class."""
-        self._hopeless: set[WorkloadClass] = set()
+        self._hopeless: dict[WorkloadClass, None] = {}
         """Of Backfill queues those that no end of others lets in, and of those that may preempt who fits no node of
         some flavor; other nodes may.
         """
+        self._on_nodes: dict[WorkloadClass, None] = {}
+        """Those that wait for a later flavor, or may preempt and are at a limit over all flavors."""
+        self._shortages = Shortages()
         self._beside: dict[WorkloadClass, frozenset[str]] = {}
         self._bound_by: dict[str, dict[WorkloadClass, None]] = {}
         """By workload that has a reservation those that found nobody to preempt beside it, in order."""
@@ -46,27 +52,42 @@ class Blocked(Settled):
         strategy = None if queue is None else queue.strategy
         is_undecided = wait.reason in _UNDECIDED or wait.is_put_off
         if strategy is QueueingStrategy.STRICT_FIFO or is_undecided or wait.booking is not None:
-            self.open([kind])
+            self.forget(kind)
+            if wait.reason is Reason.PREEMPTING or wait.booking is not None:
+                self.pending.stand(kind)
+            else:
+                self.pending.look_again(kind, order)
             if beside is not None and wait.reason is not Reason.PREEMPTING and not wait.is_put_off:
                 self.waits[kind], self.left_alone[kind] = wait, beside.nodes
+                self._note(kind, queue, wait)
             return
         may_preempt = queue is not None and queue.preemption.is_any
         # of a settled class not everything was looked at again
         former = self._beside.get(kind, frozenset())
         self.settle(kind, wait, may_preempt=may_preempt)
         self.bind(kind, former)
-        self._hopeless.discard(kind)
+        if kind in self.waits:
+            self._note(kind, queue, wait)
+        self._hopeless.pop(kind, None)
         if may_preempt and any(one.rests_on_nodes for one in wait.blockers):
-            self._hopeless.add(kind)
+            self._hopeless[kind] = None
         if strategy is QueueingStrategy.BACKFILL and ends_in_time(wait):
             self.line_up(kind, order)
         elif strategy is QueueingStrategy.BACKFILL:
-            self._hopeless.add(kind)
+            self._hopeless[kind] = None
 
-    def forget(self, kind: WorkloadClass) -> None:
-        """Drop a class, of which nothing may wait any more."""
-        super().forget(kind)
-        self._hopeless.discard(kind)
+    def _note(self, kind: WorkloadClass, queue: ClusterQueue | None, wait: Wait) -> None:
+        """Note which events concern a class of which this is known."""
+        self._shortages.put(kind, "" if queue is None else queue.name, wait)
+        if wait.later is not None or self._preempts_in_any(kind, wait):
+            self._on_nodes[kind] = None
+
+    def forget_said(self, kind: WorkloadClass) -> None:
+        """Drop what was said of a class."""
+        super().forget_said(kind)
+        self._shortages.drop(kind)
+        self._on_nodes.pop(kind, None)
+        self._hopeless.pop(kind, None)
         self.rebooked.pop(kind, None)
         for uid in self._beside.pop(kind, ()):
             self._bound_by[uid].pop(kind, None)
@@ -106,12 +127,7 @@ class Blocked(Settled):
         Who waits for a later flavor may never fit an earlier one now; who fitted nowhere may have a reservation, or
         have others go; at a limit over all flavors it rests on the nodes in which of them others would have to go.
         """
-        found = [
-            kind
-            for kind, wait in self.waits.items()
-            if wait.later is not None or kind in self._hopeless or self._preempts_in_any(kind, wait)
-        ]
-        self.open(found)
+        self.open([*self._on_nodes, *(kind for kind in self._hopeless if kind not in self._on_nodes)])
         self._hopeless.clear()
 
     def _preempts_in_any(self, kind: WorkloadClass, wait: Wait) -> bool:
@@ -136,34 +152,18 @@ class Blocked(Settled):
             ):
                 self.stir([kind])
 
-    def rest(self) -> None:
-        """Take in that all who were to be looked at were."""
-        self.freed.clear()
+    def rest(self) -> bool:
+        """Take in that all who were to be looked at were; say whether some are left to compare with freed nodes."""
+        is_left = self.freed_room.rest()
+        if not is_left:
+            self.freed.clear()
         for kind in self.stirred:
             self.rebooked.pop(kind, None)
         self.stirred.clear()
         self.moved_shares.clear()
         self.learned += 1
+        return is_left
 
-    def open_for_quota(
-        self, kinds: Iterable[WorkloadClass], queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage
-    ) -> None:
+    def open_for_quota(self, queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage) -> None:
         """Let those of a queue's classes be looked at again whose need there is quota for now, since some came free."""
-        for kind in kinds:
-            wait = self.waits.get(kind)
-            if wait is not None and any(_is_gone(one, queue, flavors, tree, usage) for one in wait.blockers):
-                self.open([kind])
-
-
-def _is_gone(blocker: Blocker, queue: str, flavors: Collection[str], tree: QuotaTree, usage: Usage) -> bool:
-    if blocker.reason not in QUOTA_REASONS or blocker.resource is None:
-        return False
-    if blocker.reason is Reason.USER_LIMIT:
-        most = tree.user_limits(blocker.at).get(blocker.resource, 0)
-        return blocker.need <= most - usage.by_user.used(blocker.at, blocker.user, blocker.resource)
-    if not blocker.flavor:
-        most = tree.limits(blocker.at).get(blocker.resource, 0)
-        return blocker.need <= most - usage.in_tree.used(blocker.at, "", blocker.resource)
-    if blocker.flavor not in flavors:
-        return False
-    return blocker.need <= usage.in_tree.available(queue, (blocker.flavor, blocker.resource)).amount
+        self.open(list(self._shortages.met(queue, flavors, tree, usage)))

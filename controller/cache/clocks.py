@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 
 from controller.cache.fallbacks import Fallbacks
@@ -48,14 +48,16 @@ class Clocks:
         # what is charged with nothing is nobody to preempt, and keeps no others of its gang from it
         self.preemptible.see(uid, None if is_lost else pod)
 
-    def pass_to(self, now: float, pods: Mapping[str, Pod], *, on_flavor: Callable[[], None]) -> list[str]:
-        """Let it be this time (epoch seconds); return the pods that it changes, and call where it changes a flavor."""
+    def pass_to(self, now: float, pods: Mapping[str, Pod], *, on_flavor: Callable[[], None]) -> Iterator[str]:
+        """Let it be this time (epoch seconds); yield the pods that it changes, and call where it changes a flavor."""
         if self.stock_outs.pass_to(now, pods):
             on_flavor()
-        judged_anew = list(self.evictions.pass_to(now))
-        for uid in judged_anew:  # those of others are dropped when they are seen, next
-            self.preemptible.is_judged_anew(uid)
-        return [*judged_anew, *(uid for one in self._timers() for uid in one.pass_to(now))]
+        judged_anew = map(self._judge_anew, self.evictions.pass_to(now))
+        return chain(judged_anew, *(one.pass_to(now) for one in self._timers()))
+
+    def _judge_anew(self, uid: str) -> str:
+        self.preemptible.is_judged_anew(uid)  # those of others are dropped when they are seen, next
+        return uid
 
     def next_change(self) -> float:
         """Return when time changes something next."""

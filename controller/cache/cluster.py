@@ -6,8 +6,9 @@ A decision that was sent and not yet seen back is assumed: its workload is charg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge_for, likely_payer, rests_on_nodes
@@ -20,8 +21,10 @@ from controller.cache.in_effect import QueuesInEffect
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
 from controller.cache.openings import Openings
+from controller.cache.parts import in_parts
 from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
+from controller.cache.snapshots import snapshot_of
 from controller.cache.usage import NOTHING, Charge, Usage
 from controller.cache.waiting import Waiting
 from controller.core.capacity.node_index import NodeIndex
@@ -121,69 +124,46 @@ class ClusterCache:
 
     def pass_to(self, now: float) -> float:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
+        for _ in self.catch_up(now):
+            pass
+        next_changes = self.queues.next_change, self.budgets.next_change, self.clocks.next_change()
+        return min(*next_changes, self._waiting.next_change(now))
+
+    def catch_up(self, now: float) -> Iterator[None]:
+        """Let it be this time, and do what was put off until somebody looks; in parts, as this is gone through."""
         self.now = now
         self.queues.pass_to(int(now))
+        _ = self.cluster_queues  # whose pods' times rest on them
+        yield from in_parts(map(self._refresh, self.clocks.pass_to(now, self.pods, on_flavor=self.reopen_all)))
         world = World(self.cluster_queues, self.tree, self.flavors)
-        for uid in self.clocks.pass_to(now, self.pods, on_flavor=self.reopen_all):
-            self._refresh(uid)
         self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
-        again_at = self._waiting.pass_to(now)
-        return min(self.queues.next_change, self.budgets.next_change, self.clocks.next_change(), again_at)
+        self._waiting.pass_to(now)
+        yield from self._do_put_off()
+        self._waiting.look_on()
+
+    def _do_put_off(self) -> Iterator[None]:
+        if self._unstamped_moved:
+            self._unstamped_moved, self._index = False, self.index
+            uids = chain(list(self._unstamped), self.clocks.moved(self.pods, self.usage.charged))
+            yield from in_parts(map(self._refresh, uids))
+        yield from self._waiting.catch_up(self.now, self.budgets.used_up)
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        queues, tree = self._catch_up()
-        return Snapshot(
-            cluster_queues=queues,
-            tree=tree,
-            local_queues=self.local_queues,
-            flavors=self.flavors,
-            namespaces=self.namespaces,
-            nodes=self.index,
-            runs=self.backlog.runs,
-            usage=self.usage.in_tree,
-            flavor_usage=self.usage.by_flavor,
-            node_used=self.usage.by_node,
-            room=self.room,
-            faulty_queues=self.faulty_queues,
-            now=self.now,
-            settled=self._blocked,
-            freed=frozenset(self._blocked.freed),
-            preemptors=self._waiting.preemptors,
-            held=self._waiting.held,
-            budgets=self.budgets.used_up,
-            user_usage=self.usage.by_user.sums,
-            pods=self.pods,
-            jobs=self.jobs,
-            admitted=self.usage.charged,
-            bound=self.usage.bound,
-            overdue=self.clocks.reservations.overdue,
-            dry=self.clocks.stock_outs.dry,
-            unprovided=self.clocks.stock_outs.unprovided,
-            rejected=self._waiting.rejections.ever,
-            leaving=self.evictions.seen(self.now),
-            candidates=self.usage.candidates,
-            offers=self.usage.offers,
-            shares=self.usage.shares,
-            priority_classes=self.places.classes,
-            loose_groups=self.gangs.loose,
-            past_usage=self.usage.past.at(self.now, self.local_queues),
-            forecast=self._waiting.foresight.forecast,
-        )
+        self._catch_up()
+        return snapshot_of(self, self._waiting)
 
-    def _catch_up(self) -> tuple[Mapping[str, ClusterQueue], QuotaTree]:
-        """Do what was put off until somebody looks; return the queues and the tree that hold now."""
-        if self._unstamped_moved:
-            self._unstamped_moved, self._index = False, self.index
-            for uid in [*self._unstamped, *self.clocks.moved(self.pods, self.usage.charged)]:
-                self._refresh(uid)
-        self._waiting.settle(self.now, self.budgets.used_up)
-        queues, tree = self.cluster_queues, self.tree
+    def _catch_up(self) -> None:
+        """Do what was put off until somebody looks."""
+        for _ in self._do_put_off():
+            pass
+        queues = self.cluster_queues
         self.openings.let_go(self._waiting.take_let_go())
         self.openings.may_be_preempted(self.clocks.preemptible.take_changed())
         self.usage.candidates.of_several = self.clocks.preemptible.of_several
         self.openings.mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.openings.classes_of)
-        return queues, tree
+        for _ in self._waiting.open_marked():
+            pass
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
@@ -193,18 +173,25 @@ class ClusterCache:
 
     def absorb(self, plan: Plan) -> None:
         """Remember what a plan found blocked and why, and assume its admissions."""
-        if plan.is_complete:
-            self._blocked.rest()
+        is_left = plan.is_complete and self._blocked.rest()
         for admit in plan.admits:
             self._assumed[admit.uid] = admit
             self.openings.mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
         if self.openings.let_go(self._waiting.learn(plan, self.now)):
             self._on_change()
+        if plan.is_complete:
+            is_left |= self._blocked.pending.rest(self.backlog.runs, any_admitted=bool(plan.admits))
+        if is_left:
+            self._on_change()
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
         return self._assumed.get(uid)
+
+    def mark_on(self) -> None:
+        """Make the next pods due of large classes of which another reason is told."""
+        self._waiting.mark_on()
 
     def settle(self, uid: str) -> None:
         """End the assumption: what the pod itself says counts again."""
@@ -228,9 +215,15 @@ class ClusterCache:
             self._on_change()
 
     def reopen_all(self) -> None:
-        """Let the next decision look at every class anew."""
+        """Let every class be looked at anew before any that is known is left alone."""
         self.usage.candidates.forget_all()
         self._waiting.open_all()
+        self._on_change()
+
+    def look_over(self) -> None:
+        """Let every class be looked at anew by and by, a few in each decision, though nothing happened to it."""
+        self.usage.candidates.forget_all()
+        self._waiting.look_over()
         self._on_change()
 
     def retry_eviction(self, uid: str) -> None:

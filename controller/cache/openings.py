@@ -9,9 +9,9 @@ from typing import Final, Protocol
 from controller.cache.blocked import Blocked
 from controller.cache.doors import Doors
 from controller.cache.keyed import put_or_drop
+from controller.cache.let_go import LetGo
 from controller.cache.mixes import Mixes
 from controller.cache.usage import Charge, GivenBack, Usage, taken
-from controller.cache.waiting import LetGo
 from controller.core.queueing.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.quota.quota_tree import QuotaTree
@@ -69,7 +69,7 @@ class Openings:
             self._usage_fell(back)
             tree = self._planted.tree
             for name in tree.relatives(back.cluster_queue):
-                self._blocked.open_for_quota(self.classes_of(name), name, back.flavors, tree, self._usage)
+                self._blocked.open_for_quota(name, back.flavors, tree, self._usage)
         summed = [name for name in back.flavors if name in flavors and flavors[name].is_summed]
         self.trees_changed(chain.from_iterable(map(giving, summed)))
 
@@ -196,15 +196,15 @@ class Openings:
     def _hold_ended(self, queue: str) -> None:
         """Open those of a queue that held something no more, and whom the quota concerns; by shares all are stirred."""
         tree = self._planted.tree
-        self._blocked.open(self.classes_of(queue))
+        self._blocked.to_open.update(dict.fromkeys(self._doors.of(queue)))
         flavors = {flavor for flavor, _ in tree.columns(tree.path(queue)[-1])}
         for name in tree.relatives(queue):
-            self._blocked.open_for_quota(self.classes_of(name), name, flavors, tree, self._usage)
+            self._blocked.open_for_quota(name, flavors, tree, self._usage)
         self._share_moved(queue)
 
     def trees_changed(self, cluster_queues: Iterable[str]) -> None:
-        """Open all of the trees of these queues, of each tree once, however many of its queues these are."""
+        """Have all of the trees of these queues opened, of each tree once, however many of its queues these are."""
         tree = self._planted.tree
         for root in dict.fromkeys(tree.path(one)[-1] for one in cluster_queues):
             for name in tree.below(root):
-                self._blocked.open(self.classes_of(name))
+                self._blocked.to_open.update(dict.fromkeys(self._doors.of(name)))

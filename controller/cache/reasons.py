@@ -41,10 +41,6 @@ class Reasons:
         """Return why workloads of this class wait; `Wait.of` says it of each."""
         return self._waits.get(kind, NOT_YET)
 
-    def known(self) -> list[WorkloadClass]:
-        """Classes that any decision has said something of."""
-        return list(self._waits)
-
     def learn(self, kind: WorkloadClass, wait: Wait) -> bool:
         """Take in what a decision said of a class; say whether its members' conditions may be outdated by it."""
         former = self._waits.get(kind)

@@ -5,8 +5,10 @@ A dry spell is kept in the status of its flavor, so that a restart forgets nothi
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 
+from controller.cache.keyed import put_or_drop
 from controller.cache.timers import Timers
 from controller.core.calendar.windows import FOR_EVER
 from controller.core.evictions.stock_outs import dry_spell, gives_up_at, is_unprovided
@@ -27,6 +29,9 @@ class StockOuts:
         self._flavor_of: dict[str, str] = {}
         self._not_before: dict[str, float] = {}
         self._timers = Timers()
+        self._landed: dict[str, tuple[str, float]] = {}
+        self._in_flavor: dict[str, list[tuple[float, str]]] = {}
+        """By flavor who is on its nodes, the last admitted last."""
 
     @property
     def dry(self) -> Mapping[str, DrySpell]:
@@ -40,6 +45,7 @@ class StockOuts:
 
     def see(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
+        self._land(uid, pod)
         former = self._flavor_of.pop(uid, None)
         if former is not None:
             del self.unprovided[former][uid]
@@ -57,7 +63,7 @@ class StockOuts:
         """Let it be this time (epoch seconds); say whether any flavor has become dry, or is so no longer."""
         before = self.dry.keys()
         for uid in self._timers.pass_to(now):
-            self._judge(pods[uid], pods.values(), now)
+            self._judge(pods[uid], now)
         return self.dry.keys() != before
 
     def next_change(self) -> float:
@@ -72,12 +78,29 @@ class StockOuts:
         others = {name for name in former.keys() | self._seen.keys() if former.get(name) != self._seen.get(name)}
         return [uid for uid, pod in pods.items() if pod.flavor in others] if others else []
 
-    def _judge(self, pod: Pod, others: Iterable[Pod], now: float) -> None:
+    def _land(self, uid: str, pod: Pod | None) -> None:
+        """Note when a pod that is on a node was admitted, by its flavor."""
+        former = self._landed.get(uid)
+        now = None if pod is None or not pod.node or not pod.flavor else (pod.flavor, pod.admitted_at)
+        if now == former:
+            return
+        put_or_drop(self._landed, uid, now)
+        if former is not None:
+            line = self._in_flavor[former[0]]
+            del line[bisect_left(line, (former[1], uid))]
+        if now is not None:
+            insort(self._in_flavor.setdefault(now[0], []), (now[1], uid))
+
+    def _landed_at(self, flavors: Iterable[str]) -> float:
+        """Return when the last was admitted of those on nodes of these flavors; 0: nobody is."""
+        return max((self._in_flavor[one][-1][0] for one in flavors if self._in_flavor.get(one)), default=0.0)
+
+    def _judge(self, pod: Pod, now: float) -> None:
         flavor = self._flavors.get(pod.flavor or "")
         if flavor is None or not is_unprovided(pod, flavor):
             return  # the flavor is another one since, or gone: `see` is told of it before the next decision
         if flavor.name not in self.dry:
-            spell = dry_spell(pod, flavor, others, now)
+            spell = dry_spell(pod, flavor, self._landed_at({flavor.name, *pod.also}), now)
             if spell is not None:
                 self.spells[flavor.name] = spell
         at = gives_up_at(pod, flavor, self.spells.get(flavor.name))

@@ -27,6 +27,9 @@ class Timers:
     def pass_to(self, now: float) -> Iterator[str]:
         """Let it be this time; yield who is due. Whoever takes one may set its timer anew."""
         self.now = now
+        return self._due(now)
+
+    def _due(self, now: float) -> Iterator[str]:
         while self.next_change() <= now:
             uid = heappop(self._heap)[1]
             del self._at[uid]

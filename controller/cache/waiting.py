@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections import Counter, deque
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
 
 from controller.cache.blocked import Blocked
 from controller.cache.fallbacks import Fallbacks
 from controller.cache.foresight import Foresight
 from controller.cache.gangs import Gangs
+from controller.cache.let_go import LetGo, Reservation
 from controller.cache.owned_shapes import OwnedShapes
+from controller.cache.parts import PART, in_parts
 from controller.cache.places import Places
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
@@ -25,49 +27,11 @@ from controller.core.workloads.decisions import EvictionCause, Place, Plan
 from controller.core.workloads.gangs import Assembly, Candidate, Group, assemble, single
 from controller.core.workloads.groups import GroupKey
 from controller.core.workloads.pods import Phase, Pod
-from controller.core.workloads.workload import OrderKey, QueueKey, Workload, WorkloadClass
+from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
+from controller.core.world.pending import MOST_OF_A_QUEUE
 
-
-class _Reservation(NamedTuple):
-    """How many seconds ahead it was, where in the order the workload stood that has it, and what was kept."""
-
-    ahead: float
-    order: OrderKey
-    places: Collection[Place]
-
-    def gave_way(self, now: _Reservation | None) -> bool:
-        """Say whether it is gone, further ahead, of one that stands further behind, or elsewhere."""
-        return now is None or self.ahead < now.ahead or self.order < now.order or self.places != now.places
-
-
-@dataclass(slots=True)
-class LetGo:
-    """What preemptors held and hold no more: room on `nodes`, quota in the trees of cluster `queues`.
-
-    `is_unknown`: and what, or whose, cannot be told, so that it may be anybody's.
-    """
-
-    nodes: set[str] = field(default_factory=set)
-    queues: set[str] = field(default_factory=set)
-    is_unknown: bool = False
-    begun: set[tuple[str, str]] = field(default_factory=set)
-    """Where others go since for somebody: cluster queue and flavor of what is held, and of those that go."""
-    claimed: set[tuple[str, str | None]] = field(default_factory=set)
-    """The cluster queues and nodes of what is held so, and of those that go."""
-    rebooked: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """The workloads whose reservations gave way, with the nodes of these."""
-    rebooked_in_a_row: int = 0
-    """In how many decisions in a row any did."""
-
-    def add(self, queue: str, places: Iterable[Place]) -> None:
-        """Take in what one of a queue (empty: not known any more) held; what is left of a sum is for all trees."""
-        if not queue or any(node is None for _, node in places):
-            self.is_unknown = True
-        else:
-            self.queues.add(queue)
-
-    def __bool__(self) -> bool:
-        return bool(self.nodes or self.queues or self.is_unknown or self.begun or self.claimed)
+_LOOK_ON_SECONDS: Final = 0.005
+"""So long after some of all classes were looked at anew the next of them are: others are not to wait for all."""
 
 
 class Waiting:
@@ -96,11 +60,15 @@ class Waiting:
         """Where room was kept for them."""
         self._holds: tuple[object, Collection[tuple[str, str]]] | None = None
         """What `holds` says, and of what."""
-        self._booked: Mapping[str, _Reservation] = {}
+        self._booked: Mapping[str, Reservation] = {}
         """By workload what it had in the last plan."""
         self._rebooked_in_a_row = 0
         self._gone = LetGo()
         """What was kept for those that wait no longer, though nobody admitted them."""
+        self._to_mark: deque[Iterator[Workload]] = deque()
+        """Of large classes those of whom it has still to be noted that they may be told something else."""
+        self._over: Iterator[WorkloadClass] | None = None
+        """Where all are looked at anew: those that have not been yet."""
         self._told_before: dict[str, float] = {}
         """Until the first plan: since when pods that wait say that others go for them, by their workloads."""
         self.places = Places(jobs, queues, local_queues)
@@ -122,26 +90,62 @@ class Waiting:
             moved = self.take_out(uid) or moved
         return moved or bool(self.places.moved)
 
-    def pass_to(self, now: float) -> float:
-        """Let it be this time (epoch seconds); return when a group is another one by that alone."""
+    def pass_to(self, now: float) -> None:
+        """Let it be this time (epoch seconds)."""
         self.gangs.pass_to(now)
         self.foresight.pass_to(now)
-        self.settle(now)
-        return self.gangs.next_change()
 
-    def settle(self, now: float, used_up: UsedUpBudgets | None = None) -> None:
-        """Put the groups together that something happened to, and let those move who stand behind others.
+    def next_change(self, now: float) -> float:
+        """Return when a group is another one by time alone, or the next of all are to be looked at anew."""
+        return self.gangs.next_change() if self._over is None else now + _LOOK_ON_SECONDS
+
+    def catch_up(self, now: float, used_up: UsedUpBudgets) -> Iterator[None]:
+        """Put the groups together that something happened to, let those move who stand behind others, and open whom
+        that was put off for; in parts, as this is gone through.
 
         Where other budgets are used up than before, other doors are closed, or other lines go behind.
         """
-        if used_up is not None and used_up is not self._used_up:
+        if used_up is not self._used_up:
             self._used_up = used_up
             self.open_all()
+        yield from self._settle(now)
+        yield from self.open_marked()
+        while self.blocked.pending.line_up(self.backlog.runs, PART):
+            yield
+
+    def _settle(self, now: float) -> Iterator[None]:
         self._assemble(now)
         for queue in self.places.take_moved():
-            for uid in [uid for workload in self.backlog.waiting(queue) for uid in workload.pods]:
-                self.see(uid, self._pods.get(uid))
+            yield from in_parts(self.see(uid, self._pods.get(uid)) for uid in self._uids(queue))
         self._assemble(now)
+
+    def _uids(self, queue: QueueKey) -> Iterator[str]:
+        """Yield the pods that wait in a LocalQueue, of which some may come to another class meanwhile."""
+        for kind in self.backlog.classes(queue):
+            for workload in list(self.backlog.runs.get(kind, ())):
+                yield from workload.pods
+
+    def open_marked(self) -> Iterator[None]:
+        """Open the classes of the LocalQueues for which that was put off, in parts, as this is gone through."""
+        while self.blocked.to_open:
+            queue = next(iter(self.blocked.to_open))
+            del self.blocked.to_open[queue]
+            kinds = ([kind] for kind in self.backlog.classes(queue) if kind in self.backlog.runs)
+            yield from in_parts(map(self.blocked.open, kinds))
+
+    def look_over(self) -> None:
+        """Let all classes be looked at anew by and by, unless that goes on already."""
+        if self._over is None:
+            self._over = iter(list(self.backlog.runs))
+
+    def look_on(self) -> None:
+        """Open the next of all classes, once those are looked at that were opened before."""
+        if self._over is None or self.blocked.pending.has_fresh:
+            return
+        opened = list(islice(self._over, MOST_OF_A_QUEUE))
+        self.blocked.open([kind for kind in opened if kind in self.backlog.runs])
+        if not opened:
+            self._over = None
 
     def _assemble(self, now: float) -> None:
         for key, uids in self.gangs.changed():
@@ -215,8 +219,7 @@ class Waiting:
             self.blocked.learn(kind, wait, self.backlog.runs[kind][0].order, plan.beside.get(kind))
             bookings = {self.reasons.of(kind).any_booking, wait.any_booking}
             if self.reasons.learn(kind, wait):
-                for member in self.backlog.runs[kind]:
-                    self.mark_due(member)
+                self._mark_all(self.backlog.runs[kind])
             elif len(bookings) > 1:
                 reserved = {one.uid for one in bookings if one is not None}
                 for member in filter(None, map(self.backlog.get, sorted(reserved))):
@@ -227,7 +230,8 @@ class Waiting:
         if let_go.is_unknown:
             self.open_all()
         # of a gang some of whom went in, the rest may be the head of a class that the plan says waits
-        self.settle(now)
+        for _ in self._settle(now):
+            pass
         return let_go
 
     def _rebook(self, plan: Plan, now: float) -> Mapping[str, Collection[str]]:
@@ -237,7 +241,7 @@ class Waiting:
         """
         bookings = (wait.any_booking for wait in plan.waits.values())
         found = ((one, self.backlog.get(one.uid)) for one in bookings if one is not None)
-        booked = {one.uid: _Reservation(one.at - now, it.order, one.places) for one, it in found if it is not None}
+        booked = {one.uid: Reservation(one.at - now, it.order, one.places) for one, it in found if it is not None}
         former, self._booked = self._booked, booked if plan.is_complete else {**self._booked, **booked}
         gave_way = {uid: one for uid, one in former.items() if one.gave_way(self._booked.get(uid))}
         return {uid: {node for _, node in one.places if node is not None} for uid, one in gave_way.items()}
@@ -288,9 +292,8 @@ class Waiting:
         return "" if queue is None else queue.name
 
     def open_all(self) -> None:
-        """Let every class be looked at anew, and forget what was said of those that are gone."""
-        self.blocked.open(self.backlog.runs)
-        self.reasons.forget([kind for kind in self.reasons.known() if kind not in self.backlog.runs])
+        """Let every class be looked at anew."""
+        self.blocked.to_open.update(dict.fromkeys(self.backlog.queues()))
 
     def put(self, workload: Workload) -> bool:
         """Let a workload wait, or wait as another one; say whether that changes anything."""
@@ -301,6 +304,8 @@ class Waiting:
         self.mark_due(kept)
         if self._preemptors is None:
             self._note_told(kept)
+        if kept.uid in self._told_before:
+            self.blocked.pending.stand(kept.kind)
         self.blocked.head_moved(kept.kind)
         if self.backlog.runs[kept.kind][0] is kept:
             self.blocked.open([kept.kind])  # who goes first may preempt whom the others of its class may not
@@ -340,6 +345,25 @@ class Waiting:
             self._preemptors = {uid: times for uid, times in self.preemptors.items() if uid != workload.uid}
             self._gone.nodes.update(node for _, node in places if node is not None)
             self._gone.add(self._queue_of(workload.uid), places)
+
+    def _mark_all(self, run: Sequence[Workload]) -> None:
+        """Note that of a class, unless it is large: then by and by."""
+        if len(run) > PART:
+            self._to_mark.append(iter(list(run)))
+            return
+        for member in run:
+            self.mark_due(member)
+
+    def mark_on(self) -> None:
+        """Note it of the next of the large classes."""
+        for _ in range(PART if self._to_mark else 0):
+            member = next(self._to_mark[0], None)
+            if member is not None and self.backlog.get(member.uid) is member:
+                self.mark_due(member)
+            if member is None:
+                self._to_mark.popleft()
+            if not self._to_mark:
+                return
 
     def mark_due(self, workload: Workload) -> None:
         """Note that the conditions of its pods may differ from what they should say."""

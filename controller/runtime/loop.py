@@ -37,7 +37,7 @@ class Evictor(Protocol):
 
 
 class DecisionLoop:
-    """Decides whenever something changed and the executor has room; every 10 s looks at everything anew."""
+    """Decides whenever something changed and the executor has room; every 10 s begins to look at everything anew."""
 
     def __init__(self, cache: ClusterCache, executor: Executor, evictor: Evictor, metrics: ControllerMetrics) -> None:
         self._cache = cache
@@ -61,8 +61,10 @@ class DecisionLoop:
             # by the clock, not by the quiet: a stream of events must not keep the full pass away
             if monotonic() >= self._full_pass_at:
                 self._full_pass_at = monotonic() + _FULL_PASS_SECONDS
-                self._cache.reopen_all()
+                self._cache.look_over()
             self._changed.clear()
+            for _ in self._cache.catch_up(now()):
+                await asyncio.sleep(0)
             self.step()
             # a burst of events is taken in before the next decision, not between two of them
             await asyncio.sleep(0)

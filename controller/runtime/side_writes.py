@@ -101,6 +101,7 @@ class ConditionLane:
                     self._try_later(pod.uid)
 
     def _next(self, now: float) -> tuple[Pod, dict[str, Any]] | None:
+        self._cache.mark_on()
         for _ in range(_VISITED):
             if self._cache.reasons.released:
                 uid = next(iter(self._cache.reasons.released))

@@ -7,7 +7,7 @@ flavors that are open to the pod gives nodes: it could have had one of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from controller.core.calendar.durations import format_duration
 from controller.core.queueing.queues import CapacityMode, Flavor
@@ -29,10 +29,12 @@ def gives_up_at(pod: Pod, flavor: Flavor, former: DrySpell | None) -> float:
     return max(pod.admitted_at, former.until if former is not None else 0.0) + flavor.provision_timeout
 
 
-def dry_spell(pod: Pod, flavor: Flavor, pods: Iterable[Pod], now: float) -> DrySpell | None:
-    """Judge a flavor by a pod that has waited in vain; None: it is not dry, others get nodes there."""
-    open_to = {flavor.name, *pod.also}
-    if any(one.flavor in open_to and one.node and one.admitted_at > pod.admitted_at for one in pods):
+def dry_spell(pod: Pod, flavor: Flavor, landed_at: float, now: float) -> DrySpell | None:
+    """Judge a flavor by a pod that has waited in vain; None: it is not dry, others get nodes there.
+
+    `landed_at`: when the last was admitted of those that are on nodes of the flavors that are open to the pod.
+    """
+    if landed_at > pod.admitted_at:
         return None
     after = format_duration(flavor.provision_timeout)
     return DrySpell(

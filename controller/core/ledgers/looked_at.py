@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from controller.core.kubernetes.amounts import Requests
@@ -44,7 +45,9 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     settled, nodes, freed, emptied = snapshot.settled, snapshot.nodes, snapshot.freed, Emptied(snapshot, ledger)
     if settled is None:
         return LookedAt(snapshot.runs, (), {}, (), emptied)
-    found, all_near = dict(settled.pending), dict[WorkloadClass, None]()
+    found, all_near = settled.pending.take(snapshot.runs), dict[WorkloadClass, None]()
+    # of those that are pending and not taken now some may have somebody more to preempt
+    found.update(dict.fromkeys(kind for kind in settled.stirred if kind in settled.pending))
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
         for of in (name, ""):
@@ -53,10 +56,14 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
                 for kind in kinds if may_run else ():
                     if kind not in all_near and kind not in found and emptied.may_hold(may_run, kind, shape.requests):
                         all_near[kind] = None
-        for shape, kinds in settled.short_of_room(name).items():
-            if ledger.has_freed_room(flavor, shape):
-                found.update(dict.fromkeys(kinds))
-    for_freed_room = (found.keys() | all_near.keys()) - settled.pending.keys() - settled.stirred.keys()
+        short = settled.short_of_room(name)
+        in_flavor = frozenset(node for node in freed if nodes.flavor_of.get(node) == name)
+        for shape in settled.freed_room.next(name, in_flavor, short):
+            if shape in short and ledger.has_freed_room(flavor, shape):
+                found.update(dict.fromkeys(short[shape]))
+    for_freed_room = {
+        kind for kind in chain(found, all_near) if kind not in settled.pending and kind not in settled.stirred
+    }
     fair_roots = snapshot.tree.fair_roots
     near = {kind: None for kind in all_near if kind not in found and _root_of(snapshot, kind) in fair_roots}
     found.update(dict.fromkeys(kind for kind in all_near if kind not in near))

@@ -15,6 +15,8 @@ from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.shapes import Shape
 from controller.core.workloads.workload import OrderKey, QueueKey, Workload, WorkloadClass, among_all
+from controller.core.world.freed_room import FreedRoom
+from controller.core.world.pending import Pending
 
 HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY})
 """What nobody who goes would end."""
@@ -29,7 +31,7 @@ class Settled:
     """
 
     def __init__(self, pending: Iterable[WorkloadClass] = ()) -> None:
-        self.pending: _Kinds = dict.fromkeys(pending)
+        self.pending = Pending(pending)
         self.waits: dict[WorkloadClass, Wait] = {}
         self.stirred: _Kinds = {}
         """Settled classes for which others may go by now."""
@@ -39,6 +41,7 @@ class Settled:
         """Settled classes that found nobody to preempt beside reservations that gave way since, with those's nodes."""
         self.moved_shares: dict[str, set[str]] = {}
         """By root of a tree that shares fairly the queues of which the share, or who may go, is another since then."""
+        self.freed_room = FreedRoom()
         self._short_of_room = _ByShape()
         self._may_preempt = _ByShape()
         self._lined: dict[WorkloadClass, OrderKey] = {}
@@ -116,8 +119,8 @@ class Settled:
     def open(self, kinds: Iterable[WorkloadClass]) -> None:
         """Let these be looked at again, in full."""
         for kind in kinds:
-            self.forget(kind)
-            self.pending[kind] = None
+            self.forget_said(kind)
+            self.pending.open(kind)
 
     def stir(self, kinds: Iterable[WorkloadClass]) -> None:
         """Let those of these that are settled be looked at for whom to preempt; what was said of them holds."""
@@ -125,7 +128,11 @@ class Settled:
 
     def forget(self, kind: WorkloadClass) -> None:
         """Drop a class, of which nothing may wait any more."""
-        self.pending.pop(kind, None)
+        self.pending.drop(kind)
+        self.forget_said(kind)
+
+    def forget_said(self, kind: WorkloadClass) -> None:
+        """Drop what was said of a class."""
         self.stirred.pop(kind, None)
         self.left_alone.pop(kind, None)
         if self._lined.pop(kind, None) is not None:

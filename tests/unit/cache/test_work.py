@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from controller.cache.cluster import ClusterCache
+from controller.core.queueing.ageing import Ageing
 from controller.core.queueing.effective import Variation, WrittenQuota
+from controller.core.queueing.queues import CapacityMode
 from controller.core.queueing.shares import Share
 from tests.support.builders import (
+    MAIN,
     a_cache,
     a_cluster_queue,
+    a_flavor,
     a_local_queue,
     a_node,
+    a_pod,
     a_quota,
     a_released_pod,
     a_shape,
@@ -46,3 +53,62 @@ def test_a_node_costs_once_for_all_queues_with_shares(parent: str) -> None:
         cache.put_node(a_node("n2", cpu="100"))
         counted.append(work_of(lambda cache=cache: cache.pass_to(1001.0)))  # type: ignore[misc]
     assert counted[1] < 5 * counted[0]
+
+
+def longest_part(cache: ClusterCache, now: float) -> int:
+    """Return the lines of the longest part of what the loop does before it decides."""
+    parts, counted = cache.catch_up(now), list[int]()
+    while True:
+        ended: list[bool] = []
+        counted.append(work_of(lambda ended=ended: ended.append(next(parts, True) is True)))  # type: ignore[misc]
+        if ended == [True]:
+            return max(counted)
+
+
+def test_pods_whose_time_has_come_at_once_are_seen_in_parts() -> None:
+    longest = []
+    for count in (300, 1200):
+        quotas = replace(a_quota("spot", cpu="8"), fallback_after=600), a_quota("steady", cpu="8")
+        cache = a_cache(
+            *(a_pod(f"p{n}", a_shape(cpu="9"), created=1000.0) for n in range(count)),
+            flavors=[a_flavor("spot"), a_flavor("steady")],
+            queues=[a_cluster_queue("team-a", *quotas)],
+        )
+        cache.pass_to(1001.0)
+        decided(cache)
+        longest.append(longest_part(cache, 1601.0))
+    assert longest[1] < 1.1 * longest[0]
+
+
+def test_pods_of_a_queue_that_changes_take_their_places_in_parts() -> None:
+    longest = []
+    for count in (300, 1200):
+        cache = a_cache(*(a_pod(f"p{n}", a_shape(cpu="9")) for n in range(count)))
+        cache.pass_to(1001.0)
+        cache.set_cluster_queue("team-a", a_cluster_queue(ageing=Ageing(60, 1, 10)))
+        longest.append(longest_part(cache, 1002.0))
+    assert longest[1] < 1.1 * longest[0]
+
+
+def test_another_reason_of_a_large_class_is_noted_by_and_by() -> None:
+    counted = []
+    for count in (300, 1200):
+        cache = a_cache(*(a_pod(f"p{n}", a_shape(cpu="9")) for n in range(count)))
+        cache.pass_to(1001.0)
+        decided(cache)
+        cache.set_local_queue(MAIN, None)
+        longest_part(cache, 1002.0)
+        counted.append(work_of(lambda cache=cache: decided(cache)))  # type: ignore[misc]
+    assert counted[1] < 1.1 * counted[0]
+
+
+def test_pods_that_wait_in_vain_for_nodes_are_judged_one_by_one() -> None:
+    counted = []
+    for count in (100, 400):
+        flavor = a_flavor("spot", mode=CapacityMode.AUTOSCALED, provision_timeout=600, cool_down=600, sums={})
+        here = [a_released_pod(f"p{n}", node="node-1", admitted_at=2000.0) for n in range(count)]
+        late = a_released_pod("late", admitted_at=1000.0, unscheduled="no node")
+        cache = a_cache(*here, late, flavors=[flavor])
+        cache.pass_to(1001.0)
+        counted.append(longest_part(cache, 1601.0))
+    assert counted[1] < 1.1 * counted[0]

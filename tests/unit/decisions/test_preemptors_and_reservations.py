@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.waiting import LetGo
+from controller.cache.let_go import LetGo
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy

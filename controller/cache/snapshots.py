@@ -1,0 +1,52 @@
+"""The cache as one decision sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from controller.cache.waiting import Waiting
+from controller.core.world.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from controller.cache.cluster import ClusterCache
+
+
+def snapshot_of(cache: ClusterCache, waiting: Waiting) -> Snapshot:
+    """Return a view of what the cache knows, and of what waits there; valid until the next change."""
+    return Snapshot(
+        cluster_queues=cache.cluster_queues,
+        tree=cache.tree,
+        local_queues=cache.local_queues,
+        flavors=cache.flavors,
+        namespaces=cache.namespaces,
+        nodes=cache.index,
+        runs=cache.backlog.runs,
+        usage=cache.usage.in_tree,
+        flavor_usage=cache.usage.by_flavor,
+        node_used=cache.usage.by_node,
+        room=cache.room,
+        faulty_queues=cache.faulty_queues,
+        now=cache.now,
+        settled=waiting.blocked,
+        freed=frozenset(waiting.blocked.freed),
+        preemptors=waiting.preemptors,
+        held=waiting.held,
+        budgets=cache.budgets.used_up,
+        user_usage=cache.usage.by_user.sums,
+        pods=cache.pods,
+        jobs=cache.jobs,
+        admitted=cache.usage.charged,
+        bound=cache.usage.bound,
+        overdue=cache.clocks.reservations.overdue,
+        dry=cache.clocks.stock_outs.dry,
+        unprovided=cache.clocks.stock_outs.unprovided,
+        rejected=waiting.rejections.ever,
+        leaving=cache.evictions.seen(cache.now),
+        candidates=cache.usage.candidates,
+        offers=cache.usage.offers,
+        shares=cache.usage.shares,
+        priority_classes=cache.places.classes,
+        loose_groups=cache.gangs.loose,
+        past_usage=cache.usage.past.at(cache.now, cache.local_queues),
+        forecast=waiting.foresight.forecast,
+    )
