@@ -20,6 +20,7 @@ from controller.cache.foresight import Foresight
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
+from controller.cache.lists import Lists
 from controller.cache.openings import Openings
 from controller.cache.parts import in_parts
 from controller.cache.places import bearing
@@ -51,6 +52,7 @@ class ClusterCache:
     def __init__(self, on_change: Callable[[], None], *, backfill_depth: int = USUAL_DEPTH) -> None:
         self._on_change = on_change
         self.now = 0.0
+        self.lists = Lists(on_change)
         self.pods: dict[str, Pod] = {}
         self.jobs: dict[str, Job] = {}
         self.nodes: dict[str, Node] = {}
@@ -260,10 +262,14 @@ class ClusterCache:
         self._refresh(uid)
         self._on_change()
 
-    def forget_versions(self) -> None:
-        """Let any state of a pod count as newer than the one known: the apiserver's history starts anew."""
-        self.pods.update({uid: replace(pod, resource_version="") for uid, pod in self.pods.items()})
+    def forget_versions(self) -> Iterator[None]:
+        """Let any state of a pod count as newer than the one known: the apiserver's history starts anew. In parts."""
+        yield from in_parts(map(self._forget_version, list(self.pods)))
         self.usage.candidates.forget_all()
+
+    def _forget_version(self, uid: str) -> None:
+        if uid in self.pods:
+            self.pods[uid] = replace(self.pods[uid], resource_version="")
 
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""

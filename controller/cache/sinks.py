@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import TypeVar
 
 from controller.api.cluster_queue import ClusterQueue
 from controller.api.flavor import ResourceFlavor
@@ -13,6 +15,7 @@ from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.cache.budget_objects import read_sums
 from controller.cache.cluster import ClusterCache
 from controller.cache.objects import to_cluster_queue, to_dry_spell, to_flavor, to_local_queue, to_variation
+from controller.cache.parts import in_parts
 from controller.cache.pod_policies import to_policy
 from controller.cache.written import Entry, Key, Read, Written
 from controller.core.kubernetes.nodes import Node
@@ -22,8 +25,26 @@ from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
 from controller.kube.wire import Owned
 
-_PART = 500
-"""So many pods are taken in at a time: some hundredths of a second."""
+K = TypeVar("K")
+
+
+def _whole(cache: ClusterCache, parts: Iterator[None]) -> Iterator[None]:
+    """Take in a list in parts, and let nothing be decided before all of it is there.
+
+    Half a list shows who came and still those that went: others would be preempted for want of what is free already.
+    """
+    with cache.lists.taking_one():
+        yield from parts
+
+
+def _keep(listed: Container[K], known: Iterable[K], drop: Callable[[K], None]) -> Iterator[None]:
+    """Drop in parts what is known and not listed."""
+
+    def judge(one: K) -> None:
+        if one not in listed:
+            drop(one)
+
+    return in_parts(map(judge, known))
 
 
 class PodSink:
@@ -33,15 +54,14 @@ class PodSink:
         self._cache = cache
         self.upsert = cache.put_pod
 
-    def replace(self, items: Iterable[Pod]) -> Iterator[None]:
+    def replace(self, items: Sequence[Pod]) -> Iterator[None]:
         """All pods there are, in parts: a hundred thousand take seconds, and the Lease has to be kept meanwhile."""
-        listed = {pod.uid: pod for pod in items}
-        for number, pod in enumerate(listed.values(), start=1):
-            self._cache.put_pod(pod)
-            if number % _PART == 0:
-                yield
-        for uid in [uid for uid in self._cache.pods if uid not in listed]:
-            self._cache.drop_pod(uid)
+        return _whole(self._cache, self._replace(items))
+
+    def _replace(self, items: Sequence[Pod]) -> Iterator[None]:
+        listed = set(map(attrgetter("uid"), items))
+        yield from in_parts(map(self._cache.put_pod, items))
+        yield from _keep(listed, list(self._cache.pods), self._cache.drop_pod)
 
     def remove(self, gone: Owned) -> None:
         """One pod is gone."""
@@ -55,13 +75,14 @@ class NodeSink:
         self._cache = cache
         self.upsert = cache.put_node
 
-    def replace(self, items: Iterable[Node]) -> None:
-        """All nodes there are."""
-        listed = {node.name: node for node in items}
-        for name in [name for name in self._cache.nodes if name not in listed]:
-            self._cache.drop_node(name)
-        for node in listed.values():
-            self._cache.put_node(node)
+    def replace(self, items: Sequence[Node]) -> Iterator[None]:
+        """All nodes there are, in parts."""
+        return _whole(self._cache, self._replace(items))
+
+    def _replace(self, items: Sequence[Node]) -> Iterator[None]:
+        listed = set(map(attrgetter("name"), items))
+        yield from _keep(listed, list(self._cache.nodes), self._cache.drop_node)
+        yield from in_parts(map(self._cache.put_node, items))
 
     def remove(self, gone: Owned) -> None:
         """One node is gone."""
@@ -74,13 +95,14 @@ class NamespaceSink:
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
 
-    def replace(self, items: Iterable[Owned]) -> None:
-        """All namespaces there are."""
-        listed = {item.name: item for item in items}
-        for name in [name for name in self._cache.namespaces if name not in listed]:
-            self._cache.set_namespace(name, None)
-        for item in listed.values():
-            self.upsert(item)
+    def replace(self, items: Sequence[Owned]) -> Iterator[None]:
+        """All namespaces there are, in parts."""
+        return _whole(self._cache, self._replace(items))
+
+    def _replace(self, items: Sequence[Owned]) -> Iterator[None]:
+        listed, known = set(map(attrgetter("name"), items)), list(self._cache.namespaces)
+        yield from _keep(listed, known, lambda name: self._cache.set_namespace(name, None))
+        yield from in_parts(map(self.upsert, items))
 
     def upsert(self, item: Owned) -> None:
         """One namespace is new or changed."""
@@ -97,13 +119,14 @@ class JobSink:
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
 
-    def replace(self, items: Iterable[Job]) -> None:
-        """All Jobs there are."""
-        listed = {job.uid: job for job in items}
-        for uid in [uid for uid in self._cache.jobs if uid not in listed]:
-            self._cache.set_job(uid, None)
-        for job in listed.values():
-            self.upsert(job)
+    def replace(self, items: Sequence[Job]) -> Iterator[None]:
+        """All Jobs there are, in parts."""
+        return _whole(self._cache, self._replace(items))
+
+    def _replace(self, items: Sequence[Job]) -> Iterator[None]:
+        listed = set(map(attrgetter("uid"), items))
+        yield from _keep(listed, list(self._cache.jobs), lambda uid: self._cache.set_job(uid, None))
+        yield from in_parts(map(self.upsert, items))
 
     def upsert(self, item: Job) -> None:
         """One Job is new or changed."""
@@ -120,13 +143,14 @@ class PodGroupSink:
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
 
-    def replace(self, items: Iterable[PodGroup]) -> None:
-        """All PodGroups there are."""
-        listed = {_key_of(one): one for one in items}
-        for key in [key for key in self._cache.gangs.native() if key not in listed]:
-            self._cache.set_pod_group(key, None)
-        for one in listed.values():
-            self.upsert(one)
+    def replace(self, items: Sequence[PodGroup]) -> Iterator[None]:
+        """All PodGroups there are, in parts."""
+        return _whole(self._cache, self._replace(items))
+
+    def _replace(self, items: Sequence[PodGroup]) -> Iterator[None]:
+        listed, known = set(map(_key_of, items)), self._cache.gangs.native()
+        yield from _keep(listed, known, lambda key: self._cache.set_pod_group(key, None))
+        yield from in_parts(map(self.upsert, items))
 
     def upsert(self, item: PodGroup) -> None:
         """One PodGroup is new or changed."""
@@ -148,13 +172,11 @@ class ObjectSink:
         self._entries = entries
         self._put = put
 
-    def replace(self, items: Iterable[Read]) -> None:
-        """All objects of the kind there are."""
-        listed = {item.entry.key: item for item in items}
-        for key in [key for key in self._entries if key not in listed]:
-            self._forget(key)
-        for item in listed.values():
-            self.upsert(item)
+    def replace(self, items: Sequence[Read]) -> Iterator[None]:
+        """All objects of the kind there are, in parts."""
+        listed = {item.entry.key for item in items}
+        yield from _keep(listed, list(self._entries), self._forget)
+        yield from in_parts(map(self.upsert, items))
 
     def upsert(self, item: Read) -> None:
         """One object is new or changed; a change of its status alone changes nothing for the decision."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import DecodeError, Struct, field
@@ -59,11 +59,11 @@ class InformerIfServed:
         *,
         make: Callable[[str], Informer[Any]],
         report: Callable[[Trouble], None],
-        forget: Callable[[], None],
+        forget: Callable[[], Iterable[None] | None],
     ) -> None:
         """`versions` are those that can be read, the best first; `make` makes the informer of a path.
 
-        `forget` is called where the kind is not served: there are none, or none any more.
+        `forget` is called where the kind is not served, and done in parts: there are none, or none any more.
         """
         self._client = client
         self._group = group
@@ -91,7 +91,8 @@ class InformerIfServed:
             path = await self._find()
             if path is None:
                 self._informer = None
-                self._forget()
+                for _ in self._forget() or ():
+                    await asyncio.sleep(0)
                 self.synced.set()
                 await asyncio.sleep(_AGAIN_SECONDS)
             else:

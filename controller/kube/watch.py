@@ -32,6 +32,8 @@ _FIRST_PAUSE = 0.2
 _SHORT_SECONDS = 1.0
 _LONGEST_PAUSE = 30.0
 _MOST_REFUSALS = 3
+_PART = 100
+"""So many objects are decoded before others have their turn."""
 
 _event = Decoder(wire.WatchEvent)
 _status = Decoder(wire.Status)
@@ -43,8 +45,7 @@ class Sink(Protocol[T]):
     def replace(self, items: list[T]) -> Iterable[None] | None:
         """All there is now; what is not among them is gone.
 
-        Where that takes long, it is done in parts, as what is returned is gone through: others go on in between at the
-        first list, for which all wait.
+        Where that takes long, it is done in parts, as what is returned is gone through: others go on in between.
         """
 
     def upsert(self, item: T) -> None:
@@ -66,7 +67,8 @@ class Trouble:
 class Informer(Generic[T]):
     """Keeps `sink` in step with the collection at `path` (such as /api/v1/pods).
 
-    `on_rewind` is called before a list that is older than what was seen: versions cannot be compared with it.
+    `on_rewind` is called before a list that is older than what was seen: versions cannot be compared with it. Where
+    that takes long, in parts, as what it returns is gone through.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Informer(Generic[T]):
         sink: Sink[T],
         report: Callable[[Trouble], None],
         selector: str | None = None,
-        on_rewind: Callable[[], None] = lambda: None,
+        on_rewind: Callable[[], Iterable[None] | None] = lambda: None,
     ) -> None:
         self.path = path
         self.synced = asyncio.Event()
@@ -155,12 +157,10 @@ class Informer(Generic[T]):
         if _went_back(version, self._newest):
             # etcd was restored: what we know is of a history that never was, however new its versions look
             self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {version}"))
-            self._on_rewind()
-        for _ in self._sink.replace(items) or ():
-            # later decisions go on, and half a list would show who came and still those that went: others would be
-            # preempted for want of what is free already
-            if not self.synced.is_set():
+            for _ in self._on_rewind() or ():
                 await asyncio.sleep(0)
+        for _ in self._sink.replace(items) or ():
+            await asyncio.sleep(0)
         # only now: a list that failed half way must not be resumed from
         self._version = self._newest = version
         self._touch()
@@ -171,7 +171,12 @@ class Informer(Generic[T]):
         items: list[T] = []
         version = ""
         async for page in pages(self._client, self.path, self._params, at_once=at_once):
-            items.extend(item for raw in page.items or () if (item := self._read(raw, self._decode)) is not None)
+            for number, raw in enumerate(page.items or (), start=1):
+                item = self._read(raw, self._decode)
+                if item is not None:
+                    items.append(item)
+                if number % _PART == 0:
+                    await asyncio.sleep(0)
             version = page.metadata.version
         return items, version
 

@@ -81,7 +81,7 @@ class DecisionLoop:
     def step(self) -> None:
         """Make one decision and hand its admissions over."""
         self._again_at = self._cache.pass_to(now())
-        room = self._executor.room()
+        room = self._executor.room() if self._cache.lists.are_whole else 0
         self.last_decision = monotonic()
         if room <= 0:
             return

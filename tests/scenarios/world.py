@@ -325,9 +325,8 @@ class Cluster:
             mind.read(kind, document)
         for job in self.jobs.values():
             sinks.JobSink(mind.cache).upsert(decode_job(orjson.dumps(job)))
-        sinks.PodGroupSink(mind.cache).replace(
-            [decode_pod_group(orjson.dumps(one)) for one in self.pod_groups.values()]
-        )
+        for one in self.pod_groups.values():
+            sinks.PodGroupSink(mind.cache).upsert(decode_pod_group(orjson.dumps(one)))
         waits = self.waits()
         for name, pod in self.pods.items():
             mind.cache.put_pod(mind.decode(orjson.dumps(self._told(pod, waits[name]) if name in waits else pod)))

@@ -246,7 +246,7 @@ def a_cache(
 
 def list_pods(cache: ClusterCache, pods: Iterable[Pod]) -> None:
     """Let the cache take in a full list of pods."""
-    for _ in PodSink(cache).replace(pods):
+    for _ in PodSink(cache).replace(list(pods)):
         pass
 
 

@@ -245,7 +245,7 @@ def test_others_go_on_while_many_pods_are_taken_in_and_what_is_gone_goes_last() 
     cache = a_cache(a_pod("gone"))
     taking = PodSink(cache).replace([a_pod(f"p{number}") for number in range(1200)])
     known = [len(cache.pods) for _ in taking]
-    assert known == [501, 1001]
+    assert known[:3] == [101, 201, 301]
     assert ("gone" in cache.pods, len(cache.pods)) == (False, 1200)
 
 
@@ -369,12 +369,12 @@ def test_only_what_may_open_something_wakes_the_decision() -> None:
 
 def test_lists_of_nodes_and_namespaces_drop_what_is_not_in_them() -> None:
     cache = a_cache(nodes=[a_node("old"), a_node("kept")])
-    NodeSink(cache).replace([a_node("kept"), a_node("new")])
+    list(NodeSink(cache).replace([a_node("kept"), a_node("new")]))
     assert set(cache.nodes) == set(cache.index.members("spot")) == {"kept", "new"}
     NodeSink(cache).remove(Owned(name="new"))
     assert set(cache.nodes) == {"kept"}
     sink = NamespaceSink(cache)
-    sink.replace([Owned(name="a", labels={"x": "y"}), Owned(name="b")])
+    list(sink.replace([Owned(name="a", labels={"x": "y"}), Owned(name="b")]))
     assert cache.namespaces == {"a": {"x": "y"}, "b": {}}
     sink.remove(Owned(name="a"))
     assert cache.namespaces == {"b": {}}
@@ -384,7 +384,7 @@ def test_after_a_rewind_older_versions_are_believed_and_a_patch_in_flight_stays_
     cache = a_cache(a_pod("a", resource_version="900"), a_released_pod("b", resource_version="901"))
     plan = decide(cache.snapshot(), limit=1)
     cache.absorb(plan)
-    cache.forget_versions()
+    list(cache.forget_versions())
     list_pods(cache, [a_pod("a", resource_version="5"), replace(a_released_pod("b"), is_finished=True)])
     assert cache.assumed("a") is not None
     assert cache.usage.charge_of("b") is None

@@ -15,9 +15,9 @@ def a_job(uid: str, parallelism: int = 1) -> Job:
 def test_jobs_are_known_as_long_as_they_exist() -> None:
     cache = a_cache()
     sink = JobSink(cache)
-    sink.replace([a_job("a"), a_job("b")])
+    list(sink.replace([a_job("a"), a_job("b")]))
     sink.upsert(a_job("b", parallelism=2))
     sink.remove(Owned(uid="a"))
     assert cache.jobs == {"b": a_job("b", parallelism=2)}
-    sink.replace([a_job("c")])
+    list(sink.replace([a_job("c")]))
     assert cache.jobs == {"c": a_job("c")}

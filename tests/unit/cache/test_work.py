@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.sinks import JobSink, NamespaceSink, NodeSink, PodSink
+from controller.core.kubernetes.owners import Job
 from controller.core.queueing.ageing import Ageing
 from controller.core.queueing.effective import Variation, WrittenQuota
 from controller.core.queueing.queues import CapacityMode
 from controller.core.queueing.shares import Share
+from controller.kube.wire import Owned
 from tests.support.builders import (
     MAIN,
     a_cache,
@@ -112,3 +116,25 @@ def test_pods_that_wait_in_vain_for_nodes_are_judged_one_by_one() -> None:
         cache.pass_to(1001.0)
         counted.append(longest_part(cache, 1601.0))
     assert counted[1] < 1.1 * counted[0]
+
+
+def test_lists_are_taken_in_by_parts_that_do_not_grow() -> None:
+    for sink_of, make in (
+        (PodSink, lambda n: a_pod(f"p{n}", a_shape(cpu=f"{n + 1}m"))),
+        (NodeSink, lambda n: a_node(f"n{n}")),
+        (NamespaceSink, lambda n: Owned(name=f"team-{n}", labels={})),
+        (JobSink, lambda n: Job(uid=f"j{n}", namespace="default", name=f"j{n}")),
+    ):
+        longest = []
+        for count in (250, 1000):
+            sink: Any = sink_of(a_cache(nodes=[]))
+            parts, counted = [], list[int]()
+            for items in ([make(n) for n in range(count)], [make(0)]):
+                parts = sink.replace(items)
+                while True:
+                    ended: list[bool] = []
+                    counted.append(work_of(lambda parts=parts, ended=ended: ended.append(next(parts, True) is True)))  # type: ignore[misc]
+                    if ended == [True]:
+                        break
+            longest.append(max(counted))
+        assert longest[1] < 1.1 * longest[0], sink_of

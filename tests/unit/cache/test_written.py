@@ -230,17 +230,17 @@ def test_policies_of_both_kinds_are_kept_for_their_status_and_wake_nobody() -> N
         {("default", "x"), ("default", "y")},
     )
     assert "spec.mode" in (kept.written.policies[("default", "y")].fault or "")
-    kept.own.replace([])
-    kept.wide.replace([])
+    list(kept.own.replace([]))
+    list(kept.wide.replace([]))
     assert (kept.cache.policies.known, kept.written.policies, kept.woken) == ({}, {}, 0)
 
 
 def test_what_is_removed_or_not_in_a_list_is_gone() -> None:
     kept = Kept()
     kept.queues.upsert(a_read_queue())
-    kept.queues.replace([])
+    list(kept.queues.replace([]))
     assert (kept.cache.cluster_queues, kept.written.cluster_queues) == ({}, {})
-    kept.queues.replace([a_read_queue()])
+    list(kept.queues.replace([a_read_queue()]))
     kept.queues.remove(Owned(name="team-a"))
     assert (kept.cache.cluster_queues, kept.cache.faulty_queues) == ({}, {})
 

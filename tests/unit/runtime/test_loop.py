@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.sinks import PodSink
 from controller.core.queueing.effective import Override, Variation, WrittenQuota
 from controller.core.queueing.queues import StopPolicy
 from controller.core.workloads.decisions import Admit, Evict
@@ -75,6 +76,21 @@ def test_without_room_nothing_is_decided_and_nothing_assumed() -> None:
     made = a_loop(cache, hands)
     made.step()
     assert (hands.taken, len(cache.backlog), made.last_decision is None) == ([], 1, False)
+
+
+async def test_nothing_is_decided_while_a_list_is_taken_in() -> None:
+    hands = Hands()
+    cache = a_cache(a_pod("a"))
+    taking = PodSink(cache).replace([a_pod(f"p{number:03}", created=number) for number in range(150)])
+    next(taking)
+    made = a_loop(cache, hands)
+    made.wake()
+    await run(made)
+    assert hands.taken == []
+    list(taking)
+    made.wake()
+    await run(made)
+    assert hands.taken[0] == "p000"
 
 
 async def test_a_decision_that_its_limit_ended_is_followed_by_another() -> None:
