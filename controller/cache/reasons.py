@@ -1,9 +1,9 @@
 """Why each class of workloads waits, and whose pod does not say so yet.
 
-A pod is due when its condition may differ from what it should say. Pods that say nothing yet come first, the oldest
-first; those that say something old are put right no more than once a minute each, so that a queue whose reasons flip
-does not flood the apiserver. What people do by hand is told within seconds. A long queue whose reasons do not change
-costs nothing.
+A pod is due when its condition may differ from what it should say. Released pods that still say why they waited come
+first, then those that say nothing yet, the oldest first; those that say something old are put right no more than once a
+minute each, so that a queue whose reasons flip does not flood the apiserver. What people do by hand is due within
+seconds. A long queue whose reasons do not change costs nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from controller.core.workloads.workload import WorkloadClass
 
 RESERVED = "Reserved"
 """Reason of the condition of a pod that was admitted and is on no node for too long."""
-_SETTLING_SECONDS = 5.0
+_SETTLING_SECONDS = 3.0
 """A pod that is released within this time never gets a condition, and none is written twice within it."""
 _REWRITE_SECONDS = 60.0
 _BY_HAND = frozenset({Reason.HELD, Reason.QUEUE_STOPPED, Reason.QUEUE_INVALID})
@@ -69,8 +69,12 @@ class Reasons:
             return is_overdue
         return said.status != "True" or (said.reason == RESERVED) != is_overdue
 
-    def next_queued(self, now: float) -> str | None:
-        """Take the next queued pod that is due and whose time has come."""
+    def next(self, now: float) -> str | None:
+        """Take the next pod that is due and whose time has come: released ones first."""
+        if self.released:
+            uid = next(iter(self.released))
+            del self.released[uid]
+            return uid
         for heap in (self._silent, self._outdated):
             while heap and heap[0][0] <= now:
                 at, uid = heappop(heap)

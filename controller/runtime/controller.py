@@ -88,7 +88,10 @@ class Controller:
             client, self._cache, metrics, held=held, on_evicted=self._events.announce_eviction, wake=self._wake
         )
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics)
-        self._conditions = ConditionLane(client, self._cache, metrics, decode=decode)
+        room = self._executor.room()  # that of one for which nothing waits
+        self._conditions = ConditionLane(
+            client, self._cache, metrics, decode=decode, releases_wait=lambda: self._executor.room() < room
+        )
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
         self._watch(decode, written)
 

@@ -269,7 +269,7 @@ def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservat
         assert (wait.reason, wait.of("next").booking) == (Reason.PREEMPTING, wait.any_booking)
         assert wait.any_booking is not None
         assert (wait.any_booking.uid, wait.any_booking.at) == ("next", hours * HOUR + 1)
-        assert "next" in set(iter(lambda: cache.reasons.next_queued(inf), None))
+        assert "next" in set(iter(lambda: cache.reasons.next(inf), None))
 
 
 def test_nothing_is_kept_for_who_waited_for_room_and_whose_user_is_at_a_limit_by_now() -> None:

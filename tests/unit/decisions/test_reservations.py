@@ -11,10 +11,8 @@ from controller.core.calendar.windows import FOR_EVER
 from controller.core.keys import ADMITTED_AT
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.workloads.pods import Pod
-from controller.kube.decode import PodDecoder
-from controller.runtime.side_writes import ConditionLane
-from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import a_cache, a_cluster_queue, a_released_pod, a_saying
+from tests.support.conditions import a_lane
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import FakeTime
 from tests.support.pod_documents import a_pod_document, decoded
@@ -100,7 +98,7 @@ def test_a_pod_without_our_stamp_is_never_overdue() -> None:
 
 def conditions(cache: ClusterCache) -> list[tuple[str, str, str]]:
     """What would be written on released pods now."""
-    lane = ConditionLane(FakeClient().as_client, cache, ControllerMetrics(), decode=PodDecoder())
+    lane = a_lane(cache, FakeClient())
     found = []
     while (due := lane._next(0.0)) is not None:
         found.append((due[1]["status"], due[1]["reason"], due[1]["message"]))
