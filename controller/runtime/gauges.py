@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from controller.cache.cluster import ClusterCache
 from controller.core.kubernetes.amounts import CPU
 from controller.core.reasons import Reason
-from controller.kube import clock
 from controller.core.workloads.workload import WorkloadClass
+from controller.kube import clock
 from controller.telemetry.metrics import ControllerMetrics
 
 _PART = 200
