@@ -44,6 +44,18 @@ def objects(file: TextIO) -> Iterator[tuple[str, object]]:
             yield where, body
 
 
+def is_foreign(body: object, group: str) -> bool:
+    """Whether an object is of another API group, such as a Namespace among queues; what has no form is not."""
+    version = body.get("apiVersion") if isinstance(body, dict) else None
+    return isinstance(version, str) and version != "" and version.partition("/")[0] != group
+
+
+def tell_foreign(where: str, body: object) -> None:
+    """Say on stderr that an object is left out."""
+    kind = body.get("kind") if isinstance(body, dict) else None
+    click.echo(f"Warning: {where}: {kind or 'an object without a kind'} is left out: nothing to convert", err=True)
+
+
 def kept_metadata(written: object) -> object:
     """What a person wrote of it; the rest is the apiserver's and of the old object."""
     if not isinstance(written, dict):

@@ -7,9 +7,10 @@ from typing import TextIO, get_args
 import click
 import yaml
 
-from controller.cli.imports.documents import ConversionError, objects
+from controller.cli.files import files_option
+from controller.cli.imports.documents import ConversionError, is_foreign, objects, tell_foreign
 from controller.cli.imports.kueue_conversion import convert
-from controller.cli.imports.kueue_documents import Found, read
+from controller.cli.imports.kueue_documents import GROUP, Found, read
 from controller.cli.imports.kueue_flavors import Capacity
 from controller.cli.imports.kueue_report import Report
 
@@ -27,15 +28,7 @@ _PARTIAL = "nothing is written; change the objects, or accept this by --partial"
 
 
 @click.command()
-@click.option(
-    "-f",
-    "--file",
-    "files",
-    type=click.File(encoding="utf-8"),
-    required=True,
-    multiple=True,
-    help="YAML or JSON; - reads stdin. Several are one world: name all of a tree.",
-)
+@files_option("YAML or JSON; several are one world, so name all of a tree.")
 @click.option(
     "--capacity",
     type=click.Choice(get_args(Capacity)),
@@ -50,7 +43,8 @@ _PARTIAL = "nothing is written; change the objects, or accept this by --partial"
 def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool, fair_sharing: bool) -> None:
     """Convert Kueue's queues, cohorts, flavors and WorkloadPriorityClasses to ours, on stdout.
 
-    v1beta1 and v1beta2 are read. What differs is told on stderr, one line each. Nothing is written when an object is
+    v1beta1 and v1beta2 are read, and Cohorts and Topologies of v1alpha1. Objects of other projects are left out. What
+    differs is told on stderr, one line each. Nothing is written when an object is
     faulty, or when something was left out that changes which pods are admitted.
 
     \b
@@ -80,6 +74,9 @@ def _read(files: tuple[TextIO, ...]) -> list[Found]:
     faults: list[str] = []
     for file in files:
         for where, body in objects(file):
+            if is_foreign(body, GROUP):
+                tell_foreign(where, body)
+                continue
             try:
                 found.append(read(where, body))
             except ConversionError as error:

@@ -103,16 +103,22 @@ def _queues(kinds: dict[str, list[Found]], report: Report, faults: list[str]) ->
 
 
 def _used_flavors(kinds: dict[str, list[Found]], sums: Container[str], report: Report) -> list[Found]:
-    """Return the flavors without those that only queues there name: a flavor here takes nodes from the others."""
+    """Return the flavors without those that no queue here names: a flavor here takes nodes from the others.
+
+    Flavors that are converted without queues are all kept.
+    """
+    if not kinds["ClusterQueue"] and not kinds["Cohort"]:
+        return kinds["ResourceFlavor"]
     named = {
         flavor.name
         for one in (*kinds["ClusterQueue"], *kinds["Cohort"])
         for group in one.spec.resource_groups
         for flavor in group.flavors
     }
-    gone = [one for one in kinds["ResourceFlavor"] if one.metadata.name in named and one.metadata.name not in sums]
+    gone = [one for one in kinds["ResourceFlavor"] if one.metadata.name not in sums]
     for one in gone:
-        report.warn(one, "kind", "is left out, since none of the queues names it any more")
+        any_more = " any more" if one.metadata.name in named else ""
+        report.warn(one, "kind", f"is left out, since none of the queues names it{any_more}")
     return [one for one in kinds["ResourceFlavor"] if one not in gone]
 
 

@@ -13,6 +13,7 @@ from controller.api.parse import causes, fault_line
 from controller.cli.imports.documents import ConversionError, not_one_of, toleration, without_nulls
 from controller.cli.imports.kueue_objects import (
     Cohort,
+    CohortV1Alpha1,
     LocalQueue,
     Named,
     PriorityClass,
@@ -26,6 +27,9 @@ from controller.kube.manifests import form
 
 GROUP = "kueue.x-k8s.io"
 VERSIONS = (f"{GROUP}/v1beta1", f"{GROUP}/v1beta2")
+ALPHA = f"{GROUP}/v1alpha1"
+_OF_ALPHA = ("Cohort", "Topology")
+"""Kinds that were of v1alpha1 for long, and are so in many clusters and repositories."""
 
 _MODELS: dict[str, tuple[type[WrittenObject], type[WrittenObject]]] = {
     "ClusterQueue": (QueueV1Beta1, QueueV1Beta2),
@@ -71,15 +75,16 @@ def read(where: str, body: object) -> Found:
     if not isinstance(body, dict):
         raise ConversionError(f"{where}: must be an object, is {form(body)}")
     kind, version = body.get("kind"), body.get("apiVersion")
-    if version not in VERSIONS:
+    if version not in VERSIONS and not (version == ALPHA and kind in _OF_ALPHA):
         raise not_one_of(VERSIONS, f"{where}: apiVersion", version)
     if isinstance(kind, str) and kind in UNCONVERTED:
         return Found(where, kind, Named(name=_name_of(body)), None, None)
     if not isinstance(kind, str) or kind not in _MODELS:
         raise not_one_of(_MODELS, f"{where}: kind", kind)
     tidied = _tidy(body)
+    model = CohortV1Alpha1 if version == ALPHA else _MODELS[kind][VERSIONS.index(version)]
     try:
-        parsed: Any = _MODELS[kind][VERSIONS.index(version)].model_validate(tidied, by_alias=True, by_name=False)
+        parsed: Any = model.model_validate(tidied, by_alias=True, by_name=False)
     except ValidationError as error:
         lines = _lines(causes(error.errors(include_url=False)), tidied)
         raise ConversionError("\n".join(f"{where}: {kind} {_name_of(body)}: {line}" for line in lines)) from None

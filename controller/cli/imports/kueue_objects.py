@@ -146,6 +146,12 @@ class CohortSpec(Model):
     fair_sharing: FairSharing = FairSharing()
 
 
+class CohortSpecV1Alpha1(CohortSpec):
+    """A node of the tree, of v1alpha1, which names its parent by another field."""
+
+    parent_name: Annotated[Subdomain | Literal[""], Field(alias="parent")] = ""
+
+
 class LocalQueueSpec(Model):
     """A namespace's door."""
 
@@ -198,6 +204,12 @@ class Cohort(WrittenObject):
     """Cohort, alike in both versions."""
 
     spec: CohortSpec = CohortSpec()
+
+
+class CohortV1Alpha1(WrittenObject):
+    """Cohort of v1alpha1."""
+
+    spec: CohortSpecV1Alpha1 = CohortSpecV1Alpha1()
 
 
 class LocalQueue(WrittenObject):

@@ -8,18 +8,22 @@ import click
 import yaml
 
 from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_policy, parse_pod_scheduling_policy
+from controller.cli.files import files_option
 from controller.cli.imports.documents import (
     ConversionError,
+    is_foreign,
     kept_metadata,
     not_one_of,
     objects,
+    tell_foreign,
     toleration,
     without_nulls,
 )
 from controller.core.keys import GROUP, VERSION
 from controller.kube.manifests import form
 
-_KUPID = "kupid.gardener.cloud/v1alpha1"
+_GROUP = "kupid.gardener.cloud"
+_KUPID = f"{_GROUP}/v1alpha1"
 _PARSERS = {
     "PodSchedulingPolicy": parse_pod_scheduling_policy,
     "ClusterPodSchedulingPolicy": parse_cluster_pod_scheduling_policy,
@@ -39,7 +43,7 @@ _DIFFERENCES = {
 
 
 @click.command()
-@click.option("-f", "--file", type=click.File(encoding="utf-8"), required=True, help="YAML or JSON; - reads stdin.")
+@files_option("YAML or JSON.")
 @click.option(
     "--target",
     type=click.Choice(list(_TOLD)),
@@ -47,26 +51,40 @@ _DIFFERENCES = {
     show_default=True,
     help="What the policies are merged into. PodTemplates is what kupid did: templates then drift from Git.",
 )
-def kupid(file: TextIO, target: str) -> None:
+def kupid(files: tuple[TextIO, ...], target: str) -> None:
     """Convert kupid's PodSchedulingPolicies and ClusterPodSchedulingPolicies to ours, on stdout.
 
-    What differs is told on stderr. Nothing is written when one of the objects cannot be converted.
+    What differs is told on stderr, and so is what is left out: objects of other projects. Nothing is written when one
+    of the policies cannot be converted, or when two have one name.
 
     \b
     Example:
       penstock import kupid -f policies.yaml | kubectl apply -f -
     """
-    converted, faults, warnings = [], [], []
-    for where, body in objects(file):
+    faults: list[str] = []
+    warnings: list[str] = []
+    converted: list[dict[str, Any]] = []
+    first: dict[tuple[str, str, str], str] = {}
+    for where, body in (one for file in files for one in objects(file)):
+        if is_foreign(body, _GROUP):
+            tell_foreign(where, body)
+            continue
         try:
-            converted.append(convert(where, body, target=target))
+            document = convert(where, body, target=target)
         except ConversionError as error:
             faults.append(str(error))
             continue
-        spec = converted[-1]["spec"]
+        metadata = document["metadata"]
+        key = document["kind"], metadata.get("namespace", ""), metadata["name"]
+        if first.setdefault(key, where) != where:
+            faults.append(f"{where}: {key[0]} {key[2]}: metadata.name: there is another at {first[key]}; leave one out")
+        converted.append(document)
+        spec = document["spec"]
         warnings += [f"{where}: spec.{name}: {text}" for name, text in _DIFFERENCES.items() if spec.get(name)]
     if faults or not converted:
-        raise click.ClickException("\n".join(faults) or f"{file.name}: holds no object")
+        names = ", ".join(file.name for file in files)
+        nothing = f"{names}: {'hold' if len(files) > 1 else 'holds'} no object of {_KUPID}"
+        raise click.ClickException("\n".join(faults) or nothing)
     for warning in (_TOLD[target], *warnings):
         click.echo(f"Warning: {warning}", err=True)
     click.echo(yaml.safe_dump_all(converted, sort_keys=False, explicit_start=True), nl=False)

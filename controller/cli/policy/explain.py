@@ -9,12 +9,14 @@ from typing import TextIO
 
 import click
 
+from controller.cli.files import files_option
 from controller.cli.policy import explain_output
 from controller.cli.policy.candidates import Candidate, of_document
 from controller.cli.policy.faults import EXIT_BAD, NoAnswer
 from controller.cli.policy.from_cluster import connected, current_namespace, surroundings_in
 from controller.cli.policy.from_files import documents_of, surroundings_of
 from controller.cli.policy.options import objects_option, scheduling_options, webhook_options
+from controller.cli.policy.other_kinds import makes_pods_unqueued, unqueued
 from controller.cli.policy.surroundings import Settings
 from controller.cli.policy.trace import Result, Trace, trace
 from controller.cli.policy.workloads import KINDS, Unusable, makes_pods
@@ -24,9 +26,7 @@ from controller.telemetry.program import connection_options
 
 
 @click.command()
-@click.option(
-    "-f", "--file", type=click.File(encoding="utf-8"), required=True, help="Pods or workloads; - reads stdin."
-)
+@files_option("Pods or workloads;")
 @click.option(
     "-n", "--namespace", metavar="NAME", help="Where the pod is created; default: the file's, else the current one."
 )
@@ -36,7 +36,7 @@ from controller.telemetry.program import connection_options
 @connection_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def explain(
-    file: TextIO,
+    files: tuple[TextIO, ...],
     namespace: str | None,
     objects: tuple[Path, ...],
     runtime_classes: bool,
@@ -64,7 +64,7 @@ def explain(
         scheduling_policies=scheduling_policies,
         scheduling_policy_merge=MergeOption(scheduling_policy_merge),
     )
-    documents = _pods_in(file)
+    documents = _pods_in(files)
     if objects:
         candidates = _candidates(documents, namespace, "default")
         surroundings = surroundings_of(documents_of(objects), settings)
@@ -77,20 +77,30 @@ def explain(
     return EXIT_BAD if any(one.result is Result.REFUSED for one in traces) else 0
 
 
-def _pods_in(file: TextIO) -> list[Document]:
-    """The objects of the file that make pods; what others it holds is told on stderr."""
-    try:
-        documents = list(parse_documents(file.read(), file.name))
-    except (ManifestError, UnicodeDecodeError) as error:
-        raise NoAnswer(str(error) if isinstance(error, ManifestError) else f"{file.name}: {error}") from None
+def _pods_in(files: Sequence[TextIO]) -> list[Document]:
+    """The objects of the files that make pods; what others they hold is told on stderr."""
+    documents: list[Document] = []
+    for file in files:
+        try:
+            documents += parse_documents(file.read(), file.name)
+        except (ManifestError, UnicodeDecodeError) as error:
+            raise NoAnswer(str(error) if isinstance(error, ManifestError) else f"{file.name}: {error}") from None
     found = [document for document in documents if makes_pods(document)]
+    left_out = [f"{one.where}: {line}" for one in documents if not makes_pods(one) for line in _left_out(one)]
     if not found:
         held = ", ".join(dict.fromkeys(str(document["kind"]) for document in documents)) or "no object"
-        raise NoAnswer(f"{file.name}: holds {held}; needed is one of {', '.join(KINDS)}")
-    for document in documents:
-        if not makes_pods(document):
-            click.echo(f"{document.where}: {document['kind']}: makes no pods, left out", err=True)
+        names = ", ".join(file.name for file in files)
+        text = f"{names}: {'hold' if len(files) > 1 else 'holds'} {held}; needed is one of {', '.join(KINDS)}"
+        raise NoAnswer("\n".join([text, *left_out]))
+    for line in left_out:
+        click.echo(line, err=True)
     return found
+
+
+def _left_out(document: Document) -> tuple[str, ...]:
+    if makes_pods_unqueued(document):
+        return unqueued(document)
+    return (f"{document['kind']}: makes no pods, left out",)
 
 
 def _candidates(documents: Sequence[Document], namespace: str | None, default: str) -> list[Candidate]:

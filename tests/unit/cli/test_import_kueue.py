@@ -231,9 +231,8 @@ def test_static_capacity_is_what_all_queues_own_of_a_flavor_together() -> None:
         kueue_queue("b", kueue_group(("spot", [kueue_quota("cpu", 2)])), cohortName="org"),
         kueue_cohort("org", kueue_group(("spot", [kueue_quota("cpu", 1)]))),
     )
-    ours = specs(*queues, kueue_flavor("spot"), kueue_flavor("unused"), options=("--capacity", "Static"))
+    ours = specs(*queues, kueue_flavor("spot"), options=("--capacity", "Static"))
     assert ours["ResourceFlavor/spot"] == {"capacity": {"mode": "Static", "static": {"cpu": "4500m", "memory": "1Gi"}}}
-    assert ours["ResourceFlavor/unused"] == {}
 
 
 def test_static_capacity_of_more_than_there_are_numbers_for_is_the_largest() -> None:
@@ -255,3 +254,18 @@ def test_a_list_and_several_files_are_one_world(tmp_path: Path) -> None:
     done = CliRunner().invoke(root, ["import", "kueue", *files])
     assert done.exit_code == 0, done.output
     assert {one["metadata"]["name"] for one in yaml.safe_load_all(done.stdout)} == {"a", "b", "a-cohort"}
+
+
+def test_cohorts_and_topologies_of_v1alpha1_are_read() -> None:
+    cohort = {**kueue_cohort("team", parent="org"), "apiVersion": "kueue.x-k8s.io/v1alpha1"}
+    topology = {"apiVersion": "kueue.x-k8s.io/v1alpha1", "kind": "Topology", "metadata": {"name": "racks"}, "spec": {}}
+    queue = kueue_queue("a", CPU, cohortName="team")
+    ours = specs(queue, cohort, topology, kueue_flavor("spot"))
+    assert (ours["ClusterQueue/a"]["parent"], ours["ClusterQueue/team"]["parent"]) == ("team", "org")
+
+
+def test_objects_of_other_projects_are_left_out() -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    done = convert(namespace, kueue_queue("a", CPU), kueue_flavor("spot"))
+    assert done.exit_code == 0, done.output
+    assert "Warning: <stdin>: document 1: Namespace is left out: nothing to convert\n" in done.stderr

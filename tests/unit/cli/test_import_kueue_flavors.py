@@ -52,6 +52,14 @@ def test_a_flavor_whose_resources_are_counted_elsewhere_is_left_out_lest_it_take
         kueue_flavor("spot", nodeLabels=SPOT),
         kueue_flavor("unnamed", nodeLabels={"pool": "x"}),
     )
-    assert list(specs(*documents)) == ["ResourceFlavor/spot", "ResourceFlavor/unnamed", "ClusterQueue/a"]
+    assert list(specs(*documents)) == ["ResourceFlavor/spot", "ClusterQueue/a"]
     told = convert(*documents).stderr
     assert "document 2: ResourceFlavor count: kind: is left out, since none of the queues names it any more" in told
+    assert "document 4: ResourceFlavor unnamed: kind: is left out, since none of the queues names it\n" in told
+
+
+def test_flavors_alone_are_all_kept() -> None:
+    assert list(specs(kueue_flavor("a"), kueue_flavor("b", nodeLabels=SPOT))) == [
+        "ResourceFlavor/a",
+        "ResourceFlavor/b",
+    ]

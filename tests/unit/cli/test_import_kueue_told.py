@@ -155,8 +155,8 @@ def test_what_changes_which_pods_are_admitted_needs_to_be_allowed(
     [
         ("text", "must be an object, is text"),
         (
-            {"kind": "Pod", "apiVersion": "v1"},
-            "apiVersion: 'v1': must be kueue.x-k8s.io/v1beta1 or kueue.x-k8s.io/v1bet",
+            {"kind": "Pod", "apiVersion": "kueue.x-k8s.io/v1"},
+            "apiVersion: 'kueue.x-k8s.io/v1': must be kueue.x-k8s.io/v1beta1 or kueue.x-k8s.io/v1bet",
         ),
         (kueue_object("ClusterQueue", "b", {}, version="kueue.x-k8s.io/v1alpha1"), "v1alpha1': must be kueue.x-k8s.io"),
         ({"kind": "ClusterQueue"}, "apiVersion: is required: kueue.x-k8s.io/v1beta1 or kueue.x-k8s.io/v1beta2"),
@@ -225,9 +225,11 @@ def test_a_fault_is_one_line_in_words_of_those_who_wrote_it(document: Json, told
 
 def test_all_that_breaks_our_rules_is_told_together() -> None:
     names = ["x" * 64, "y" * 64]
-    done = convert(*(kueue_object("ClusterQueue", name, {}) for name in names), kueue_flavor("z" * 64))
+    named = kueue_queue("q", kueue_group(("z" * 64, [kueue_quota("cpu", 1)])))
+    done = convert(*(kueue_object("ClusterQueue", name, {}) for name in names), named, kueue_flavor("z" * 64))
     assert done.exit_code == 1
-    assert [line.count("metadata.name") for line in done.stderr.splitlines()] == [1, 1, 1]
+    # that of the flavor is told of the queue that names it too
+    assert [line.count("metadata.name") for line in done.stderr.splitlines()] == [1, 1, 0, 1]
 
 
 def test_the_same_name_in_two_namespaces_or_kinds_is_no_duplicate() -> None:

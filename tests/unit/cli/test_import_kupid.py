@@ -82,7 +82,7 @@ def test_a_list_is_taken_apart_and_the_annotation_of_kubectl_dropped() -> None:
 @pytest.mark.parametrize(
     ("document", "text"),
     [
-        ({"kind": "Pod", "apiVersion": "v1"}, "apiVersion: 'v1': must be kupid.gardener.cloud/v1alpha1"),
+        ({**of_kupid(), "apiVersion": "kupid.gardener.cloud/v2"}, "v2': must be kupid.gardener.cloud/v1alpha1"),
         ({**of_kupid(), "kind": "Policy"}, "kind: 'Policy': must be PodSchedulingPolicy or ClusterPodSchedulingPolicy"),
         ({**of_kupid(), "kind": []}, "kind: []: must be PodSchedulingPolicy or ClusterPodSchedulingPolicy"),
         ({"kind": "PodSchedulingPolicy"}, "apiVersion: is required: kupid.gardener.cloud/v1alpha1"),
@@ -125,3 +125,34 @@ def test_a_file_without_objects_is_told_by_its_name(tmp_path: Path, project: str
     assert done.exit_code == 1
     assert done.stderr.startswith(f"Error: {file}: ")
     assert text in done.stderr
+
+
+def test_several_files_are_converted_together(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.yaml" for name in ("one", "two")]
+    for file in files:
+        document = of_kupid(WIDE, podSelector={})
+        document["metadata"]["name"] = file.stem
+        file.write_text(yaml.safe_dump(document))
+    done = CliRunner().invoke(root, ["import", "kupid", "-f", str(files[0]), "-f", str(files[1])])
+    assert done.exit_code == 0, done.output
+    assert [one["metadata"]["name"] for one in yaml.safe_load_all(done.stdout)] == ["one", "two"]
+
+
+def test_two_policies_of_one_name_are_refused() -> None:
+    done = convert(of_kupid(podSelector={}), of_kupid(WIDE, podSelector={}), of_kupid(podSelector={}))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        "Error: <stdin>: document 3: PodSchedulingPolicy etcd: metadata.name: there is another at "
+        "<stdin>: document 1; leave one out\n"
+    )
+
+
+def test_objects_of_other_projects_are_left_out_and_named() -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shoot"}}
+    done = convert(namespace, of_kupid(podSelector={}))
+    assert done.exit_code == 0
+    assert [one["kind"] for one in yaml.safe_load_all(done.stdout)] == ["PodSchedulingPolicy"]
+    assert "Warning: <stdin>: document 1: Namespace is left out: nothing to convert\n" in done.stderr
+    alone = convert(namespace)
+    assert (alone.exit_code, alone.stdout) == (1, "")
+    assert "Error: <stdin>: holds no object of kupid.gardener.cloud/v1alpha1\n" in alone.stderr

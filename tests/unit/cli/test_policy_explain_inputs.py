@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.core.keys import QUEUE_NAME
+from controller.cli.main import root
+from controller.core.keys import KUEUE_QUEUE, QUEUE_NAME
 from tests.support.api_objects import Json, cluster_pod_policy, node_terms, pod_policy, requirement
 from tests.support.policy_commands import ExplainTool, Stdin, step
 from tests.support.policy_files import a_namespace, a_pod, write
@@ -162,3 +163,30 @@ def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...], tool: ExplainToo
     code, out, err = tool(*arguments)
     assert (code, out) == (2, "")
     assert "Error: " in err
+
+
+def test_several_files_are_explained_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [write(tmp_path / f"{name}.yaml", a_pod(name=name)) for name in ("one", "two")]
+    namespaces = write(tmp_path / "objects.yaml", a_namespace("default"))
+    arguments = ["policy", "explain", "-f", str(paths[0]), "-f", str(paths[1]), "--objects", str(namespaces)]
+    assert root.main(arguments, standalone_mode=False) == 0
+    out = capsys.readouterr().out
+    assert out.index("one") < out.index("two")
+
+
+@pytest.mark.parametrize("label", [QUEUE_NAME, KUEUE_QUEUE])
+def test_a_queue_label_on_a_kind_that_is_not_queued_is_told(label: str, tool: ExplainTool) -> None:
+    job_set = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"labels": {label: "main"}}}
+    _, _, err = tool.text([a_pod(), job_set], a_namespace("default"))
+    assert f"metadata.labels[{label}]: 'main' on JobSet without a name queues nothing" in err
+    assert f"put the label {QUEUE_NAME} into the templates of its pods, or they run outside every queue" in err
+    code, _, err = tool.text([job_set], a_namespace("default"))
+    assert code == 2
+    assert "document 1: metadata.labels" in err
+
+
+def test_objects_of_groups_that_make_pods_are_never_passed_over(tool: ExplainTool) -> None:
+    job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "fit"}}
+    _, _, err = tool.text([a_pod(), job], a_namespace("default"))
+    assert "document 2: RayJob fit: Penstock does not queue objects of this kind" in err
+    assert "makes no pods" not in err
