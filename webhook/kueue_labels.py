@@ -2,7 +2,8 @@
 
 Pods get ours beside them. Kueue reads the label of a Job or Deployment, not of its template: so the template gets ours,
 and a new Job that its manifest suspends, for Kueue to begin it, begins: its pods wait at the gate instead. Not so a Job
-that something else than a CronJob made: who made it says when it begins.
+that something else than a CronJob made: who made it says when it begins. Nor one with activeDeadlineSeconds: its clock
+would start while its pods wait.
 """
 
 from __future__ import annotations
@@ -77,9 +78,8 @@ def _gang(request: TemplateRequest) -> dict[str, str]:
 def _waits(request: TemplateRequest, world: World) -> bool:
     """Whether it is a new Job that Kueue would begin, and not what else made it, such as a JobSet."""
     is_new_job = request.kind == "jobs" and request.inner.operation == "CREATE" and not request.is_of_another
-    return (
-        is_new_job and request.is_suspended and bool(request.labels.get(KUEUE_QUEUE)) and _is_accepted(request, world)
-    )
+    may_begin = is_new_job and request.is_suspended and not request.has_deadline
+    return may_begin and bool(request.labels.get(KUEUE_QUEUE)) and _is_accepted(request, world)
 
 
 def _is_accepted(request: TemplateRequest, world: World) -> bool:

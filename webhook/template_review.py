@@ -58,7 +58,8 @@ class TemplateRequest:
     """Of the object; of a CronJob those of the Jobs that it makes."""
     parallelism: int
     is_suspended: bool
-    """The last two of a Job, or of the Jobs of a CronJob."""
+    has_deadline: bool
+    """The last three of a Job, or of the Jobs of a CronJob."""
 
     @property
     def path(self) -> str:
@@ -85,6 +86,7 @@ class _Metadata(msgspec.Struct):
 class _Spec(msgspec.Struct):
     parallelism: int | None = None
     suspend: bool | None = None
+    deadline: int | None = msgspec.field(name="activeDeadlineSeconds", default=None)
     jobs: _Jobs | None = msgspec.field(name="jobTemplate", default=None)
 
 
@@ -122,6 +124,7 @@ def read_template(body: bytes | bytearray) -> TemplateRequest:
         # one where it does not say: the apiserver writes it into Jobs
         parallelism=1 if makes.spec.parallelism is None else makes.spec.parallelism,
         is_suspended=bool(makes.spec.suspend),
+        has_deadline=makes.spec.deadline is not None,
     )
 
 

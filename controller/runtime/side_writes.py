@@ -12,11 +12,11 @@ from typing import Any
 from controller.cache.cluster import ClusterCache
 from controller.cache.reasons import RESERVED
 from controller.core.evictions.reservations import overdue_text
-from controller.core.explaining.wording import describe
+from controller.core.explaining.wording import deadline_note, describe
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Evict, Wait, onto
-from controller.core.workloads.pods import Phase, Pod, Said
+from controller.core.workloads.pods import Phase, Pod, Said, job_of
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.decode import PodDecoder
@@ -163,13 +163,14 @@ class ConditionLane:
         if pod is None or workload is None:
             return None
         wait = self._cache.reasons.of(workload.kind).of(workload.uid)
-        if wait.reason is Reason.PENDING or _says(pod.said, wait):
+        note = deadline_note(job_of(pod, self._cache.jobs))
+        if wait.reason is Reason.PENDING or _says(pod.said, wait, note):
             return None
         local = self._cache.local_queues.get(workload.kind.queue)
         queue = None if local is None else self._cache.queues.current.get(local.cluster_queue)
         may_preempt = queue is not None and queue.preemption.is_any
-        message = describe(wait, workload.since, uid=workload.uid, may_preempt=may_preempt)[:_MESSAGE_ROOM]
-        return pod, _condition(pod.said, "False", wait.reason.value, message, now)
+        message = describe(wait, workload.since, uid=workload.uid, may_preempt=may_preempt)
+        return pod, _condition(pod.said, "False", wait.reason.value, f"{message}{note}"[:_MESSAGE_ROOM], now)
 
     def _released(self, pod: Pod, now: float) -> dict[str, Any]:
         queue = self._cache.queues.current.get(pod.cluster_queue or "")
@@ -204,11 +205,11 @@ class ConditionLane:
             self._cache.reasons.released[uid] = None
 
 
-def _says(said: Said | None, wait: Wait) -> bool:
+def _says(said: Said | None, wait: Wait, note: str) -> bool:
     """Whether the condition on the pod will do: the same reason and, where that is not arithmetic, the same words."""
     if said is None or (said.status, said.reason) != ("False", wait.reason.value):
         return False
-    return bool(wait.blockers) or said.message_hash == hash(wait.text[:_MESSAGE_ROOM])
+    return bool(wait.blockers) or said.message_hash == hash(f"{wait.text}{note}"[:_MESSAGE_ROOM])
 
 
 def _released(pod: Pod, now: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from controller.cli.policy.changes import Change, changes
 from controller.cli.policy.selection import why_not
 from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.templates import written
-from controller.cli.policy.workloads import labelled_in_vain
+from controller.cli.policy.workloads import deadline_in_queue, labelled_in_vain
 from controller.core.policies.pod_policies import Mode, Outcome, Policy, Target, Verdict
 from controller.core.policies.pod_policies import Result as PolicyResult
 from webhook import directives
@@ -136,7 +136,8 @@ def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ..
     workload = template = None
     if namespace not in NOT_ASKED:
         workload, candidate = _workload(candidate, surroundings)
-        notes += labelled_in_vain(candidate.workload) if candidate.workload is not None else ()
+        if candidate.workload is not None:
+            notes += (*labelled_in_vain(candidate.workload), *deadline_in_queue(candidate.workload))
         template, candidate = _template(candidate, surroundings)
         if template is not None and template.answer.denial is not None:
             return _refused_workload(candidate, workload, template, surroundings, notes)

@@ -140,6 +140,28 @@ def labelled_in_vain(document: Object) -> tuple[str, ...]:
     )
 
 
+def deadline_in_queue(document: Object) -> tuple[str, ...]:
+    """Say that a Job's deadline counts while its pods wait in a queue. `config/warnings` says the same in CEL."""
+    kind, path = document["kind"], WORKLOADS[document["apiVersion"], document["kind"]].template
+    if kind not in ("Job", "CronJob") or QUEUE_NAME not in _labels_at(document, path):
+        return ()
+    spec: Any = document
+    for step in path[:-1]:
+        spec = spec.get(step) or {}
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is None:
+        return ()
+    metadata: Object = document.get("metadata") or {}
+    name = metadata.get("name") or metadata.get("generateName") or "without a name"
+    place = ".".join(path[:-1])
+    left = "; Penstock leaves the Job suspended" if kind == "Job" and spec.get("suspend") else ""
+    return (
+        f"{place}.activeDeadlineSeconds: {deadline} on {kind} {name} counts while its pods wait in a queue too, and"
+        f" fails the Job when it is over: put activeDeadlineSeconds into {place}.template.spec instead, where it counts"
+        f" from each pod's start{left}",
+    )
+
+
 def _labels_at(document: Object, path: tuple[str, ...]) -> Object:
     for step in (*path, "metadata", "labels"):
         document = document.get(step) or {}

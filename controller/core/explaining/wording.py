@@ -6,6 +6,7 @@ from math import ceil, inf
 
 from controller.core.calendar.civil import utc_text
 from controller.core.kubernetes.amounts import format_amount
+from controller.core.kubernetes.owners import Job
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Blocker, Booking, Wait
 from controller.core.world.settled import contested
@@ -23,6 +24,14 @@ def describe(wait: Wait, since: float, *, uid: str = "", may_preempt: bool = Fal
     if not may_preempt or not is_asked or wait.reason is Reason.NEVER_FITS:
         return said
     return f"{said}; preemption would not make room for it now"
+
+
+def deadline_note(job: Job | None) -> str:
+    """Say until when a pod may wait whose Job has a deadline: it counts from the Job's start, which no gate stops."""
+    if job is None or not job.deadline or not job.started:
+        return ""
+    fails = utc_text(int(job.started) + job.deadline)
+    return f"; its Job's activeDeadlineSeconds ({job.deadline}) counts while it waits: the Job fails at {fails}"
 
 
 def _describe_all(wait: Wait, since: float, uid: str) -> str:

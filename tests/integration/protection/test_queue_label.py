@@ -46,12 +46,12 @@ def path_of(document: Json, namespace: str) -> str:
     return f"/{GROUPS[name]}/namespaces/{namespace}/{name}"
 
 
-def texts(reply: Reply) -> tuple[str, ...]:
+def texts(reply: Reply, before: str = BEFORE) -> tuple[str, ...]:
     """What an answer warns of, of a request that was carried out all the same."""
     assert reply.code in (200, 201), reply.body
     found = tuple(warning.rstrip('"') for warning in reply.warnings)
-    assert all(text.startswith(BEFORE) for text in found), found
-    return tuple(text.removeprefix(BEFORE) for text in found)
+    assert all(text.startswith(before) for text in found), found
+    return tuple(text.removeprefix(before) for text in found)
 
 
 class Writer:

@@ -241,6 +241,13 @@ def test_a_suspended_job_begins_unless_something_else_than_a_cron_job_made_it(
     assert spec["template"]["metadata"]["labels"][QUEUE_NAME] == "theirs"
 
 
+def test_a_suspended_job_with_a_deadline_does_not_begin() -> None:
+    request = owner(BY_KUEUE, suspend=True, activeDeadlineSeconds=20)
+    spec = written(request)["spec"]
+    assert spec["suspend"] is True
+    assert spec["template"]["metadata"]["labels"][QUEUE_NAME] == "theirs"
+
+
 def test_a_template_that_nothing_gave_our_label_is_refused() -> None:
     refused = check_owner(read(owner(BY_KUEUE)), Moving()).denial
     assert refused == (
