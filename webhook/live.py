@@ -43,10 +43,17 @@ class Live:
         self._asked: list[float] = []
         """When the questions of the last second were sent."""
 
-    async def ask(self, client: Client, path: str, decode: Callable[[bytes | Raw], _T]) -> _T | None:
-        """Read one object from the apiserver; None when there is none, or no answer in time. Raises NotKnown."""
+    async def ask(
+        self, client: Client, path: str, decode: Callable[[bytes | Raw], _T], *, is_rare: bool = False
+    ) -> _T | None:
+        """Read one object from the apiserver; None when there is none, or no answer in time. Raises NotKnown.
+
+        `is_rare`: the apiserver itself lets nobody name what there is not, so absence is remembered for a while.
+        """
         asking = self._asking.get(path)
         body = await (self._first(client, path) if asking is None else asyncio.shield(asking))
+        if body is None and not is_rare:
+            self._absent.pop(path, None)
         return None if body is None else decode(body)
 
     async def _first(self, client: Client, path: str) -> bytes | None:

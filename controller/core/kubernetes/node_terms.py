@@ -52,8 +52,9 @@ def named(node: str) -> Requirement:
 def product(own: Sequence[Term] | None, policy: Sequence[Term], beside: Beside) -> tuple[Term, ...] | None:
     """Return the pod's terms `own` narrowed by those of a policy; None when not one alternative could ever hold.
 
-    A term of the pod that holds a term of the policy already is as narrow as the policy wants it, and stays as it is.
-    Raises TooManyTerms.
+    A term of the pod that holds a term of the policy already is as narrow as the policy wants it, and stays as it is;
+    one that can never hold beside the rest of the pod does not count, and goes when another is narrowed. Raises
+    TooManyTerms.
     """
     pairs = [(Term(), policy)] if own is None else [(term, _wanted(term, policy)) for term in own]
     if len(pairs) > TERMS_MOST and any(wanted for _, wanted in pairs):
@@ -62,7 +63,10 @@ def product(own: Sequence[Term] | None, policy: Sequence[Term], beside: Beside) 
     has_lost = False
     for term, wanted in pairs:
         if not wanted:
-            result[term] = None
+            if term.is_empty or beside.contradicts(term) is None:
+                result[term] = None
+            else:
+                has_lost = True
             continue
         joined = [both for both in (joint(term, one) for one in wanted) if beside.contradicts(both) is None]
         has_lost = has_lost or not joined
@@ -86,10 +90,12 @@ def joint(term: Term, more: Term) -> Term:
 
 def _wanted(term: Term, policy: Sequence[Term]) -> Sequence[Term]:
     """The terms of the policy that a term of the pod has to be joined with: none when it holds one, or is empty."""
-    holds_one = any(
-        not _missing(term.expressions, one.expressions) and not _missing(term.fields, one.fields) for one in policy
-    )
-    return () if term.is_empty or holds_one else policy
+    return () if term.is_empty or any(has_all(term, one) for one in policy) else policy
+
+
+def has_all(term: Term, other: Term) -> bool:
+    """Whether a term makes every requirement of another."""
+    return not _missing(term.expressions, other.expressions) and not _missing(term.fields, other.fields)
 
 
 def _missing(have: Iterable[Requirement], wanted: Iterable[Requirement]) -> tuple[Requirement, ...]:

@@ -12,6 +12,7 @@ from controller.core.kubernetes.directives import DEFAULT_SCHEDULER, POD_TERM_LI
 from controller.core.kubernetes.labels import Term
 from controller.core.kubernetes.node_terms import TERMS_MOST, Beside, TooManyTerms, named, product
 from controller.core.kubernetes.taints import Toleration
+from controller.core.policies.single_requirements import Remainder, remainder
 
 _TERMS = "spec.affinity.nodeAffinity: required terms"
 
@@ -58,7 +59,7 @@ def merge(pod: Directives, policy: Directives, *, is_held: bool) -> Merge:
     _scheduler_name(done, policy.scheduler_name)
     _tolerations(done, policy)
     if policy.required is not None:
-        _require(done, "nodeAffinity", policy.required, "no alternative can hold together with the pod's own")
+        _require(done, "nodeAffinity", policy.required)
     _preferred(done, policy)
     _pod_terms(done, policy)
     return done
@@ -107,7 +108,7 @@ def _node_name(done: Merge, name: str, *, is_held: bool) -> None:
     if not name:
         return
     if is_held:
-        _require(done, "nodeName", (Term(fields=(named(name),)),), f"rule out node {name!r}")
+        _require(done, "nodeName", (Term(fields=(named(name),)),))
     elif done.pod.node_name:
         if done.pod.node_name == name:
             done.note("nodeName", changed=False)
@@ -159,23 +160,33 @@ def _seconds(toleration: Toleration) -> str:
     return "no end" if toleration.seconds is None else f"{toleration.seconds} s"
 
 
-def _require(done: Merge, name: str, terms: tuple[Term, ...], otherwise: str) -> None:
-    own = done.pod.required
+def _require(done: Merge, name: str, terms: tuple[Term, ...]) -> None:
+    own, beside = done.pod.required, Beside.of(done.pod.node_selector, done.pod.node_name)
     try:
-        narrowed = product(own, terms, Beside.of(done.pod.node_selector, done.pod.node_name))
+        narrowed = product(own, terms, beside)
+        if narrowed is None:
+            _require_in_part(done, name, remainder(own, terms, beside))
+            return
     except TooManyTerms:
         done.fault = (
             f"{_TERMS}: {len(own or ())} of the pod with {len(terms)} of the policy give more than {TERMS_MOST}; "
             "use fewer alternatives"
         )
         return
-    if narrowed is None:
-        done.conflict(name, f"{_TERMS}, spec.nodeSelector or spec.nodeName: {otherwise}")
-    elif narrowed != own:
+    if narrowed != own:
         done.pod = done.pod.but(required=narrowed)
         done.note(name, changed=True)
     elif any(not term.is_empty for term in narrowed):
         done.note(name, changed=False)
+
+
+def _require_in_part(done: Merge, name: str, rest: Remainder) -> None:
+    """Where no alternative can hold: what can of each, and a word on what is left out."""
+    done.conflict(name, "; ".join(rest.left_out) or f"{_TERMS} can hold on no node beside spec.nodeSelector")
+    if rest.holds:
+        is_changed = rest.terms != done.pod.required
+        done.pod = done.pod.but(required=rest.terms)
+        done.note(name, changed=is_changed)
 
 
 def _preferred(done: Merge, policy: Directives) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from hypothesis import assume, given, settings
@@ -15,7 +17,7 @@ from controller.core.kubernetes.labels import LabelSelector, Term
 from controller.core.kubernetes.node_terms import TERMS_MOST
 from controller.core.kubernetes.taints import Toleration
 from controller.core.pod_update import may_change
-from controller.core.policies.pod_policies import Mode, OnConflict, Policy, apply
+from controller.core.policies.pod_policies import Mode, OnConflict, Policy, Verdict, apply
 from controller.core.queueing.queues import Flavor
 from controller.kube.decode import read_term, read_toleration
 from controller.kube.wire import PodToleration, SelectorTerm
@@ -24,6 +26,7 @@ from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on
 from tests.support.strategies import (
     KEYS,
+    NUMBERS,
     narrowing_flavors,
     node_labels,
     pod_documents,
@@ -125,12 +128,53 @@ def test_the_nodes_after_are_those_that_pod_and_policies_allow(
             for v in outcome.verdicts
         )
         selected = all(labels.get(key) == value for key, value in added.items())
+        in_part = any({"nodeAffinity"} & {*v.merge.changed, *v.merge.met} & _conflicts(v) for v in outcome.verdicts)
         if before.required is None or any(not term.is_empty for term in before.required):
-            assert can is (could and wanted and selected)
+            assert can is (could and wanted and selected) or (in_part and not can)
         # what was left out could not have held beside the pod's own
         for verdict in outcome.verdicts:
-            if any(conflict.field == "nodeAffinity" for conflict in verdict.merge.conflicts):
+            if "nodeAffinity" in _conflicts(verdict):
                 assert not (can and holds_on(verdict.policy.directives, name, labels, {"nodeName"}))
+
+
+def _conflicts(verdict: Verdict) -> set[str]:
+    return {conflict.field for conflict in verdict.merge.conflicts}
+
+
+EVERY_LABEL = ("spot", "steady", "a", "b", *NUMBERS, "4", "6", "other", None)
+"""What a node may have of a key, by any requirement that is drawn; None: not the label."""
+
+
+def every_node() -> Iterator[tuple[str, dict[str, str]]]:
+    for name in ("node-1", "node-2", "node-3"):
+        for labels in product(EVERY_LABEL, repeat=len(KEYS)):
+            yield name, {key: value for key, value in zip(KEYS, labels, strict=True) if value is not None}
+
+
+EVERY_NODE = list(every_node())
+
+
+def has_a_node(pod: Directives) -> bool:
+    """Whether there could be one for it."""
+    return any(
+        all(labels.get(key) == value for key, value in pod.node_selector)
+        and pod.node_name in ("", name)
+        and (pod.required is None or any(term.matches(name, labels) for term in pod.required))
+        for name, labels in EVERY_NODE
+    )
+
+
+@settings(deadline=None, max_examples=80)
+@given(pod_documents(), policies(), st.booleans())
+def test_policies_never_take_the_last_node_from_a_pod(document: Json, chosen: list[Policy], held: bool) -> None:
+    """With a warning or without one."""
+    pod = pod_of(document)
+    assume(has_a_node(pod))
+    outcome = apply(pod, chosen, is_held=held)
+    assert has_a_node(outcome.pod)
+    for verdict in outcome.verdicts:
+        for conflict in verdict.merge.conflicts:
+            assert conflict.text.startswith("spec.")
 
 
 @THOROUGH

@@ -306,8 +306,7 @@ def test_a_policy_that_is_not_enforced_changes_nothing_and_hides_no_other(
         (says(selector={"a": "1"}, required=terms("a In 1,2", "a In 3")), ""),
         (
             says(selector={"a": "1"}, required=terms("a In 2", "a In 3")),
-            "spec.affinity.nodeAffinity: required terms, spec.nodeSelector or spec.nodeName: no alternative can hold "
-            "together with the pod's own",
+            "spec.nodeSelector[a] is '1', not a In [2]; spec.nodeSelector[a] is '1', not a In [3]",
         ),
     ],
 )
