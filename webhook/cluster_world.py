@@ -113,7 +113,7 @@ class ClusterWorld:
         world = self
         if request.namespace and self.namespaces.get("", request.namespace) is None:
             namespace = await self._live.ask(
-                client, f"{NAMESPACES}/{quote(request.namespace, safe='')}", decode_metadata
+                client, f"{NAMESPACES}/{quote(request.namespace, safe='')}", decode_metadata, is_rare=True
             )
             if namespace is not None:
                 world = copy.copy(world)

@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from socket import socket
 from typing import Any, Final, Protocol, cast
 
@@ -105,6 +106,11 @@ class Peers:
         for peer in [peer for peer, since in self._waiting.items() if since <= over and not peer.is_idle]:
             self._end(peer)
 
+    def end(self) -> None:
+        """Close all that are left."""
+        for peer in [*self._here]:
+            self._end(peer)
+
     def _wait(self, peer: Peer) -> None:
         self._waiting.pop(peer, None)  # to the end
         self._waiting[peer] = self._now()
@@ -164,10 +170,9 @@ async def noting(request: web.Request, handler: Any) -> web.StreamResponse:
         peers.answered(peer)
 
 
-async def accept(listening: socket, server: web.Server, tls: Tls | None, most: int) -> None:
+async def accept(listening: socket, server: web.Server, peers: Peers, tls: Tls | None) -> None:
     """Serve the connections of a listening socket until cancelled."""
     loop = asyncio.get_running_loop()
-    peers = Peers(most, loop.time)
     async with asyncio.TaskGroup() as group:
         group.create_task(_sweeping(peers), name="connections")
         while True:
@@ -180,18 +185,28 @@ async def accept(listening: socket, server: web.Server, tls: Tls | None, most: i
             if peers.arrive(peer):
                 task = group.create_task(_open(arrived, Connection(server, peers, peer, tls)), name="handshake")
                 peer.close = task.cancel
+                task.add_done_callback(partial(_unopened, arrived))
             else:
                 arrived.close()
             await asyncio.sleep(0)  # however many arrive
 
 
+def _unopened(arrived: socket, task: asyncio.Task[None]) -> None:
+    """Close what was ended before the loop had it; of what it has, this is forgotten only."""
+    if task.cancelled():
+        arrived.close()
+
+
 async def _open(arrived: socket, connection: Connection) -> None:
+    """Shake hands; from then on the socket is the loop's to close."""
     loop, tls = asyncio.get_running_loop(), connection.tls
-    options: dict[str, Any] = (
-        {"ssl": tls.context(), "ssl_handshake_timeout": REQUEST_SECONDS, "ssl_shutdown_timeout": _LINGER_SECONDS}
-        if tls
-        else {}
-    )
+    options: dict[str, Any] = {}
+    if tls is not None:
+        options = {
+            "ssl": tls.context(),
+            "ssl_handshake_timeout": REQUEST_SECONDS,
+            "ssl_shutdown_timeout": _LINGER_SECONDS,
+        }
     is_open = False
     try:
         with suppress(OSError):  # the peer is no client of ours, or too slow
@@ -202,7 +217,6 @@ async def _open(arrived: socket, connection: Connection) -> None:
     finally:
         if not is_open:
             connection.peers.leave(connection.peer)
-            arrived.close()
 
 
 async def _sweeping(peers: Peers) -> None:

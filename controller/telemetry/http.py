@@ -21,6 +21,8 @@ Check = Callable[[], str | None]
 
 _PORT_DIGITS = 5
 _BACKLOG = 1024
+_TURNS = 3
+"""Of the loop, after which what is closed is gone: the connection, and what is secured above it."""
 
 
 class AddressError(Exception):
@@ -99,7 +101,9 @@ async def serving(
     if server is None:
         raise AssertionError("setup makes the server")
     # not of a TaskGroup: that would make a group of whatever the block raises
-    accepting = asyncio.get_running_loop().create_task(connections.accept(listening, server, tls, most), name="accept")
+    loop = asyncio.get_running_loop()
+    peers = connections.Peers(most, loop.time)
+    accepting = loop.create_task(connections.accept(listening, server, peers, tls), name="accept")
     try:
         yield Address(address.host, listening.getsockname()[1])
     finally:
@@ -108,6 +112,9 @@ async def serving(
             await accepting
         listening.close()
         await runner.cleanup()
+        peers.end()  # who does not say goodbye
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
 
 
 def _bound(address: Address) -> socket.socket:
