@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
+from controller.core.kubernetes.directives import Directives
 from controller.core.kubernetes.documents import toleration_document
 from controller.core.kubernetes.pointers import escape
 from controller.core.kubernetes.runtime_classes import Additions, Conflict, additions, is_tolerant
@@ -56,6 +57,7 @@ def choose(request: Request, world: World) -> Choice | None:
     if classes is None or not spec or is_mirror_pod(request):
         return None
     pod = Pod(
+        directives=Directives(node_name=str(spec.get("nodeName") or "")),
         runtime_class=str(spec.get("runtimeClassName") or ""),
         exempt=Exempt(is_daemon_set_pod=is_daemon_set_pod(request)),
     )

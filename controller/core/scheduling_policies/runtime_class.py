@@ -28,12 +28,21 @@ class ChosenClass:
     policy: Wanted | None = None
 
 
+def takes_defaults(pod: Pod) -> bool:
+    """Whether a pod without a class gets a default one.
+
+    Not pods of daemon sets, which are the nodes' own agents, on nodes without the class too, nor a pod that names its
+    node: where the class's selector is not the node's, its kubelet would reject the pod.
+    """
+    return not (pod.exempt.is_daemon_set_pod or pod.directives.node_name)
+
+
 def class_by_policy(pod: Pod, merged: Merged) -> Wanted | None:
     """Return the class that policies give to a pod without one: the only one required, else their default.
 
-    A mere default is not for pods of daemon sets: they are the nodes' own agents, on nodes without the class too.
+    A mere default is not for pods that are made for one node: see `takes_defaults`.
     """
-    if pod.exempt.is_daemon_set_pod and merged.required.runtime_class_names is None:
+    if not takes_defaults(pod) and merged.required.runtime_class_names is None:
         return None
     return wanted(RUNTIME_CLASS, pod, merged)
 
@@ -48,7 +57,7 @@ def choose_class(pod: Pod, merged: Merged | None, *, of_namespace: str, of_clust
     by_policy = class_by_policy(pod, merged) if merged is not None else None
     if by_policy is not None:
         return ChosenClass(by_policy.name, ClassSource.POLICY, by_policy)
-    if pod.exempt.is_daemon_set_pod:
+    if not takes_defaults(pod):
         return None
     if of_namespace:
         return ChosenClass(of_namespace, ClassSource.NAMESPACE)

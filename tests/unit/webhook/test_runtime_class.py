@@ -45,6 +45,9 @@ class Off(EmptyWorld):
         return True
 
 
+DEBUGGING: Json = {"nodeName": "node-1", "tolerations": [{"operator": "Exists"}]}
+
+
 def a_request(spec: Json | None = None, *, metadata: Json | None = None, **fields: Any) -> Request:
     pod = {"metadata": metadata or {}, "spec": {"containers": [], **(spec or {})}}
     filled: Json = {"operation": "CREATE", "namespace": "default", "subresource": "", "user": "jane", "groups": ()}
@@ -94,7 +97,6 @@ def denial(spec: Json, world: World) -> str:
             },
         ),
         ({"overhead": {"cpu": "0.25"}}, {**MERGED, "overhead": {"cpu": "0.25"}}),
-        ({"nodeName": "n1"}, {**MERGED, "nodeName": "n1"}),
     ],
 )
 def test_a_pod_without_a_class_gets_the_default_and_its_rules(spec: Json, expected: Json) -> None:
@@ -138,10 +140,18 @@ def test_the_pods_own_class_goes_before_the_namespaces_before_the_clusters(
         ({}, MIRROR, {"groups": ("system:nodes",)}, ClassyWorld(KATA, default="kata")),
         ({"runtimeClassName": "absent"}, MIRROR, {"groups": ("system:nodes",)}, ClassyWorld(KATA)),
         (MERGED, {}, {}, ClassyWorld(KATA, default="kata")),
+        # as `kubectl debug node/node-1` makes it: the class's selector may not be its node's
+        (DEBUGGING, {}, {}, ClassyWorld(KATA, default="kata")),
+        (DEBUGGING, {}, {}, ClassyWorld(KATA, namespace_default="kata")),
     ],
 )
 def test_what_needs_no_class_passes_unchanged(spec: Json, metadata: Json, fields: Json, world: World) -> None:
     assert mutate(a_request(spec, metadata=metadata, **fields), world) == Answer()
+
+
+def test_a_bound_pod_that_names_its_class_gets_all_of_it() -> None:
+    world = ClassyWorld(KATA, GVISOR, default="gvisor")
+    assert after({**DEBUGGING, "runtimeClassName": "kata"}, world)["nodeSelector"] == {"runtime/kind": "kata"}
 
 
 def test_a_pod_without_a_spec_passes() -> None:
