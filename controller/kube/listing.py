@@ -1,6 +1,7 @@
-"""A whole collection, page by page: at most 1,000 objects are in flight at a time, however many there are.
+"""A whole collection, page by page: some megabytes are in flight at a time, however many objects there are.
 
-Only where a list by pages took too long for the apiserver it is asked for at once.
+Whoever may make pods may make them of a megabyte and more each, so how many a page has goes by how large those before
+it were. Only where a list by pages took too long for the apiserver it is asked for at once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from controller.kube.errors import KubeError
 
 T = TypeVar("T")
 
-PAGE: Final = 1000
+FIRST: Final = 20
+"""So many objects the first page has: nothing is known of their size yet."""
+_MOST: Final = 1000
+_PAGE_BYTES: Final = 8 * 2**20
 _PAGE_SECONDS: Final = 60.0
 _WHOLE_SECONDS: Final = 300.0
 
@@ -32,18 +36,26 @@ async def pages(
     Raises KubeError when an answer is no list, or there is none, and Gone when the apiserver has forgotten the list
     before its last page: it remembers for five minutes.
     """
-    token = ""
-    limit = {} if at_once else {"limit": str(PAGE)}
+    token, limit = "", FIRST
     while True:
-        asked = {**(params or {}), **limit, **({"continue": token} if token else {})}
+        page_of = {} if at_once else {"limit": str(limit)}
+        asked = {**(params or {}), **page_of, **({"continue": token} if token else {})}
+        answer = await client.get(path, asked, seconds=_WHOLE_SECONDS if at_once else _PAGE_SECONDS)
         try:
-            page = _page.decode(await client.get(path, asked, seconds=_WHOLE_SECONDS if at_once else _PAGE_SECONDS))
+            page = _page.decode(answer)
         except DecodeError as error:
             raise KubeError(f"{path}: the answer is no list: {error}") from error
+        limit = _next_limit(len(answer), len(page.items or ()))
+        del answer  # what is in it is no longer than the page
         yield page
         token = page.metadata.token
         if not token:
             return
+
+
+def _next_limit(size: int, count: int) -> int:
+    """Return how many objects the next page is to have, after one of so many bytes and objects."""
+    return min(_MOST, max(1, _PAGE_BYTES * count // max(1, size))) if count else FIRST
 
 
 async def list_all(client: Client, path: str, decode: Callable[[Raw], T]) -> list[T]:

@@ -1,6 +1,7 @@
 """List, then watch, for as long as the program runs: a kind of object kept in step with the apiserver.
 
-Resumes where a watch ended, lists again after 410 and where the apiserver refuses to resume, takes silence for a dead
+The list is a watch that begins with all there is, where the apiserver serves that; else it comes by pages. Resumes
+where a watch ended, lists again after 410 and where the apiserver refuses to resume, takes silence for a dead
 connection (bookmarks come every minute), and backs off with jitter on every failure, as client-go's Reflector does.
 What arrives is handed on as bytes; what it means is the sink's business.
 """
@@ -32,6 +33,10 @@ _FIRST_PAUSE = 0.2
 _SHORT_SECONDS = 1.0
 _LONGEST_PAUSE = 30.0
 _MOST_REFUSALS = 3
+_INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""Annotation of the bookmark after which a watch tells what is new (KEP-3157)."""
+_NOT_SERVED = (400, 422)
+"""What an apiserver answers that does not begin a watch with all there is."""
 _PART = 100
 """So many objects are decoded before others have their turn."""
 
@@ -91,6 +96,7 @@ class Informer(Generic[T]):
         self._report = report
         self._params = {"labelSelector": selector} if selector else {}
         self._on_rewind = on_rewind
+        self._is_streamed = True
         self._version = ""
         self._newest = ""
         self._arrived = False
@@ -120,9 +126,10 @@ class Informer(Generic[T]):
             self._arrived = False
             began = clock.monotonic()
             try:
-                if not self._version:
-                    await self._list()
-                await self._watch()
+                if self._version or not await self._stream():
+                    if not self._version:
+                        await self._list()
+                    await self._watch()
             except Gone as error:
                 self._trouble("expired", error)
                 self._version = ""
@@ -154,6 +161,9 @@ class Informer(Generic[T]):
             # moment than the pages before: what moved in between would be missing.
             self._trouble("expired", error)
             items, version = await self._listed(at_once=True)
+        await self._take_list(items, version)
+
+    async def _take_list(self, items: list[T], version: str) -> None:
         if _went_back(version, self._newest):
             # etcd was restored: what we know is of a history that never was, however new its versions look
             self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {version}"))
@@ -165,6 +175,52 @@ class Informer(Generic[T]):
         self._version = self._newest = version
         self._touch()
         self.synced.set()
+
+    async def _stream(self) -> bool:
+        """List by a watch that begins with all there is, one object at a time, and go on with it until the server ends
+        it. Say whether the apiserver serves that: however large objects are, no two of them are in memory then.
+        """
+        if not self._is_streamed:
+            return False
+        initial = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        params = {**self._watching(""), **initial}
+        try:
+            async with self._client.stream(self.path, params, silent_seconds=SILENT_SECONDS) as chunks:
+                lines = _lines(chunks)
+                found = await self._initial(lines)
+                if found is not None:
+                    await self._take_list(*found)
+                    self._arrived = True
+                    await self._follow(lines)
+                    return True
+        except ApiError as error:
+            if self._version or error.status not in _NOT_SERVED:
+                raise
+        self._is_streamed = False
+        return False
+
+    async def _initial(self, lines: AsyncIterator[bytes]) -> tuple[list[T], str] | None:
+        """Return all that can be read until the bookmark that ends it, and its version; None: this is no such stream.
+
+        What changes meanwhile comes in between.
+        """
+        items: dict[tuple[str, str], T] = {}
+        number = 0
+        async for line in lines:
+            event, number = self._decoded(line), number + 1
+            if number % _PART == 0:
+                await asyncio.sleep(0)
+            meta = self._read(event.object, decode_metadata)
+            if meta is None:
+                continue
+            if event.type == "BOOKMARK":
+                is_end = (meta.annotations or {}).get(_INITIAL_EVENTS_END) == "true"
+                return (list(items.values()), meta.resource_version) if is_end else None
+            item = None if event.type == "DELETED" else self._read(event.object, self._decode)
+            items.pop(meta.key, None)
+            if item is not None:
+                items[meta.key] = item
+        raise KubeError(f"{self.path}: the watch ended before all that there is had come")
 
     async def _listed(self, *, at_once: bool) -> tuple[list[T], str]:
         """Return all that can be read, and the version of the whole."""
@@ -185,34 +241,47 @@ class Informer(Generic[T]):
 
     async def _watch(self) -> None:
         """Watch until the server ends it."""
-        params = {
+        async with self._client.stream(
+            self.path, self._watching(self._version), silent_seconds=SILENT_SECONDS
+        ) as chunks:
+            await self._follow(_lines(chunks))
+
+    def _watching(self, version: str) -> dict[str, str]:
+        return {
             **self._params,
             "watch": "1",
             "allowWatchBookmarks": "true",
-            "resourceVersion": self._version,
+            "resourceVersion": version,
             "timeoutSeconds": str(random.randint(*_WATCH_SECONDS)),  # noqa: S311 - spreads reconnects
         }
-        async with self._client.stream(self.path, params, silent_seconds=SILENT_SECONDS) as chunks:
-            touched = self._last_touch
+
+    async def _follow(self, lines: AsyncIterator[bytes]) -> None:
+        touched = self._last_touch
+        self._touch()
+        async for line in lines:
+            try:
+                self._take(self._decoded(line))
+            except ApiError:
+                # that the watch could be opened meant nothing
+                self._last_touch = touched
+                raise
+            self._arrived = True
+            self._refusals = 0
             self._touch()
-            async for line in _lines(chunks):
-                try:
-                    self._take(_event.decode(line))
-                except DecodeError as error:
-                    raise KubeError(f"{self.path}: unreadable watch event: {error}") from error
-                except ApiError:
-                    # that the watch could be opened meant nothing
-                    self._last_touch = touched
-                    raise
-                self._arrived = True
-                self._refusals = 0
-                self._touch()
-                touched = self._last_touch
+            touched = self._last_touch
+
+    def _decoded(self, line: bytes) -> wire.WatchEvent:
+        """Return the event of a line; raise what the apiserver says where it is an error."""
+        try:
+            event = _event.decode(line)
+            if event.type != "ERROR":
+                return event
+            status = _status.decode(event.object)
+        except DecodeError as error:
+            raise KubeError(f"{self.path}: unreadable watch event: {error}") from error
+        raise api_error(410 if status.reason == "Expired" else status.code, bytes(event.object))
 
     def _take(self, event: wire.WatchEvent) -> None:
-        if event.type == "ERROR":
-            status = _status.decode(event.object)
-            raise api_error(410 if status.reason == "Expired" else status.code, bytes(event.object))
         if event.type == "DELETED":
             gone = self._read(event.object, decode_metadata)
             if gone is not None:

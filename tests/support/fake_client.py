@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from controller.kube.client import Client
+from controller.kube.errors import Invalid
 
 Outcome = bytes | Exception | Callable[[], bytes]
 
@@ -77,8 +78,15 @@ async def _arriving(chunks: list[bytes | Exception]) -> AsyncIterator[bytes]:
         yield chunk
 
 
+class Streamed(list[bytes | Exception]):
+    """What comes by a watch that begins with all there is."""
+
+
 class ScriptedCollection:
-    """A list and watch endpoint that plays pages and watches in the given order, then raises EndOfScript."""
+    """A list and watch endpoint that plays pages and watches in the given order, then raises EndOfScript.
+
+    It serves watches that begin with all there is only where the script has one next.
+    """
 
     def __init__(self, *script: bytes | Exception | list[bytes | Exception]) -> None:
         self._script = deque(script)
@@ -95,6 +103,8 @@ class ScriptedCollection:
 
     @asynccontextmanager
     async def stream(self, path: str, params: Mapping[str, str], **_: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+        if "sendInitialEvents" in params and not isinstance(self._script[0] if self._script else None, Streamed):
+            raise Invalid(422, "Invalid", "sendInitialEvents is forbidden for watch")
         outcome = self._next(Call("WATCH", path, None, dict(params)))
         assert isinstance(outcome, list), f"the script has a list where a watch was asked for: {outcome!r}"
         yield _arriving(outcome)

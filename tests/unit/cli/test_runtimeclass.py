@@ -130,4 +130,4 @@ async def test_a_list_of_many_pages_is_read_to_its_end() -> None:
     last = orjson.dumps({"metadata": {}, "items": None})
     fake = FakeClient().will("GET", first, last)
     assert [bytes(raw) for raw in await list_all(fake.as_client, "/api/v1/nodes", lambda raw: raw)] == [b'{"a":1}']
-    assert [call.params for call in fake.calls] == [{"limit": "1000"}, {"limit": "1000", "continue": "more"}]
+    assert [call.params for call in fake.calls] == [{"limit": "20"}, {"limit": "1000", "continue": "more"}]

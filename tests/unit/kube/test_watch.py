@@ -114,7 +114,7 @@ async def test_pages_are_joined_into_one_replacement() -> None:
     sink, server, troubles = await play(page("a", token="more"), page("b"), [])
     assert (sink.events, troubles) == (["replace a,b"], [])
     assert asked(server) == ["LIST", "LIST more", "WATCH 10", "WATCH 10"]
-    assert server.calls[0].params["limit"] == "1000"
+    assert server.calls[0].params["limit"] == "20"
 
 
 async def seen_by_others(server: ScriptedCollection, *, calls: int | None = None) -> list[int]:
@@ -232,7 +232,7 @@ async def test_a_list_that_failed_half_way_is_begun_anew_and_never_resumed_from(
     sink, server, _ = await play(page("a", token="more", version="5"), Unreachable("reset"), page("b", version="7"))
     assert sink.events == ["replace b"]
     assert asked(server) == ["LIST", "LIST more", "LIST", "WATCH 7"]
-    assert [call.params.get("limit") for call in server.calls] == ["1000", "1000", "1000", None]
+    assert [call.params.get("limit") for call in server.calls] == ["20", "1000", "20", None]
 
 
 async def test_a_list_that_takes_longer_than_its_token_lives_is_asked_for_at_once() -> None:
@@ -240,7 +240,7 @@ async def test_a_list_that_takes_longer_than_its_token_lives_is_asked_for_at_onc
     sink, server, troubles = await play(page("a", token="more", version="5"), offered, page("b", version="7"))
     assert (sink.events, [trouble.cause for trouble in troubles]) == (["replace b"], ["expired"])
     assert asked(server) == ["LIST", "LIST more", "LIST", "WATCH 7"]
-    assert [call.params.get("limit") for call in server.calls] == ["1000", "1000", None, None]
+    assert [call.params.get("limit") for call in server.calls] == ["20", "1000", None, None]
 
 
 async def test_nothing_is_synced_before_a_list_is_whole() -> None:

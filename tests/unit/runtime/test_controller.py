@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -95,6 +97,11 @@ class Away(FakeClient):
 
     async def get(self, *_: Any, **__: Any) -> bytes:
         raise Unreachable("no route")
+
+    @asynccontextmanager
+    async def stream(self, *_: Any, **__: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+        raise Unreachable("no route")
+        yield
 
 
 def sources(controller: Controller, metrics: ControllerMetrics) -> dict[str, float]:
