@@ -50,15 +50,16 @@ def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     found.update(dict.fromkeys(kind for kind in settled.stirred if kind in settled.pending))
     for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
         flavor = snapshot.flavors[name]
+        in_flavor = frozenset(node for node in freed if nodes.flavor_of.get(node) == name)
         for of in (name, ""):
-            for shape, kinds in settled.of_any_room(of).items():
+            concerned = settled.of_any_room(of)
+            for shape in settled.freed_room.next(("to preempt", name, of), in_flavor, concerned):
                 may_run = freed & nodes.allowed(flavor, shape.constraints)
-                for kind in kinds if may_run else ():
+                for kind in concerned.get(shape, ()) if may_run else ():
                     if kind not in all_near and kind not in found and emptied.may_hold(may_run, kind, shape.requests):
                         all_near[kind] = None
         short = settled.short_of_room(name)
-        in_flavor = frozenset(node for node in freed if nodes.flavor_of.get(node) == name)
-        for shape in settled.freed_room.next(name, in_flavor, short):
+        for shape in settled.freed_room.next(("short", name), in_flavor, short):
             if shape in short and ledger.has_freed_room(flavor, shape):
                 found.update(dict.fromkeys(short[shape]))
     for_freed_room = {

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
 from controller.cache.cluster import ClusterCache
+from controller.core.queueing.preemption_policy import Preemption, Within
+from controller.core.queueing.queues import QueueingStrategy
 from controller.core.workloads.decisions import Plan
 from controller.core.workloads.pods import Pod
 from controller.core.world.pending import Pending
@@ -21,6 +24,7 @@ from tests.support.builders import (
     a_node,
     a_pod,
     a_quota,
+    a_released_pod,
     a_shape,
     a_workload,
     admitted,
@@ -144,6 +148,39 @@ def test_no_part_of_what_follows_an_event_grows_with_the_flood(happens: Callable
         costs.append(work_of(partial(a_decision_of_the_loop, cache)))
         longest.append(max(costs))
     assert longest[1] <= 1.2 * longest[0]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"strategy": STRICT},
+        {"strategy": QueueingStrategy.BACKFILL},
+        {"preemption": Preemption(Within.LOWER_PRIORITY)},
+    ],
+)
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_pod_that_comes_or_ends_beside_a_flood_costs_the_same(fields: dict[str, Any], *, is_full: bool) -> None:
+    costs = []
+    for count in (300, 1200):
+        woken: list[bool] = []
+        nodes = [a_node(cpu="900m"), a_node("n2", cpu="32", pods="1")] if is_full else [a_node(cpu="64", pods="5000")]
+        queues = [
+            a_cluster_queue("team-a", a_quota(cpu="100" if is_full else "1"), **fields),
+            a_cluster_queue("team-b", a_quota(cpu="8")),
+        ]
+        cache = a_cache(
+            *a_flood(count), nodes=nodes, queues=queues, locals_=DOORS, on_change=partial(woken.append, True)
+        )
+        until_at_rest(cache, woken)
+        cache.put_pod(a_pod("other", a_shape(cpu="1m"), queue="other", created=9_000.0))
+        comes = work_of(partial(a_decision_of_the_loop, caught_up(cache)))
+        here = {"cluster_queue": "team-b", "node": "node-1", "admitted_at": 10_000.0}
+        cache.put_pod(a_released_pod("other", a_shape(cpu="1m"), queue="other", **here))
+        until_at_rest(cache, woken)
+        ends = work_of(partial(cache.drop_pod, "other"))
+        costs.append((comes, ends, work_of(partial(a_decision_of_the_loop, caught_up(cache)))))
+    assert all(more <= 1.05 * less for less, more in zip(*costs, strict=True))
 
 
 def test_all_is_looked_at_anew_by_and_by() -> None:
