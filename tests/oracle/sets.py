@@ -45,7 +45,7 @@ def turn(world: World, placed: Sequence[Placed], queue: Queue, one: Workload) ->
     is_plain = not (queue.tries_next or queue.is_any or queue.is_mixed)
     if first in possible and is_plain and _never_gets_stuck(world, placed, sets, first[0]):
         return Turn((first[0],))
-    if not (queue.is_any or queue.is_mixed) and _goes_one_way(world, placed, sets, possible, ways):
+    if not (queue.is_any or queue.is_mixed) and _goes_one_way(world, placed, queue, sets, possible, ways):
         return Turn(tuple(dict.fromkeys(possible[0])))
     names = tuple({flavor: None for onto in possible for flavor in onto})
     if queue.is_any and len(queue.quotas) > 1:
@@ -61,6 +61,7 @@ def _every_way(queue: Queue, sets: Sets) -> list[tuple[str, ...]]:
 def _goes_one_way(
     world: World,
     placed: Sequence[Placed],
+    queue: Queue,
     sets: Sets,
     possible: Sequence[tuple[str, ...]],
     ways: Sequence[tuple[str, ...]],
@@ -68,6 +69,10 @@ def _goes_one_way(
     """Whether each set has but one flavor that it could ever have, and all find room there whichever goes first."""
     if len(ways) != 1 or [*possible] != [*ways]:
         return False
+    # where one could go elsewhere by itself, it may be put there first, and be in the way of the others
+    for one in sets:
+        if sum(_has_quota(world, (), queue, [one], (name,)) for name, _ in queue.quotas) > 1:
+            return False
     for name in {*ways[0]}:
         there = [one for one, flavor in zip(sets, ways[0], strict=True) if flavor == name]
         if not _never_gets_stuck(world, placed, there, name):
