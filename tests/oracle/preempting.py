@@ -208,6 +208,13 @@ def _gives_back(claim: Claim, onto: Onto, taken: Sequence[Unit]) -> bool:
     foreign = [unit for unit in taken if unit[0].queue != claim.queue.name]
     if not foreign:
         return True
+    # a gang of several flavors goes as a whole for one of them, and leaves something in the others
+    every = list(product(dict(claim.queue.quotas), repeat=len(claim.one.sets)))
+    ways = every if any(len({one.flavor for one in unit}) > 1 for unit in foreign) else [onto]
+    return any(_give_back_onto(claim, way, gone, foreign) for way in ways)
+
+
+def _give_back_onto(claim: Claim, onto: Onto, gone: Set[str], foreign: Sequence[Unit]) -> bool:
     # others may go before or after those of a queue
     by_queue = [[unit for unit in foreign if unit[0].queue == queue] for queue in {unit[0].queue for unit in foreign}]
     return all(_may_take(claim, onto, gone, one) for unit in foreign for one in unit) and all(

@@ -184,14 +184,16 @@ class VictimSearch:
         return self._search_in(need, attempt, replace(need.queue, flavors=flavors))
 
     def _lets_in_elsewhere(self, need: Need, victims: Sequence[Candidate]) -> bool:
-        """Whether a workload would go onto other flavors than were asked for, as where a gang goes that had several."""
+        """Whether a workload would go onto flavors in which nobody was asked for it, nor of a gang that goes."""
         # of its own queue nobody has to have borrowed anything there
         own = need.queue.name
         if len(need.queue.flavors) == 1 or all(one.is_going or one.queue == own for one in victims):
             return False
         with self._away.ahead(need.left) as ahead, self._away.without(ahead, victims):
             found = self._fits(ahead, need.queue, need.kind)
-        return found is not None and any(one.flavor.name not in need.onto for one in found)
+        # a gang goes as a whole: what it leaves in other flavors is free as well
+        left = {flavor for one in victims for flavor, _ in one.columns}
+        return found is not None and any(one.flavor.name not in {*need.onto, *left} for one in found)
 
     def _search_in(self, need: Need, attempt: Attempt, queue: ClusterQueue) -> list[Candidate] | None:
         with self._away.ahead(need.left) as ahead:
