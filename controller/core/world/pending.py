@@ -13,7 +13,7 @@ from typing import Final
 
 from controller.core.workloads.workload import OrderKey, QueueKey, Workload, WorkloadClass
 
-MOST_OF_A_QUEUE: Final = 32
+MOST_OF_A_QUEUE: Final = 128
 """So many fresh classes of one LocalQueue are looked at in a decision, and so many of those to look at each time."""
 _SPARE: Final = 64
 _Kinds = dict[WorkloadClass, None]

@@ -68,7 +68,7 @@ async def test_a_patch_of_the_leader_before_is_refused(
     assert await released(team) == {"first", "second"}
 
 
-async def test_a_killed_leader_that_starts_again_knows_its_patches_no_more(
+async def test_patches_of_a_killed_process_of_the_same_pod_are_refused(
     team: Team, client: Client, rivals: Rivals, proxy: ApiserverProxy
 ) -> None:
     former = await rivals.start("same", is_disturbed=True)

@@ -107,4 +107,4 @@ async def test_another_users_pod_is_in_after_no_more_turns(time: FakeTime, monke
         start = Start(time, flood)
         await start.run(monkeypatch, turns_after=0)
         told_by_then.append(told(start.cache))
-    assert max(told_by_then) <= 3 * 32
+    assert max(told_by_then) <= 3 * 128
