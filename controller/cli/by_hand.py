@@ -17,6 +17,7 @@ from rich.console import Console
 from controller.cli.acting import Where, acting_options
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
+from controller.cli.remaining import remaining
 from controller.core.kubernetes.names import is_dns_label
 from controller.core.queueing.hands import NOTE_MOST, Verb, note
 from controller.kube import config
@@ -147,7 +148,7 @@ def drain(
 
     Needs the right to patch the queue.
 
-    Exit code: 0 all is drained, 1 something could not be, 130 interrupted.
+    Exit code: 0 all is drained, 1 something could not be, or pods stay, 130 interrupted.
 
     \b
     Example:
@@ -215,10 +216,21 @@ async def _run(asked: Asked, targets: Iterable[Target], namespace: str, where: W
             click.echo(f"Error: {error}", err=True)
         noted = note(await who(client), asked.why) if asked.verb in (Verb.HOLD, Verb.TOP, Verb.DRAIN) else ""
         tally, interrupted = await _do(client, asked, noted, subjects)
-    _tell(asked, tally, len(subjects))
-    if interrupted and tally.count < len(subjects):
-        raise KeyboardInterrupt
-    return EXIT_FAULT if missing or tally.refused else 0
+        _tell(asked, tally, len(subjects))
+        if interrupted and tally.count < len(subjects):
+            raise KeyboardInterrupt
+        pods_stay = await _tell_remaining(client, asked, tally)
+    return EXIT_FAULT if missing or tally.refused or pods_stay else 0
+
+
+async def _tell_remaining(client: Client, asked: Asked, tally: Tally) -> bool:
+    """Tell which pods of held and drained queues go on; return whether some stay that a drain was to evict."""
+    if asked.is_dry or asked.verb not in (Verb.HOLD, Verb.DRAIN):
+        return False
+    with Console(stderr=True).status("Looking at what goes on"):
+        found = await remaining(client, asked.verb, tally.done)
+    _list(found.lines, err=found.pods_stay)
+    return found.pods_stay
 
 
 async def _find(client: Client, targets: Iterable[Target], namespace: str) -> tuple[list[Subject], list[KubeError]]:
