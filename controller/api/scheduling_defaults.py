@@ -1,7 +1,6 @@
 """What a SchedulingPolicy gives by default, and that this is among what the policy itself requires or allows.
 
-Of tolerations and affinities that is not checked here, for CEL could not say it within its cost: what is outside the
-forms of its own policy is found when the policy is read (`controller.core.scheduling_policies.validity`).
+Of tolerations and affinities that is `scheduling_default_forms`.
 """
 
 from __future__ import annotations

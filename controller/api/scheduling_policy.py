@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Metadata, Model, Resource, Status, active
 from controller.api.rules import SchemaKeys, refuse, rules
+from controller.api.scheduling_default_forms import DEFAULT_FORM_RULES
 from controller.api.scheduling_defaults import OWN_VALUES_RULES, Defaults, faults_of_defaults
 from controller.api.scheduling_forms import AllowedAffinities, RequiredAffinities
 from controller.api.scheduling_tolerations import TolerationForm
@@ -82,7 +83,7 @@ class Allowed(Model):
 class SchedulingPolicySpec(Model):
     """What pods of accounts that may use this policy must, may and by default do say about where to run."""
 
-    model_config = ConfigDict(json_schema_extra=rules(*OWN_VALUES_RULES))
+    model_config = ConfigDict(json_schema_extra=rules(*OWN_VALUES_RULES, *DEFAULT_FORM_RULES))
 
     mode: Annotated[
         Literal["Enforce", "Warn", "Audit"],
