@@ -8,6 +8,7 @@ import uuid
 import click
 
 from controller.core.world.forecast import USUAL_DEPTH
+from controller.core.world.kept_places import KEPT
 from controller.kube.lease import Election
 from controller.runtime.app import Settings, run
 from controller.telemetry.http import Address
@@ -33,6 +34,12 @@ def _identity(name: str) -> str:
     help="Workloads of Backfill queues that have a reservation at a time, at most.",
 )
 @click.option(
+    "--keep-gang-places",
+    type=click.IntRange(0, 3600),
+    default=KEPT,
+    help="Seconds for which the place of a gang member is kept that is made anew; 0: not at all.",
+)
+@click.option(
     "--identity",
     default=platform.node,
     show_default="host name",
@@ -48,6 +55,7 @@ def main(
     http_address: Address,
     workers: int,
     backfill_depth: int,
+    keep_gang_places: int,
     identity: str,
     lease_namespace: str,
     lease_seconds: int,
@@ -67,6 +75,7 @@ def main(
         address=http_address,
         workers=workers,
         backfill_depth=backfill_depth,
+        keeps_places=keep_gang_places,
         election=election,
     )
     run_program(run(settings), level=log_level, form=log_format)

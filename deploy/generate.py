@@ -36,7 +36,12 @@ _VALUED_ARGUMENTS = {
 _REPEATED_ARGUMENTS = {"webhook": {"templateControllers": "--template-controller", "clientNames": "--client-name"}}
 """Options of a program that are given once for each member of a value of its own."""
 
-_OWN_ARGUMENTS = {"controller": {r"(?<=--backfill-depth=)\d+": "backfillDepth"}}
+_OWN_ARGUMENTS = {
+    "controller": {
+        r"(?<=--backfill-depth=)\d+": "backfillDepth",
+        r"(?<=--keep-gang-places=)\d+": "keepGangPlaces",
+    }
+}
 """What of the arguments of a program is a value of its own."""
 
 

@@ -16,7 +16,6 @@ from controller.cache.clocks import Clocks
 from controller.cache.doors import Doors
 from controller.cache.doubts import Doubts
 from controller.cache.evictions import Evictions
-from controller.cache.foresight import Foresight
 from controller.cache.in_effect import QueuesInEffect
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
@@ -40,16 +39,17 @@ from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Phase, Pod, is_older
 from controller.core.workloads.workload import QueueKey
 from controller.core.world.forecast import USUAL_DEPTH
+from controller.core.world.kept_places import KEPT
 from controller.core.world.snapshot import Snapshot
 
 
 class ClusterCache:
     """All that the controller knows. `on_change` is called after every change that a decision should see.
 
-    At most `backfill_depth` workloads have a reservation at a time.
+    At most `backfill_depth` workloads have a reservation at a time; gangs keep the places of members `kept` seconds.
     """
 
-    def __init__(self, on_change: Callable[[], None], *, backfill_depth: int = USUAL_DEPTH) -> None:
+    def __init__(self, on_change: Callable[[], None], *, backfill_depth: int = USUAL_DEPTH, kept: int = KEPT) -> None:
         self._on_change = on_change
         self.now = 0.0
         self.lists = Lists(on_change)
@@ -64,8 +64,8 @@ class ClusterCache:
         self.faulty_queues: dict[str, str] = {}
         self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
-        foresight = Foresight(self.pods, self.jobs, depth=backfill_depth)
-        self._waiting = Waiting(self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues, foresight)
+        known = self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues
+        self._waiting = Waiting(*known, backfill_depth=backfill_depth, keeps_places=kept)
         self.places = self._waiting.places
         self.clocks = Clocks(self._waiting.fallbacks, self.places.timers, self.queues.current, self.flavors, self.nodes)
         self.backlog = self._waiting.backlog
@@ -74,7 +74,7 @@ class ClusterCache:
         self.usage = Usage()
         self.policies = PolicyBook()
         self.doubts = Doubts()
-        self.evictions = Evictions(self.clocks.evictions)
+        self.evictions = Evictions(self.clocks.evictions, self.gangs.lost.returned)
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked

@@ -28,8 +28,12 @@ class _Refusals(NamedTuple):
 class Evictions:
     """By the pods' uids."""
 
-    def __init__(self, timers: Timers) -> None:
-        """`timers` are set to when it has taken too long that a pod goes, or its refusal is forgotten."""
+    def __init__(self, timers: Timers, returned: set[str] | None = None) -> None:
+        """`timers` are set to when it has taken too long that a pod goes, or its refusal is forgotten.
+
+        `returned` is told whose eviction is sent.
+        """
+        self._returned = set[str]() if returned is None else returned
         self.under_way: dict[str, Evict] = {}
         self.refused: dict[str, str] = {}
         """What the apiserver said to evictions that wait to be tried again."""
@@ -47,6 +51,7 @@ class Evictions:
     def begin(self, evict: Evict) -> None:
         """Note that this is on its way."""
         self.under_way[evict.pod.uid] = evict
+        self._returned.add(evict.pod.uid)
 
     def refuse(self, uid: str, text: str) -> int:
         """Note that an eviction was refused; return how often so far, as far as it is remembered.
@@ -54,6 +59,7 @@ class Evictions:
         It is not decided on again until `retry`.
         """
         self.under_way.pop(uid, None)
+        self._returned.discard(uid)
         self._unanswered.pop(uid, None)
         self.refused[uid] = text
         now, before = self._timers.now, self._refusals.get(uid, _Refusals())

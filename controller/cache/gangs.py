@@ -6,11 +6,13 @@ times. The rule is `core.workloads.gangs`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from math import inf
 
+from controller.cache.kept_places import LostMembers
 from controller.cache.keyed import put_or_drop
+from controller.core.kubernetes.owners import Job
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
 
@@ -18,7 +20,8 @@ from controller.core.workloads.pods import Pod
 class Gangs:
     """Members by group, wherever they stand; and the uids of the workloads that each group is in the backlog as."""
 
-    def __init__(self) -> None:
+    def __init__(self, jobs: Mapping[str, Job], *, keeps_places: float) -> None:
+        """`jobs` are the cache's own. `keeps_places`: for so many seconds those of members that were lost."""
         self._members: dict[GroupKey, dict[str, None]] = {}
         self._group_of: dict[str, GroupKey] = {}
         self._waiting_as: dict[GroupKey, set[str]] = {}
@@ -27,9 +30,11 @@ class Gangs:
         self._pod_groups: dict[GroupKey, PodGroup] = {}
         self.loose: set[GroupKey] = set()
         """PodGroups each of whose pods stands alone."""
+        self.lost = LostMembers(jobs, self.loose, keeps_places)
 
     def take_in(self, uid: str, pod: Pod | None) -> GroupKey | None:
         """Note where a pod belongs now, mark the groups that this concerns, and return its group."""
+        self.lost.see(uid, pod)
         now = pod.group.key if pod is not None and pod.group is not None else None
         former = self._group_of.get(uid)
         if former is not None and former != now:
@@ -97,6 +102,10 @@ class Gangs:
         if again_at < inf:
             heappush(self._due, (again_at, key.namespace, key.name, key.is_job, key.is_native))
         return former - uids
+
+    def waiting_as(self, key: GroupKey) -> set[str]:
+        """Return the uids of the workloads as which the group is in the backlog."""
+        return self._waiting_as.get(key, set())
 
     def waits_as(self, key: GroupKey, uid: str) -> bool:
         """Whether the group is in the backlog as a workload of this uid."""

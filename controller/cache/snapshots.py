@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from controller.cache.waiting import Waiting
+from controller.core.world.kept_places import KeptPlaces
 from controller.core.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def snapshot_of(cache: ClusterCache, waiting: Waiting) -> Snapshot:
         freed=frozenset(waiting.blocked.freed),
         preemptors=waiting.preemptors,
         held=waiting.held,
+        kept=_kept(waiting),
         budgets=cache.budgets.used_up,
         user_usage=cache.usage.by_user.sums,
         pods=cache.pods,
@@ -50,3 +52,12 @@ def snapshot_of(cache: ClusterCache, waiting: Waiting) -> Snapshot:
         past_usage=cache.usage.past.at(cache.now, cache.local_queues),
         forecast=waiting.foresight.forecast,
     )
+
+
+def _kept(waiting: Waiting) -> list[KeptPlaces]:
+    """Return what is kept for members of gangs that are made anew, and who waits for it, first in order first."""
+    found = []
+    for key, places in waiting.gangs.lost.of.items():
+        those = [one for uid in waiting.gangs.waiting_as(key) if (one := waiting.backlog.get(uid)) is not None]
+        found.append(KeptPlaces(tuple(places), sorted(those, key=lambda one: one.order)))
+    return found

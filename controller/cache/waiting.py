@@ -44,27 +44,28 @@ class Waiting:
         sent: Container[str],
         queues: Mapping[str, ClusterQueue],
         local_queues: Mapping[QueueKey, LocalQueue],
-        foresight: Foresight,
+        *,
+        backfill_depth: int,
+        keeps_places: float,
     ) -> None:
-        """All are the cache's own, and only read. `sent` are pods that are admitted and do not show it yet."""
+        """All are the cache's own, and only read. `sent` are pods that are admitted and do not show it yet.
+
+        At most `backfill_depth` have a reservation. For `keeps_places` seconds a gang keeps those of members it lost.
+        """
         self._pods = pods
         self._jobs = jobs
         self._sent = sent
         self.backlog = Backlog()
         self.reasons = Reasons()
         self.blocked = Blocked(queues, local_queues)
-        self.gangs = Gangs()
+        self.gangs = Gangs(jobs, keeps_places=keeps_places)
         self._used_up = NOTHING_USED_UP
         self._preemptors: Mapping[str, int] | None = None
-        self.held: Mapping[str, Counter[Place]] = {}
-        """Where room was kept for them."""
-        self._holds: tuple[object, Collection[tuple[str, str]]] | None = None
-        """What `holds` says, and of what."""
-        self._booked: Mapping[str, Reservation] = {}
-        """By workload what it had in the last plan."""
+        self.held: Mapping[str, Counter[Place]] = {}  # where room was kept for them
+        self._holds: tuple[object, Collection[tuple[str, str]]] | None = None  # what `holds` says, and of what
+        self._booked: Mapping[str, Reservation] = {}  # by workload what it had in the last plan
         self._rebooked_in_a_row = 0
-        self._gone = LetGo()
-        """What was kept for those that wait no longer, though nobody admitted them."""
+        self._gone = LetGo()  # what was kept for those that wait no longer, though nobody admitted them
         self._to_mark: deque[Iterator[Workload]] = deque()
         """Of large classes those of whom it has still to be noted that they may be told something else."""
         self._over: Iterator[WorkloadClass] | None = None
@@ -74,7 +75,7 @@ class Waiting:
         self.places = Places(jobs, queues, local_queues)
         self.rejections = Rejections()
         self.owned = OwnedShapes()
-        self.foresight = foresight
+        self.foresight = Foresight(pods, jobs, depth=backfill_depth)
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
     def see(self, uid: str, pod: Pod | None) -> bool:
@@ -94,10 +95,13 @@ class Waiting:
         """Let it be this time (epoch seconds)."""
         self.gangs.pass_to(now)
         self.foresight.pass_to(now)
+        if self.gangs.lost.pass_to(now):
+            self.open_all()
 
     def next_change(self, now: float) -> float:
         """Return when a group is another one by time alone, or the next of all are to be looked at anew."""
-        return self.gangs.next_change() if self._over is None else now + _LOOK_ON_SECONDS
+        changes = min(self.gangs.next_change(), self.gangs.lost.next_change())
+        return changes if self._over is None else now + _LOOK_ON_SECONDS
 
     def catch_up(self, now: float, used_up: UsedUpBudgets) -> Iterator[None]:
         """Put the groups together that something happened to, let those move who stand behind others, and open whom

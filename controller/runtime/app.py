@@ -27,7 +27,8 @@ T = TypeVar("T")
 class Settings:
     """What can be set from outside.
 
-    At most `workers` release patches are under way, and `backfill_depth` workloads have a reservation.
+    At most `workers` release patches are under way, and `backfill_depth` workloads have a reservation. Gangs keep the
+    places of members that are made anew for `keeps_places` seconds.
     """
 
     kubeconfig: str | None
@@ -35,6 +36,7 @@ class Settings:
     address: http.Address
     workers: int
     backfill_depth: int
+    keeps_places: int
     election: Election
 
 
@@ -64,6 +66,7 @@ class _App:
             identity=settings.election.identity,
             held=self._elector.held,
         )
+        self._controller.keep_gang_places(settings.keeps_places)
         self._stop = asyncio.Event()
         self._abandon = asyncio.Event()
         self._is_leading = False

@@ -133,6 +133,10 @@ class Controller:
         hint = {"hint": "are the CRDs of config/crd applied?"} if is_ours and trouble.cause == "NotFound" else {}
         _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text, **hint)
 
+    def keep_gang_places(self, seconds: int) -> None:
+        """Let gangs keep the places of members that are made anew for so long; 0: not at all."""
+        self._cache.gangs.lost.seconds = seconds
+
     async def run(self, stop: asyncio.Event, *, abandon: asyncio.Event) -> bool:
         """Watch, decide and write until `stop`; then finish what is under way, unless `abandon` says at once.
 

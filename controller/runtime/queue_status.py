@@ -21,6 +21,7 @@ from controller.kube.clock import rfc3339
 from controller.runtime.budget_status import budgets_status, used_up
 from controller.runtime.drain_status import queue_drain
 from controller.runtime.fair_sharing_status import fair_sharing_status, weight_without_effect
+from controller.runtime.kept_status import places_kept
 from controller.runtime.status import Finding, Status, conditions
 
 _DOUBT_SECONDS = 60.0
@@ -48,6 +49,7 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
                 *_over_quota(cache, queue),
                 *weight_without_effect(cache, queue),
                 *queue_drain(cache, name),
+                *places_kept(cache, name),
                 *used_up(cache, queue),
                 *_in_doubt(cache, name, now),
             ],

@@ -92,7 +92,7 @@ def _after(world: World, said: Decided) -> World:
 
 def _happen(world: World, chance: Random) -> tuple[Event, World]:
     kinds: list[Callable[[World, Random], tuple[Event, World]]] = [_comes]
-    kinds += [_goes] * 3 if world.running else []
+    kinds += [_goes] * 3 if any(not one.group for one in world.running) else []
     kinds += [_node_goes, _node_closes, _node_closes] if world.nodes else []
     kinds += [_quota_moves] * 2 if any(one.quotas for one in world.queues) else []
     return chance.choice(kinds)(world, chance)
@@ -105,7 +105,8 @@ def _comes(world: World, chance: Random) -> tuple[Event, World]:
 
 
 def _goes(world: World, chance: Random) -> tuple[Event, World]:
-    gone = chance.choice(world.running)
+    # a gang would keep the place of a member
+    gone = chance.choice([one for one in world.running if not one.group])
     return {"delete": [gone.name]}, replace(world, running=tuple(one for one in world.running if one is not gone))
 
 

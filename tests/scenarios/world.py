@@ -278,6 +278,7 @@ class Cluster:
         if job is not None and not job.ignores_disruption:
             document = self.jobs[job.key]
             self.put_job(job.key, {**document, "status": {**document["status"], "failed": job.failed + 1}})
+        self.cache.evictions.begin(evict)
         self.drop_pod(evict.pod.name)
 
     def _release(self, admit: Admit) -> str:
@@ -301,15 +302,17 @@ class Cluster:
     def _compare_with_restarted(self) -> None:
         """The truth is in the pods: who reads them all for the first time admits nobody that we let wait.
 
-        Refusals alone are not kept: where one is remembered, whoever starts tries again.
+        Refusals alone are not kept, and which members gangs have lost: where one is remembered, whoever starts tries
+        again, or gives the place to others.
         """
+        is_any_lost = any(True for _ in self.cache.gangs.lost.places())
         cache = self._fresh().cache
         cache.pass_to(self.now)
         plan = decide(cache.snapshot(), limit=_UNLIMITED)
-        if plan.evicts:
+        if plan.evicts and not is_any_lost:
             raise ShortcutDiffers(f"a controller that starts now evicts {', '.join(e.pod.name for e in plan.evicts)}")
         more = [cache.pods[admit.uid].name for admit in plan.admits]
-        if more and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
+        if more and not is_any_lost and all(wait.reason is not Reason.PATCH_REJECTED for wait in self.waits().values()):
             raise ShortcutDiffers(f"a controller that starts now admits {', '.join(more)}")
         mine, theirs = self.cache.usage.by_queue, cache.usage.by_queue
         if mine != theirs:

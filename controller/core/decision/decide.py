@@ -20,8 +20,10 @@ from controller.core.backfill.standbys import Standbys
 from controller.core.decision.admissions import Admissions
 from controller.core.decision.doors import Entrances, held
 from controller.core.decision.held_nodes import HeldNodes
+from controller.core.decision.kept_places import MembersMadeAnew
 from controller.core.decision.owners import Line, Owners
 from controller.core.decision.placing import Placing
+from controller.core.decision.runs import Runs
 from controller.core.decision.waits import Waits, behind_head
 from controller.core.evictions.rules import evictions
 from controller.core.fitting.mixing import rests_on_mix
@@ -62,11 +64,11 @@ class _Decision:
         self._backfill = None if snapshot.forecast is None else Backfill(snapshot, snapshot.forecast, self._ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
         self._standbys: Standbys | None = None
-        self._reordered: dict[WorkloadClass, Sequence[Workload]] = {}
         self._looked_at = looked_at(snapshot, self._ledger)
         self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
         self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
+        self._runs = Runs(snapshot, self._heads)
         self._owners = Owners(snapshot, self._ledger, self._placing, self._preempting, self._heads, self._lines)
         self._held_nodes = HeldNodes(snapshot.preemptors, snapshot.held)
         fair = FairTurns(snapshot, self._ledger, self._nominate, self._earliest)
@@ -74,6 +76,9 @@ class _Decision:
 
     def run(self) -> Plan:
         kinds = self._looked_at.kinds
+        anew = MembersMadeAnew(self._snapshot, self._ledger, self._entrances, self._placing, self._admitted)
+        for kind, uids in anew.let_in(self._is_over).items():
+            self._runs.leave_out(kind, uids)
         self._line_up(kinds)
         if not self._let_begun_go_on():
             return self._plan(is_complete=False)
@@ -102,10 +107,10 @@ class _Decision:
         queue, (*_, index, kind) = self._lines[name][0], self._lines[name][1][0]
         if not self._owners.beside(name) or (self._standbys is not None and kind in self._standbys):
             return name, None
-        found = self._placing.find(queue, self._run_of(kind)[index], self._known(queue, kind))
+        found = self._placing.find(queue, self._runs.of(kind)[index], self._known(queue, kind))
         if isinstance(found, Wait):
             return name, found
-        first = self._owners.first(name, kind, found, self._run_of)
+        first = self._owners.first(name, kind, found, self._runs.of)
         if first != name:
             self._turns = [turn, *(one for one in self._turns if one[-1] != first)]
             heapify(self._turns)
@@ -145,7 +150,7 @@ class _Decision:
         """
         queue, heads = self._lines[name]
         *_, index, kind = heads[0]
-        workload = self._run_of(kind)[index]
+        workload = self._runs.of(kind)[index]
         found = self._placing.find(queue, workload, self._known(queue, kind))
         is_others = not isinstance(found, Wait) and self._held_nodes.are_for_others(workload.uid, found)
         return None if is_others else found
@@ -164,19 +169,13 @@ class _Decision:
 
     def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
         for kind in kinds:
-            queue = self._entrances.enter(kind)
-            if queue is not None:
-                reordered = self._heads.preemptors_first(self._snapshot.runs[kind])
-                if reordered is not None:
-                    self._reordered[kind] = reordered
-                self._lines.setdefault(queue.name, (queue, []))[1].append(self._heads.of(self._run_of(kind), 0))
+            queue, head = self._entrances.enter(kind), self._runs.head(kind)
+            if queue is not None and head is not None:
+                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
                 self._owners.line_up(queue)
 
     def _earliest(self, name: str) -> Turn | None:
         return self._heads.earliest(name, self._lines[name][1])
-
-    def _run_of(self, kind: WorkloadClass) -> Sequence[Workload]:
-        return self._reordered.get(kind) or self._snapshot.runs[kind]
 
     def _stand_by(self, found: Container[WorkloadClass]) -> list[WorkloadClass]:
         """Of the settled classes, those to look at because they may be the first of a Backfill queue."""
@@ -239,7 +238,7 @@ class _Decision:
         if self._standbys is not None and kind in self._standbys:
             self._take(name)
             return None
-        workload, turn = self._run_of(kind)[index], self._heads.turn(name, heads[0])
+        workload, turn = self._runs.of(kind)[index], self._heads.turn(name, heads[0])
         found = self._placing.find(queue, workload, self._known(queue, kind))
         if not isinstance(found, Wait):
             return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
@@ -273,7 +272,7 @@ class _Decision:
         queue, heads = self._lines[name]
         head = heappop(heads)
         *_, index, kind = head
-        run = self._run_of(kind)
+        run = self._runs.of(kind)
         if self._standbys is not None and kind in self._standbys:
             self._reserve(queue, heads, kind, self._standbys)
             return None
@@ -306,7 +305,7 @@ class _Decision:
     def _use(self, heads: list[Head], kind: WorkloadClass) -> None:
         """Let what was admitted count where past usage puts the others of its LocalQueue."""
         if self._heads.use(kind):
-            heads[:] = [self._heads.of(self._run_of(one), index) for *_, index, one in heads]
+            heads[:] = [self._heads.of(self._runs.of(one), index) for *_, index, one in heads]
             heapify(heads)
 
     def _admit_stretch(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from controller.core.backfill.easy import Backfill
 from controller.core.decision.doors import held
 from controller.core.fitting.placement import Placements, place
@@ -10,7 +12,7 @@ from controller.core.ledgers.ledger import Ledger
 from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.user_limits import UserUsage
-from controller.core.reasons import Reason
+from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.settled import flavors_without_room
@@ -48,9 +50,28 @@ class Placing:
         found = self._place(queue, kind, known)
         if isinstance(found, Wait):
             found = self._unlike.told(self.left(queue, kind), queue, kind, found)
+            found = self._beside_kept(queue, found) if self._snapshot.kept else found
         return (
             self._preempting.rather(queue, workload, found, self.left(queue, kind)) if queue.preempts_first else found
         )
+
+    def _beside_kept(self, queue: ClusterQueue, wait: Wait) -> Wait:
+        """Say of what is short how much of it is kept for members that gangs have lost."""
+        path, tree = self._snapshot.tree.path(queue.name), self._snapshot.tree
+        places = [one for group in self._snapshot.kept for one in group.places]
+        blockers = []
+        for one in wait.blockers:
+            of_tree = one.reason in QUOTA_REASONS
+            kept = [
+                (dict(it.pod.shape.requests).get(one.resource or "", 0), it.until)
+                for it in places
+                if one.flavor in ("", it.pod.flavor)
+                and (not of_tree or tree.path(it.pod.cluster_queue or "")[-1] == path[-1])
+            ]
+            amount = sum(need for need, _ in kept)
+            last = max((until for need, until in kept if need), default=0.0)
+            blockers.append(replace(one, kept=(amount, last)) if amount else one)
+        return replace(wait, blockers=tuple(blockers))
 
     def limited(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
         """Return why a class waits whose user is at a limit by now."""

@@ -53,6 +53,14 @@ def _from(booking: Booking) -> str:
 
 
 def _describe_blocker(blocker: Blocker) -> str:
+    if blocker.kept is None or blocker.resource is None:
+        return _describe_shortage(blocker)
+    amount, until = blocker.kept
+    kept = f"{format_amount(blocker.resource, amount)} is kept until {utc_text(ceil(until))}"
+    return f"{_describe_shortage(blocker)}; {kept} for pods of gangs that are made anew"
+
+
+def _describe_shortage(blocker: Blocker) -> str:
     flavor = f"flavor {blocker.flavor}: " if blocker.flavor else ""
     if blocker.booking is not None:
         return f"{flavor}{_describe_booked(blocker, blocker.booking)}"

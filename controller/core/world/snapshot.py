@@ -25,6 +25,7 @@ from controller.core.workloads.pods import Pod
 from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
 from controller.core.world.candidates import KnownCandidates
 from controller.core.world.forecast import Forecast
+from controller.core.world.kept_places import KeptPlaces
 from controller.core.world.leaving import NOBODY, Leaving
 from controller.core.world.offer import KnownOffers
 from controller.core.world.settled import Settled
@@ -45,7 +46,7 @@ class Snapshot:
     decisions found of who may go. `rejected` are queued pods whose release was refused. `priority_classes` has the
     values of the WorkloadPriorityClasses. `loose_groups` are the PodGroups each of whose pods stands alone.
     `past_usage` orders the LocalQueues of a cluster queue, where its tree says so. `forecast` is what is expected to
-    end when, None where no queue backfills.
+    end when, None where no queue backfills. `kept` are the places of members that gangs have lost a moment ago.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -83,3 +84,4 @@ class Snapshot:
     loose_groups: Collection[GroupKey] = frozenset()
     past_usage: Mapping[QueueKey, PastUsage] = field(default_factory=dict)
     forecast: Forecast | None = None
+    kept: Sequence[KeptPlaces] = ()

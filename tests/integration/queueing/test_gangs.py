@@ -41,14 +41,12 @@ async def test_the_pods_of_a_job_are_admitted_together_and_one_made_again_goes_f
     assert message.endswith("needs 2 cpu, 1 of its quota is free")
     await team.end("small")
     await team.until_bound(*pods)
-    await team.delete(pods[0])
-    await team.pod("between")
-    await team.until_bound("between")
-    again = await eventually(lambda: of_job(team, 2, other_than=pods[0]), seconds=60, message="no new pod")
     await team.make("workloadpriorityclasses", "WorkloadPriorityClass", team.full("high"), {"value": 1000})
     await team.pod("urgent", labels={PRIORITY_CLASS: team.full("high")})
-    await team.looked_at()
-    await team.end("between")
+    await team.until_waiting("urgent", "QuotaExceeded")
+    # its place is kept until the Job has made another
+    await team.delete(pods[0])
+    again = await eventually(lambda: of_job(team, 2, other_than=pods[0]), seconds=60, message="no new pod")
     bound = await team.until_bound(*again)
     assert is_gated(bound["urgent"])
 

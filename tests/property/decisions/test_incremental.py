@@ -168,6 +168,7 @@ class World:
             self.put(self.cache.pods[admit.uid], gates=(), generation=2, **stamps)
             self.cache.settle(admit.uid)
         for evict in plan.evicts:
+            self.cache.evictions.begin(evict)
             if self.drawn.is_slow:
                 grace = _GRACE[len(self.made) % len(_GRACE)]
                 self.put(

@@ -37,6 +37,7 @@ def take_in(cache: ClusterCache, plan: Plan) -> None:
         cache.settle(admit.uid)
     for evict in plan.evicts:
         pod = cache.pods[evict.pod.uid]
+        cache.evictions.begin(evict)
         cache.drop_pod(pod.uid)
         fresh = replace(pod, uid=f"{pod.uid}-2", name=f"{pod.name}-2", gates=(GATE,), node=None, admitted_at=0.0)
         cache.put_pod(replace(fresh, cluster_queue=None, flavor=None, resource_version="2"))

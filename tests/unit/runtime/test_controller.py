@@ -67,6 +67,14 @@ def test_as_many_have_a_reservation_as_the_option_says(monkeypatch: pytest.Monke
         assert (None if forecast is None else forecast.depth) == (None if queue is None else 7)
 
 
+def test_gangs_keep_places_as_long_as_the_option_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[Settings]()
+    monkeypatch.setattr(program, "run", asked.append)
+    monkeypatch.setattr(program, "run_program", lambda *_, **__: None)
+    program.main(["--keep-gang-places", "7"], standalone_mode=False)
+    assert _App(FakeClient().as_client, asked[0])._controller._cache.gangs.lost.seconds == 7
+
+
 async def test_pods_are_listed_when_all_is_known_that_says_what_becomes_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

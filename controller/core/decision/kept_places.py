@@ -1,0 +1,85 @@
+"""Members that a gang has lost come in before anybody else: their places are kept for them, and for nobody else.
+
+What is kept for members that are not made anew yet is spent for the whole decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from controller.core.decision.admissions import Admissions
+from controller.core.decision.doors import Entrances
+from controller.core.decision.placing import Placing
+from controller.core.fitting.placement import Placements
+from controller.core.kubernetes.amounts import Requests
+from controller.core.ledgers.ledger import Ledger
+from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.workloads.decisions import Wait
+from controller.core.workloads.workload import Workload, WorkloadClass
+from controller.core.world.kept_places import KeptPlace
+from controller.core.world.snapshot import Snapshot
+
+
+class MembersMadeAnew:
+    """Those of one decision."""
+
+    def __init__(
+        self, snapshot: Snapshot, ledger: Ledger, entrances: Entrances, placing: Placing, admitted: Admissions
+    ) -> None:
+        self._snapshot = snapshot
+        self._ledger = ledger
+        self._entrances = entrances
+        self._placing = placing
+        self._admitted = admitted
+
+    def let_in(self, is_over: Callable[[WorkloadClass], bool]) -> Mapping[WorkloadClass, set[str]]:
+        """Admit those that are there, and hold what is kept for the others; return the uids of whom, by class."""
+        went: dict[WorkloadClass, set[str]] = {}
+        kept = [([one for one in group.places if not self._is_claimed(one)], group) for group in self._snapshot.kept]
+        for left, _ in kept:
+            self._hold(left, 1)
+        for left, group in kept:
+            for workload in group.workloads:
+                queue = self._entrances.of(workload.kind.queue)
+                if isinstance(queue, Wait) or workload.kind.hold is not None or is_over(workload.kind):
+                    continue
+                found = self._find(queue, workload, left)
+                if isinstance(found, Wait):
+                    continue
+                gone = _of_its_shapes(workload, left)
+                self._hold(gone, -1)
+                left[:] = [one for one in left if one not in gone]
+                self._admitted.admit(workload, queue, found, self._placing.left(queue, workload.kind))
+                went.setdefault(workload.kind, set()).add(workload.uid)
+        return went
+
+    def _is_claimed(self, one: KeptPlace) -> bool:
+        """Whether who preempts has waited for the pod to go: what it leaves is promised already."""
+        place = (one.pod.flavor or "", one.pod.node or one.pod.pinned)
+        return any(held[place] for uid, held in self._snapshot.held.items() if uid in self._snapshot.preemptors)
+
+    def _find(self, queue: ClusterQueue, workload: Workload, places: Sequence[KeptPlace]) -> Placements | Wait:
+        """Say where a workload goes once all that is kept for its gang is free."""
+        with self._ledger.trying():
+            self._hold(places, -1)
+            found = self._placing.find(queue, workload, None)
+            self._hold(places, 1)
+        return found
+
+    def _hold(self, places: Iterable[KeptPlace], times: int) -> None:
+        flavors, nodes = self._snapshot.flavors, self._snapshot.nodes.nodes
+        for one in places:
+            pod = one.pod
+            flavor, node = flavors.get(pod.flavor or ""), pod.node or pod.pinned
+            queue = pod.cluster_queue or ""
+            if flavor is None or queue not in self._snapshot.cluster_queues:
+                continue
+            requests: Requests = tuple([(resource, times * need) for resource, need in pod.shape.requests])
+            also: list[Flavor] = [flavors[name] for name in pod.also if name in flavors]
+            self._ledger.spend(queue, flavor, requests, node if node in nodes else None, also)
+
+
+def _of_its_shapes(workload: Workload, places: Sequence[KeptPlace]) -> list[KeptPlace]:
+    """Return as many places as a workload has pods, those of pods alike first."""
+    shapes = [one.shape for one in workload.kind.pod_sets]
+    return sorted(places, key=lambda one: one.pod.shape not in shapes)[: workload.kind.size]
