@@ -125,7 +125,7 @@ async def test_a_turn_of_the_lane_costs_the_same_however_many_wait(
         cache = a_cache(*pods)
         decided(cache)
         with watched(monkeypatch) as work:
-            await write(cache, answering(), rounds=20)
+            await write(cache, answering(), rounds=12)
         longest.append(work.longest)
     assert longest[1] <= longest[0] * 1.1
 
