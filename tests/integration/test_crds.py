@@ -242,7 +242,7 @@ async def test_the_largest_scheduling_policies_are_accepted_within_the_cost_of_t
         default={
             "schedulerName": names[-1],
             "nodeSelector": {label: values[-1] for label, values in choices.items()},
-            "tolerations": [{"key": key, "values": form["values"][:16]}] * 16,
+            "tolerations": [{"key": f"{key}00", "values": form["values"][:16]}] * 16,
         },
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from tests.support.team import Team
 
 @pytest.fixture(scope="package", params=[Gate.WEBHOOK, Gate.POLICIES], ids=["webhook", "in-apiserver"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A control plane with Penstock in it, the gate kept in one way."""
+    """A control plane with Penstock in it, the gate kept in one way; its controller stands still for those of tests."""
     with a_cluster(gate=request.param) as cluster:
+        assert asyncio.run(cluster.programs.controller.stop()) == 0
         yield cluster
 
 
@@ -49,12 +51,9 @@ async def proxy(cluster: Cluster) -> AsyncIterator[ApiserverProxy]:
 
 @pytest.fixture
 async def rivals(cluster: Cluster, client: Client, proxy: ApiserverProxy, tmp_path: Path) -> AsyncIterator[Rivals]:
-    """Controllers of the test's own; the cluster's stands still meanwhile."""
-    assert await cluster.programs.controller.stop() == 0
+    """Controllers of the test's own."""
     rivals = Rivals(client, tmp_path, proxy.kubeconfig(tmp_path), cluster.sandbox.folder / "kubeconfigs")
     try:
         yield rivals
     finally:
         await rivals.end()
-        cluster.programs.controller.start()
-        await cluster.programs.controller.wait_ready()

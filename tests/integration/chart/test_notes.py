@@ -33,6 +33,8 @@ NOTED: dict[str, str] = {
     "default-scheduling-policies": (
         "scheduling policies to begin with, of which every account may use the policy restricted"
     ),
+    "client-certificates": "client certificates: the webhook serves only clients that show one",
+    "network-policy": "a NetworkPolicy for Penstock's pods",
 }
 """What the notes say of each component that is a feature: all but `cert-manager`."""
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from controller.core.kubernetes.directives import REQUIRED
 from tests.support.accounts import POLICIES_PATH, AccountTeam, noted_of
+from tests.support.api_objects import node_terms
 from tests.support.eventually import eventually
 from tests.support.team import OURS, Json
 
 pytestmark = pytest.mark.integration
 
+ZONES = {"keys": ["zone"], "operators": ["In"], "values": ["a"]}
 OUTSIDE_ITS_FORMS: Json = {
-    "allowed": {"tolerations": [{"keys": ["x"], "operators": ["Exists"], "effects": []}]},
-    "default": {"tolerations": [{"key": "y", "operator": "Exists"}]},
+    "allowed": {"affinities": {"nodeAffinities": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [ZONES]}]}}}},
+    "default": {"affinity": node_terms({"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b"]}]})},
 }
+"""What the apiserver takes, since its rules have no budget to compare the values of node affinities."""
 
 
 async def says(team: AccountTeam, name: str, *, pods: int = 0, active: str = "True Ready") -> str:
@@ -47,7 +51,7 @@ async def test_a_policy_counts_the_pods_that_it_changed_as_they_come_and_go(team
 async def test_a_faulty_policy_says_what_is_wrong_refuses_pods_and_works_when_it_is_mended(team: AccountTeam) -> None:
     name = await team.policy("own", **OUTSIDE_ITS_FORMS)
     message = await says(team, name, active="False Invalid")
-    assert message.startswith("spec.default.tolerations is y, allowed is key x, operator Exists, any effect")
+    assert message.startswith("spec.default.affinity")
     text = (
         f"may use none of the SchedulingPolicies that are valid; correct SchedulingPolicy '{name}', which is faulty "
         "(see its status)"
@@ -57,7 +61,8 @@ async def test_a_faulty_policy_says_what_is_wrong_refuses_pods_and_works_when_it
         return text in str((await team.tried())[0].get("message"))
 
     await eventually(judged, message="the faulty policy does not count")
-    await team.change(POLICIES_PATH, name, {"default": {"tolerations": [{"key": "x", "operator": "Exists"}]}})
+    mended_terms = node_terms({"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]})
+    await team.change(POLICIES_PATH, name, {"default": {"affinity": mended_terms}})
     await says(team, name)
 
     async def mended() -> bool:
