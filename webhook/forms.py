@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+from controller.core.kubernetes.directives import PREFERRED, REQUIRED
+
 _Quantities = dict[str, str | int]
 
 
@@ -71,8 +71,8 @@ class _Preferred(_Form):
 
 
 class _NodeAffinity(_Form):
-    required: _NodeSelector | None = msgspec.field(name=_REQUIRED, default=None)
-    preferred: list[_Preferred] | None = msgspec.field(name=_PREFERRED, default=None)
+    required: _NodeSelector | None = msgspec.field(name=REQUIRED, default=None)
+    preferred: list[_Preferred] | None = msgspec.field(name=PREFERRED, default=None)
 
 
 class _LabelSelector(_Form):
@@ -95,8 +95,8 @@ class _PreferredPod(_Form):
 
 
 class _PodAffinity(_Form):
-    required: list[_PodTerm] | None = msgspec.field(name=_REQUIRED, default=None)
-    preferred: list[_PreferredPod] | None = msgspec.field(name=_PREFERRED, default=None)
+    required: list[_PodTerm] | None = msgspec.field(name=REQUIRED, default=None)
+    preferred: list[_PreferredPod] | None = msgspec.field(name=PREFERRED, default=None)
 
 
 class _Affinity(_Form):

@@ -14,7 +14,7 @@ Expected outcomes are values elsewhere; these are faults. Nothing here decides w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -76,8 +76,12 @@ class TooManyRequests(ApiError):
     """429: slow down for `retry_after_seconds`."""
 
 
+WEBHOOK_AWAY: Final = "failed calling webhook"
+"""With this text an apiserver says, with 500, that admission could not be asked: nothing of a write was applied."""
+
+
 class ServerError(ApiError):
-    """5xx: the apiserver failed; a write may or may not have taken effect."""
+    """5xx: the apiserver failed; a write may or may not have taken effect, unless it says WEBHOOK_AWAY."""
 
 
 _BY_STATUS: dict[int, type[ApiError]] = {

@@ -18,9 +18,10 @@ from controller.core.queueing.queues import Flavor
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Phase, Pod
 from controller.kube import clock
-from controller.kube.client import JSON_PATCH, Client
+from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
 from controller.kube.errors import (
+    WEBHOOK_AWAY,
     ApiError,
     Conflict,
     Invalid,
@@ -29,7 +30,7 @@ from controller.kube.errors import (
     ServerError,
     TooManyRequests,
 )
-from controller.runtime.pod_requests import ANSWER_SECONDS, SERVER_SECONDS, pod_path, read_pod
+from controller.runtime.pod_requests import patch_pod, read_pod
 from controller.runtime.release_doubts import MOST_IN_NAMESPACE, DoubtLane, Sent
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics, PatchResult
@@ -40,8 +41,6 @@ _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 _DOUBLINGS = 6
 _MESSAGE_ROOM = 500
-_NEVER_BEGUN = "failed calling webhook"
-"""With this text and status 500 an apiserver says that admission failed: nothing of the patch was applied."""
 _UNDONE = (
     "the apiserver took the release patch, and the pod is gated all the same: an admission webhook or policy of the"
     " cluster undoes releases; look for one that changes pods on UPDATE in"
@@ -151,14 +150,7 @@ class Executor:
         sent, patch = self._prepare(pod, admit, flavors)
         began = clock.monotonic()
         try:
-            body = await self._client.patch(
-                pod_path(pod),
-                patch,
-                content_type=JSON_PATCH,
-                params={"timeout": f"{SERVER_SECONDS}s", "fieldManager": "penstock"},
-                seconds=ANSWER_SECONDS,
-            )
-            after = self._decode(body)
+            after = self._decode(await patch_pod(self._client, pod, patch))
         except KubeError as error:
             await self._failed(sent, error)
             return
@@ -213,7 +205,7 @@ class Executor:
                 self._cache.drop_pod(sent.pod.uid)
             case Conflict() | Invalid():
                 await self._refused_or_changed(sent, error)
-            case ApiError() if error.status < 500 or _NEVER_BEGUN in error.message:
+            case ApiError() if error.status < 500 or WEBHOOK_AWAY in error.message:
                 self._reject(sent.pod, error)
             case _:
                 # no worker waits for it: one namespace whose writes fail must not hold up all others

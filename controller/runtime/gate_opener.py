@@ -19,6 +19,7 @@ from controller.core.gate.protection import Rule
 from controller.kube.client import JSON_PATCH, Client
 from controller.kube.decode import decode_gated
 from controller.kube.errors import (
+    WEBHOOK_AWAY,
     ApiError,
     Conflict,
     Forbidden,
@@ -35,8 +36,7 @@ _ATTEMPTS: Final = 5
 _PAUSE_SECONDS: Final = 0.3
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 _ANSWER_SECONDS: Final = 12.0
-_WEBHOOK_AWAY: Final = "failed calling webhook"
-_OUR_WEBHOOK_AWAY: Final = re.compile(_WEBHOOK_AWAY + r' "([^"]+\.penstock\.dev)"')
+_OUR_WEBHOOK_AWAY: Final = re.compile(WEBHOOK_AWAY + r' "([^"]+\.penstock\.dev)"')
 
 
 @dataclass(slots=True)
@@ -162,7 +162,7 @@ def _may_pass(error: KubeError) -> bool:
     """Whether another try may go better."""
     if isinstance(error, (Conflict, Invalid, TooManyRequests, Unreachable)):
         return True
-    return isinstance(error, ApiError) and error.status >= 500 and _WEBHOOK_AWAY not in error.message
+    return isinstance(error, ApiError) and error.status >= 500 and WEBHOOK_AWAY not in error.message
 
 
 def _path(pod: GatedPod) -> str:

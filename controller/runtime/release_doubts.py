@@ -15,10 +15,10 @@ from controller.core.gate.release_fate import Fate, Stamps, fate, revocation
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Pod
 from controller.kube import clock
-from controller.kube.client import JSON_PATCH, Client
+from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
 from controller.kube.errors import Conflict, Invalid, KubeError, NotFound, one_line
-from controller.runtime.pod_requests import ANSWER_SECONDS, SERVER_SECONDS, pod_path, read_pod
+from controller.runtime.pod_requests import patch_pod, read_pod
 from controller.telemetry import logs
 
 _log = logs.get("doubts")
@@ -120,13 +120,7 @@ class DoubtLane:
         """
         await self._held()
         try:
-            body = await self._client.patch(
-                pod_path(sent.pod),
-                revocation(sent.pod, known, by=self._identity),
-                content_type=JSON_PATCH,
-                params={"timeout": f"{SERVER_SECONDS}s", "fieldManager": "penstock"},
-                seconds=ANSWER_SECONDS,
-            )
+            body = await patch_pod(self._client, sent.pod, revocation(sent.pod, known, by=self._identity))
         except NotFound:
             return None
         except (Conflict, Invalid) as error:

@@ -22,6 +22,7 @@ from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.decode import PodDecoder
 from controller.kube.errors import Conflict, KubeError, NotFound, TooManyRequests, Unreachable
 from controller.runtime.executor import Released
+from controller.runtime.pod_requests import pod_path
 from controller.telemetry import events, logs
 from controller.telemetry.metrics import ControllerMetrics
 
@@ -182,7 +183,7 @@ class ConditionLane:
     async def _write(self, pod: Pod, condition: dict[str, Any]) -> None:
         # strategic: a merge patch would wipe the scheduler's conditions; the uid guards against a namesake
         body = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
-        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
+        path = f"{pod_path(pod)}/status"
         params = {"fieldManager": "penstock"}
         answer = await self._client.patch(path, body, content_type=STRATEGIC_PATCH, params=params)
         self._cache.update_pod(self._decode(answer))

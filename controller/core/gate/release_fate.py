@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from controller.core.gate.release_patch import Operations, attempt_test
+from controller.core.gate.release_patch import Operations, annotate, attempt_test
 from controller.core.keys import GATE, RELEASE_ATTEMPT, REVOKED_BY
-from controller.core.kubernetes.pointers import escape
 from controller.core.workloads.pods import Pod
 
 _DIGITS = 18
@@ -79,10 +78,7 @@ def revocation(sent: Pod, now: Pod, *, by: str) -> Operations:
     number = str(max(_number(sent.release_attempt), _number(now.release_attempt)) + 1)
     notes = {RELEASE_ATTEMPT: number, REVOKED_BY: by}
     guards: Operations = [{"op": "test", "path": "/metadata/uid", "value": sent.uid}, *attempt_test(now)]
-    if not now.has_annotations:
-        return [*guards, {"op": "add", "path": "/metadata/annotations", "value": notes}]
-    paths = {f"/metadata/annotations/{escape(key)}": value for key, value in notes.items()}
-    return [*guards, *({"op": "add", "path": path, "value": value} for path, value in paths.items())]
+    return [*guards, *annotate(now, notes)]
 
 
 def _number(text: str | None) -> int:

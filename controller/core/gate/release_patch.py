@@ -6,7 +6,7 @@ apiserver refuse the patch (422) when the pod is another one or was edited after
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -204,14 +204,14 @@ def _stamps(pod: Pod, flavors: Sequence[str], admission: Admission, planned: str
         stamps[PREEMPTIONS] = str(admission.preemptions)
     if planned is not None:
         stamps[PLANNED_NODE] = planned
-    if pod.has_annotations:
-        paths = {f"/metadata/annotations/{escape(key)}": value for key, value in stamps.items()}
-        return [*labels, *({"op": "add", "path": path, "value": value} for path, value in paths.items())]
-    return [
-        *labels,
-        # no annotation is wiped that came in between: attempt_test has seen that there are none
-        {"op": "add", "path": "/metadata/annotations", "value": stamps},
-    ]
+    return [*labels, *annotate(pod, stamps)]
+
+
+def annotate(pod: Pod, notes: Mapping[str, str]) -> Operations:
+    """Build the operations that write annotations, after `attempt_test`: where there were none none is wiped."""
+    if not pod.has_annotations:
+        return [{"op": "add", "path": "/metadata/annotations", "value": dict(notes)}]
+    return [{"op": "add", "path": f"/metadata/annotations/{escape(key)}", "value": notes[key]} for key in notes]
 
 
 def _weighted(weight: int, term: Term) -> dict[str, Any]:

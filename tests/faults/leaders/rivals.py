@@ -61,6 +61,11 @@ async def until_held(held: list[Held], count: int = 1) -> Held:
     return held[count - 1]
 
 
+async def open_queue(team: Team) -> None:
+    """Let the team's queue admit."""
+    await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
+
+
 async def released(team: Team) -> set[str]:
     """Which of the pods first and second got through the gate."""
     return {name for name, pod in (await team.all()).items() if name in ("first", "second") and not is_gated(pod)}

@@ -8,7 +8,7 @@ import pytest
 
 from controller.core.keys import ADMITTED_BY
 from controller.kube.client import Client
-from tests.faults.leaders.rivals import Rivals, is_release, released, until_held, until_released
+from tests.faults.leaders.rivals import Rivals, is_release, open_queue, released, until_held, until_released
 from tests.support.apiserver_proxy import ApiserverProxy
 from tests.support.eventually import eventually
 from tests.support.leaders import delete_lease, until_leads
@@ -21,10 +21,6 @@ async def two_wait(team: Team) -> None:
     await team.pod("first")
     await team.pod("second")
     await team.looked_at()
-
-
-async def open_queue(team: Team) -> None:
-    await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
 
 
 async def admitted_by(team: Team, name: str) -> str:

@@ -9,7 +9,15 @@ import pytest
 
 from controller.core.keys import RELEASE_ATTEMPT
 from controller.sandbox.installation import Gate
-from tests.faults.leaders.rivals import Rivals, is_release, is_revocation, released, until_held, until_released
+from tests.faults.leaders.rivals import (
+    Rivals,
+    is_release,
+    is_revocation,
+    open_queue,
+    released,
+    until_held,
+    until_released,
+)
 from tests.support.apiserver_proxy import ApiserverProxy, Reply, Request
 from tests.support.eventually import eventually
 from tests.support.team import Team
@@ -38,10 +46,6 @@ async def waiting(team: Team, rivals: Rivals) -> Team:
     await team.pod("second")
     await team.looked_at()
     return team
-
-
-async def open_queue(team: Team) -> None:
-    await team.change("clusterqueues", team.full("cq"), {"stopPolicy": "None"})
 
 
 async def attempt(team: Team, name: str) -> str | None:
