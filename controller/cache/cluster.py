@@ -74,7 +74,7 @@ class ClusterCache:
         self.usage = Usage()
         self.policies = PolicyBook()
         self.doubts = Doubts()
-        self.evictions = Evictions(self.clocks.evictions, self.gangs.lost.returned)
+        self.evictions = Evictions(self.clocks.evictions, self.gangs.lost.returned, self._waiting.unschedulable.learn)
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._blocked = self._waiting.blocked

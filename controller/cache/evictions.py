@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from controller.cache.timers import Timers
@@ -28,11 +28,14 @@ class _Refusals(NamedTuple):
 class Evictions:
     """By the pods' uids."""
 
-    def __init__(self, timers: Timers, returned: set[str] | None = None) -> None:
+    def __init__(
+        self, timers: Timers, returned: set[str] | None = None, learn: Callable[[Evict], None] = lambda _: None
+    ) -> None:
         """`timers` are set to when it has taken too long that a pod goes, or its refusal is forgotten.
 
-        `returned` is told whose eviction is sent.
+        `returned` is told whose eviction is sent, `learn` which one is.
         """
+        self._learn = learn
         self._returned = set[str]() if returned is None else returned
         self.under_way: dict[str, Evict] = {}
         self.refused: dict[str, str] = {}
@@ -52,6 +55,7 @@ class Evictions:
         """Note that this is on its way."""
         self.under_way[evict.pod.uid] = evict
         self._returned.add(evict.pod.uid)
+        self._learn(evict)
 
     def refuse(self, uid: str, text: str) -> int:
         """Note that an eviction was refused; return how often so far, as far as it is remembered.

@@ -17,6 +17,7 @@ from controller.cache.parts import PART, in_parts
 from controller.cache.places import Places
 from controller.cache.reasons import Reasons
 from controller.cache.rejections import Rejections
+from controller.cache.unschedulable import UnschedulableFlavors
 from controller.core.kubernetes.owners import Job
 from controller.core.queueing.effective import Variation, tells_users
 from controller.core.queueing.queues import ClusterQueue, LocalQueue
@@ -73,8 +74,8 @@ class Waiting:
         self._told_before: dict[str, float] = {}
         """Until the first plan: since when pods that wait say that others go for them, by their workloads."""
         self.places = Places(jobs, queues, local_queues)
-        self.rejections = Rejections()
-        self.owned = OwnedShapes()
+        self.unschedulable = UnschedulableFlavors(self.places.moved)
+        self.rejections, self.owned = Rejections(), OwnedShapes()
         self.foresight = Foresight(pods, jobs, depth=backfill_depth)
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
@@ -85,6 +86,8 @@ class Waiting:
         if pod is None or not self._waits(pod):
             self.places.leave(uid)
             self.fallbacks.timers.set(uid, None)
+        if pod is not None:
+            self.unschedulable.see(pod)
         if pod is not None and group is None and self._waits(pod):
             moved = self.put(single(self._candidate(pod)))
         elif group is None or not self.gangs.waits_as(group, uid):
@@ -95,12 +98,13 @@ class Waiting:
         """Let it be this time (epoch seconds)."""
         self.gangs.pass_to(now)
         self.foresight.pass_to(now)
+        self.unschedulable.pass_to(now)
         if self.gangs.lost.pass_to(now):
             self.open_all()
 
     def next_change(self, now: float) -> float:
         """Return when a group is another one by time alone, or the next of all are to be looked at anew."""
-        changes = min(self.gangs.next_change(), self.gangs.lost.next_change())
+        changes = min(one.next_change() for one in (self.gangs, self.gangs.lost, self.unschedulable))
         return changes if self._over is None else now + _LOOK_ON_SECONDS
 
     def catch_up(self, now: float, used_up: UsedUpBudgets) -> Iterator[None]:
@@ -168,7 +172,8 @@ class Waiting:
     def _candidate(self, pod: Pod) -> Candidate:
         order, hold = self.places.take(pod)
         hold = hold or self.rejections.hold_of(pod.uid)
-        return Candidate(self.owned.owned(pod), order, hold, self.fallbacks.waited(pod), self.foresight.runtime(pod))
+        pod = self.owned.owned(self.unschedulable.applied(pod))
+        return Candidate(pod, order, hold, self.fallbacks.waited(pod), self.foresight.runtime(pod))
 
     def serves(self, name: str, queue: ClusterQueue | None, variation: Variation) -> bool:
         """Take in what of a cluster queue decides which pods are of one class; say whether that is another one now."""

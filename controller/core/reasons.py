@@ -19,6 +19,8 @@ class Reason(StrEnum):
     """There is quota, but no node of a flavor has room now."""
     FLAVOR_DRY = "FlavorDry"
     """There is quota, but a flavor's nodes did not come when they were asked for; it is not tried for a while."""
+    UNSCHEDULABLE = "Unschedulable"
+    """There is quota, but kube-scheduler found no node of a flavor for such a pod; it is not tried for a while."""
     NEVER_FITS = "NeverFits"
     """Larger than any quota or node, or no node matches: waiting alone will not help."""
     PRIORITY = "Priority"
@@ -66,6 +68,9 @@ class Reason(StrEnum):
     SCHEDULER_PREEMPTION_FORBIDDEN = "SchedulerPreemptionForbidden"
     """kube-scheduler may preempt others for the pod, and the cluster queue, or one above it, takes no such pods."""
 
+
+HOLDS_UP_NOBODY = frozenset({Reason.NEVER_FITS, Reason.UNSCHEDULABLE})
+"""What the first of a StrictFIFO queue may wait for while those behind it go on: it may be so for good."""
 
 QUOTA_REASONS = frozenset(
     {Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT, Reason.MIX_LIMIT}

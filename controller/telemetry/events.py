@@ -24,12 +24,19 @@ def admitted(pod: Pod, admit: Admit, *, instance: str, now: float) -> dict[str, 
     where = f", room planned on node {admit.node}" if admit.node else ""
     waited = max(0, int(now - pod.created))
     message = f"Admitted by ClusterQueue {admit.cluster_queue} onto {admit.onto} after {waited} s{where}"
+    passed_over = _passed_over(admit)
     return {
         **_event(pod, pod.uid, instance=instance, now=now),
         "reason": "Admitted",
         "action": "Admit",
-        "message": message,
+        "message": message + passed_over,
     }
+
+
+def _passed_over(admit: Admit) -> str:
+    """Say which flavors were not tried since a pod of the same owner came back from them."""
+    told = {one.flavor: one.text for pod_set in admit.workload.kind.pod_sets for one in pod_set.shape.unschedulable}
+    return "".join(f"; flavor {flavor} was not tried: {text}" for flavor, text in told.items())
 
 
 def evicted(evict: Evict, *, instance: str, now: float) -> dict[str, Any]:

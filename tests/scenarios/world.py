@@ -302,10 +302,11 @@ class Cluster:
     def _compare_with_restarted(self) -> None:
         """The truth is in the pods: who reads them all for the first time admits nobody that we let wait.
 
-        Refusals alone are not kept, and which members gangs have lost: where one is remembered, whoever starts tries
-        again, or gives the place to others.
+        Not kept are refusals, which members gangs have lost, and which flavors have no node for whom: where one of
+        these is remembered, whoever starts tries again, or gives the place to others.
         """
         is_any_lost = any(True for _ in self.cache.gangs.lost.places())
+        is_any_lost |= any(one.shape.unschedulable for kind in self.cache.backlog.runs for one in kind.pod_sets)
         cache = self._fresh().cache
         cache.pass_to(self.now)
         plan = decide(cache.snapshot(), limit=_UNLIMITED)

@@ -34,7 +34,7 @@ from controller.core.ledgers.looked_at import looked_at
 from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
 from controller.core.quota.user_limits import UserUsage
-from controller.core.reasons import Reason
+from controller.core.reasons import HOLDS_UP_NOBODY, Reason
 from controller.core.turns.fair_turns import FairTurns
 from controller.core.turns.heads import Head, Heads
 from controller.core.turns.nominations import Nominee, Takes, Turn
@@ -267,7 +267,7 @@ class _Decision:
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
 
-        `found` is what a look at it said, if there was one just now. What never fits holds up no strict queue.
+        `found` is what a look at it said, if there was one just now. `HOLDS_UP_NOBODY` holds in a strict queue.
         """
         queue, heads = self._lines[name]
         head = heappop(heads)
@@ -284,7 +284,7 @@ class _Decision:
             goes_on = self._wait(run[index], queue, known, found)
             if goes_on and self._fair is not None:
                 taken = taken_by(kind, self._preempting.placed[run[index].uid])
-            if queue.strategy is QueueingStrategy.STRICT_FIFO and found.reason is not Reason.NEVER_FITS:
+            if queue.strategy is QueueingStrategy.STRICT_FIFO and found.reason not in HOLDS_UP_NOBODY:
                 self._close(queue, heads, kind)
                 return taken
             index += 1

@@ -30,6 +30,21 @@ def overdue_text(pod: Pod, queue: ClusterQueue) -> str:
     return f"admitted by ClusterQueue {queue.name} onto {where}, and on no node after {after}: {said}"
 
 
+def is_learnt_from(evict: Evict) -> bool:
+    """Say whether an eviction shows that a flavor has no node for such a pod: kube-scheduler has tried, and says so.
+
+    Of a gang those go too that are on a node, or that nobody has tried to place.
+    """
+    pod = evict.pod
+    is_refused = pod.phase is Phase.RESERVED and bool(pod.unscheduled)
+    return evict.cause is EvictionCause.RESERVATION_TIMEOUT and is_refused
+
+
+def unschedulable_text(pod: Pod) -> str:
+    """Say which pod came back, and what the scheduler said of it."""
+    return f"kube-scheduler found no node for pod {pod.key}: {pod.unscheduled.rstrip('. ')}"
+
+
 def overdue_evictions(snapshot: Snapshot, returns: Returns) -> Iterator[Evict]:
     """Say which overdue pods to return now: those of queues that want it, where it costs their owner nothing."""
     for uid in snapshot.overdue:

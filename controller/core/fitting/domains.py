@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from controller.core.fitting.avoided import avoided
 from controller.core.gate.narrowing import Conflict, narrow
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import ClusterQueue, Flavor
@@ -36,6 +37,8 @@ def domains(
     for quota in queue.flavors:
         flavor = snapshot.flavors[quota.flavor]
         if isinstance(narrow(first.shape.constraints, flavor), Conflict):
+            continue
+        if avoided(snapshot.dry, flavor.name, first.shape) is not None:
             continue
         sizes = room_in(snapshot, ledger, flavor, first, topology.key)
         wide = [(size, value) for value, size in sizes.items() if size >= first.count or flavor.is_summed]

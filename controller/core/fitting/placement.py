@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from controller.core.calendar.civil import utc_text
+from controller.core.fitting.avoided import avoided
 from controller.core.fitting.domains import domain_blocker, domains, room_in
 from controller.core.fitting.mixing import mix_blocker
 from controller.core.fitting.shortages import no_node, too_few_nodes, unfit_for_all, unfit_nodes
@@ -28,9 +28,12 @@ _MILDEST_FIRST = (
     Reason.QUOTA_EXCEEDED,
     Reason.PARENT_QUEUE_LIMIT,
     Reason.MIX_LIMIT,
+    Reason.UNSCHEDULABLE,
     Reason.NEVER_FITS,
 )
 """Of several flavors' findings the one that got furthest names the wait: it is what will let the workload in."""
+_PASSED_OVER = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.UNSCHEDULABLE})
+"""What of a flavor no quota and no room would change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +251,11 @@ def _try(
     if queue.mix is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
         whole = snapshot.cluster_queues[queue.name]  # pods on flavors that are not tried count too
         blocker = mix_blocker(snapshot.flavors, ledger, whole, flavor, pod_set.count) or blocker
-    spell = snapshot.dry.get(flavor.name)
-    if spell is not None and (blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT)):
-        detail = f"{spell.text}; tried again from {utc_text(int(spell.until))} on"
-        return Blocker(flavor.name, Reason.FLAVOR_DRY, detail=detail)
+    if blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT):
+        blocker = avoided(snapshot.dry, flavor.name, pod_set.shape) or blocker
     if blocker is None:
         return _find_room(snapshot, ledger, flavor, pod_set, only_freed=only_freed)
-    if blocker.reason is Reason.NEVER_FITS:
+    if blocker.reason in _PASSED_OVER:
         return blocker
     if flavor.is_summed:
         unfit = ledger.sum_blocker(flavor, pod_set.requests)
@@ -294,4 +295,4 @@ def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:
         flavor = snapshot.flavors[found.flavor]
         unfit = None if flavor.is_summed else unfit_nodes(snapshot, flavor, shape)
         return unfit is not None and unfit.reason is Reason.NEVER_FITS
-    return found.reason in (Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.MIX_LIMIT)
+    return found.reason is Reason.MIX_LIMIT or found.reason in _PASSED_OVER

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Final
 
+from controller.core.fitting.avoided import avoided
 from controller.core.fitting.mixing import mix_blocker
 from controller.core.fitting.placement import choose
 from controller.core.fitting.shortages import unfit_for_all
@@ -64,13 +65,17 @@ class UnlikeSets:
         """Yield onto which flavors the sets may go, those first that the queue prefers."""
         names = [one.flavor for one in queue.flavors]
         last = len(names) if wait.later is None else names.index(wait.later.flavor)
-        opened, found = {*names[:last]} - set(self._snapshot.dry), 0
+        opened, found = {*names[:last]}, 0
         for onto in self._shared_out(queue, kind):
-            if opened.issuperset(onto):
+            if opened.issuperset(onto) and not self._is_avoided(kind, onto):
                 yield onto
                 found += 1
                 if found == _MOST_WAYS:
                     return
+
+    def _is_avoided(self, kind: WorkloadClass, onto: Onto) -> bool:
+        pairs = zip(kind.pod_sets, onto, strict=True)
+        return any(avoided(self._snapshot.dry, flavor, one.shape) is not None for one, flavor in pairs)
 
     def _never_together(self, queue: ClusterQueue, kind: WorkloadClass) -> tuple[Blocker, ...]:
         """Say why no quota and no sums could ever hold all of it; empty: some could, or it is not known."""

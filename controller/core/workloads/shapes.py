@@ -40,16 +40,32 @@ class Constraints:
 
 
 @dataclass(frozen=True, slots=True)
+class Unschedulable:
+    """kube-scheduler found no node of a flavor for a pod like this; `text` says which pod, and what it said.
+
+    The flavor is not tried for such pods until `until`, in epoch seconds.
+    """
+
+    flavor: str
+    until: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
-    """One make of pod: what it asks for and where it may run. `user`: whose it is, where queues tell users apart."""
+    """One make of pod: what it asks for and where it may run. `user`: whose it is, where queues tell users apart.
+
+    `unschedulable`: the flavors that a pod of the same owner came back from, since kube-scheduler found no node there.
+    """
 
     requests: Requests
     constraints: Constraints
     user: str = ""
+    unschedulable: tuple[Unschedulable, ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.requests, self.constraints, self.user)))
+        object.__setattr__(self, "_hash", hash((self.requests, self.constraints, self.user, self.unschedulable)))
 
     def __hash__(self) -> int:
         return self._hash

@@ -18,7 +18,7 @@ from controller.core.workloads.workload import OrderKey, QueueKey, Workload, Wor
 from controller.core.world.freed_room import FreedRoom
 from controller.core.world.pending import Pending
 
-HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.WOULD_DELAY})
+HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.UNSCHEDULABLE, Reason.WOULD_DELAY})
 """What nobody who goes would end."""
 _Kinds = dict[WorkloadClass, None]
 """A set that keeps its order, so that equal worlds are looked at in the same order."""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.support.eventually import eventually
-from tests.support.team import Team, condition_of
+from tests.support.team import Team, condition_of, flavor_of
 
 pytestmark = pytest.mark.integration
 
-NEVER_SCHEDULED = {
-    "affinity": {
-        "podAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": [
-                {"labelSelector": {"matchLabels": {"app": "nobody"}}, "topologyKey": "kubernetes.io/hostname"}
-            ]
-        }
-    }
-}
+
+def beside(app: str) -> dict[str, Any]:
+    """What of a pod's spec sends it to nodes where pods of this label run; fit does not look at that."""
+    where = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+    return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [where]}}}
+
+
+NEVER_SCHEDULED = beside("nobody")
 
 
 async def until_reserved(team: Team, name: str) -> str:
@@ -51,16 +51,21 @@ async def test_a_pod_that_the_scheduler_does_not_place_gives_its_room_to_others_
     await team.until_bound("next")
 
 
-async def test_an_overdue_pod_of_an_owner_that_makes_another_is_evicted(team: Team) -> None:
-    await team.ready(reservationTimeout="5s", onReservationTimeout="Evict")
-    await team.pod("bare", "1", spec=NEVER_SCHEDULED)
+async def web(team: Team, held: dict[str, Any]) -> None:
+    """One pod that is made anew whenever it goes."""
     template = {
         "metadata": {"labels": {"penstock.dev/queue-name": "main", "app": "web"}},
-        "spec": {**NEVER_SCHEDULED, "containers": [{"name": "main", "image": "none"}]},
+        "spec": {**held, "containers": [{"name": "main", "image": "none"}]},
     }
     spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
     path = f"/apis/apps/v1/namespaces/{team.namespace}/replicasets"
     await team.client.post(path, {"metadata": {"name": "web"}, "spec": spec})
+
+
+async def test_an_overdue_pod_of_an_owner_that_makes_another_is_evicted(team: Team) -> None:
+    await team.ready(reservationTimeout="5s", onReservationTimeout="Evict")
+    await team.pod("bare", "1", spec=NEVER_SCHEDULED)
+    await web(team, NEVER_SCHEDULED)
     seen: set[str] = set()
 
     async def made_anew() -> bool:
@@ -71,3 +76,35 @@ async def test_an_overdue_pod_of_an_owner_that_makes_another_is_evicted(team: Te
 
     await eventually(made_anew, seconds=40, message="the ReplicaSet made no second pod")
     await until_reserved(team, "bare")
+
+
+@pytest.mark.timeout(120)
+async def test_what_comes_back_from_a_flavor_goes_to_the_next_one_and_says_why(team: Team) -> None:
+    quotas = {"spot": {"cpu": 8}, "steady": {"cpu": 8}}
+    await team.ready(quotas, reservationTimeout="5s", onReservationTimeout="Evict")
+    anchor = {"nodeSelector": {"shape": "steady"}}
+    await team.pod("anchor", "1", labels={"app": "anchor"}, spec=anchor)
+    await team.until_bound("anchor")
+    await web(team, beside("anchor"))
+
+    async def on_steady() -> str:
+        pods = (await team.all()).items()
+        names = [name for name, pod in pods if pod["metadata"]["labels"]["app"] == "web" and "nodeName" in pod["spec"]]
+        assert names
+        return names[0]
+
+    name = await eventually(on_steady, seconds=60, message="the pod that was made anew is on no node")
+    assert flavor_of(await team.get(name)) == team.full("steady")
+
+    async def told() -> str:
+        events = await team.client.get(f"/api/v1/namespaces/{team.namespace}/events")
+        found = [one for one in orjson.loads(events)["items"] if one["involvedObject"]["name"] == name]
+        said = [str(one["message"]) for one in found if one["reason"] == "Admitted"]
+        assert said
+        return said[0]
+
+    said = await eventually(told, message="no Event says that the pod was admitted")
+    assert (
+        f"flavor {team.full('spot')} was not tried: kube-scheduler found no node for pod {team.namespace}/web-" in said
+    )
+    assert "pod affinity" in said

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from controller.cache.unschedulable import UnschedulableFlavors
+from controller.core.calendar.windows import FOR_EVER
+from controller.core.kubernetes.owners import Owner
+from controller.core.workloads.decisions import Evict, EvictionCause
+from controller.core.workloads.pods import Pod
+from controller.core.workloads.workload import QueueKey
+from tests.support.builders import a_pod, a_released_pod, a_shape
+
+MAIN = ("default", "main")
+WEB = Owner("apps/v1", "ReplicaSet", "web", "web-uid")
+SET = Owner("apps/v1", "StatefulSet", "db", "db-uid")
+
+
+def learning(moved: set[QueueKey] | None = None) -> UnschedulableFlavors:
+    learnt = UnschedulableFlavors(set() if moved is None else moved)
+    learnt.pass_to(1000.0)
+    return learnt
+
+
+def back_from(
+    flavor: str, owner: Owner | None, name: str = "one", said: str = "no volume.", cause: str = "ReservationTimeout"
+) -> Evict:
+    pod = a_released_pod(name, owner=owner, flavor=flavor, unscheduled=said, queue="main")
+    return Evict(pod, EvictionCause(cause), "")
+
+
+def avoided(learnt: UnschedulableFlavors, pod: Pod) -> list[str]:
+    return [one.flavor for one in learnt.applied(pod).shape.unschedulable]
+
+
+def test_the_pods_of_an_owner_do_not_try_the_flavor_again_for_ten_minutes_and_those_of_others_do() -> None:
+    moved: set[QueueKey] = set()
+    learnt = learning(moved)
+    learnt.learn(back_from("spot", WEB))
+    assert moved == {MAIN}
+    assert avoided(learnt, a_pod("two", owner=WEB)) == ["spot"]
+    assert avoided(learnt, a_pod("other", owner=SET)) == avoided(learnt, a_pod("bare")) == []
+    # another template
+    assert avoided(learnt, a_pod("larger", a_shape(cpu="2"), owner=WEB)) == []
+    moved.clear()
+    assert learnt.next_change() == 1600
+    learnt.pass_to(1600.0)
+    assert (avoided(learnt, a_pod("two", owner=WEB)), moved) == ([], {MAIN})
+
+
+def test_each_pause_is_twice_as_long_up_to_a_day_and_forgotten_a_day_after_it() -> None:
+    learnt, now = learning(), 1000.0
+    pauses = []
+    for _ in range(10):
+        learnt.learn(back_from("spot", WEB))
+        pauses.append(learnt.next_change() - now)
+        now = learnt.next_change()
+        learnt.pass_to(now)
+    assert pauses == [600 * 2**number for number in range(8)] + [86_400] * 2
+    learnt.pass_to(now + 86_400)
+    assert learnt.next_change() == FOR_EVER
+    learnt.learn(back_from("spot", WEB))
+    assert learnt.next_change() == now + 86_400 + 600
+
+
+def test_pods_of_a_stateful_set_are_told_apart_by_name() -> None:
+    learnt = learning()
+    learnt.learn(back_from("spot", SET, "db-0"))
+    assert (avoided(learnt, a_pod("db-0", owner=SET)), avoided(learnt, a_pod("db-1", owner=SET))) == (["spot"], [])
+
+
+@pytest.mark.parametrize(
+    "evict",
+    [
+        back_from("spot", None),
+        back_from("spot", WEB, said=""),
+        back_from("spot", WEB, cause="Preempted"),
+        back_from("spot", WEB, cause="FlavorDry"),
+    ],
+    ids=["nobody makes it anew", "the scheduler has not said why", "preempted", "the whole flavor is dry"],
+)
+def test_nothing_is_learnt_where_nothing_is_known_of_the_flavor(evict: Evict) -> None:
+    moved: set[QueueKey] = set()
+    learnt = learning(moved)
+    learnt.learn(evict)
+    assert (avoided(learnt, a_pod("two", owner=WEB)), moved, learnt.next_change()) == ([], set(), FOR_EVER)
+
+
+def test_a_member_of_a_gang_that_is_on_a_node_teaches_nothing() -> None:
+    learnt, evict = learning(), back_from("spot", WEB)
+    learnt.learn(replace(evict, pod=replace(evict.pod, node="node-1")))
+    assert avoided(learnt, a_pod("two", owner=WEB)) == []
+
+
+def test_all_flavors_that_were_open_to_it_are_not_tried() -> None:
+    learnt, evict = learning(), back_from("spot", WEB)
+    learnt.learn(replace(evict, pod=replace(evict.pod, flavors=("other", "spot"))))
+    assert avoided(learnt, a_pod("two", owner=WEB)) == ["other", "spot"]
+
+
+def test_a_later_pod_that_gets_a_node_there_ends_it_and_an_earlier_one_does_not() -> None:
+    moved: set[QueueKey] = set()
+    learnt = learning(moved)
+    learnt.learn(back_from("spot", WEB))
+    moved.clear()
+    earlier = a_released_pod("earlier", owner=WEB, flavor="spot", node="node-1", admitted_at=900.0)
+    learnt.see(earlier)
+    assert avoided(learnt, a_pod("two", owner=WEB)) == ["spot"]
+    learnt.see(replace(earlier, admitted_at=1700.0))
+    assert (avoided(learnt, a_pod("two", owner=WEB)), moved, learnt.next_change()) == ([], {MAIN}, FOR_EVER)
