@@ -5,9 +5,11 @@ The rules are `core.world.runtimes`; what a decision reads is a `core.world.fore
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
+from controller.cache.outruns import Outruns
 from controller.cache.usage import Charge
 from controller.core.kubernetes.amounts import Requests
 from controller.core.kubernetes.owners import Job
@@ -17,7 +19,7 @@ from controller.core.workloads.workload import QueueKey
 from controller.core.world.expected_ends import ExpectedEnds, Holding
 from controller.core.world.forecast import Forecast
 from controller.core.world.run_history import RunHistory
-from controller.core.world.runtimes import declared, expected_end, step_after
+from controller.core.world.runtimes import bounded, declared, expected_end, outruns_at, step_after
 
 _Kind = tuple[QueueKey, Requests]
 _Seen = tuple[Charge, str]
@@ -28,13 +30,19 @@ _K = TypeVar("_K")
 class Foresight:
     """The expected ends, the history that some of them rest on, and which pods one of them concerns."""
 
-    def __init__(self, pods: Mapping[str, Pod], jobs: Mapping[str, Job], *, depth: int) -> None:
-        """Pods and Jobs are the cache's own, and only read. `depth`: so many have a reservation at most."""
+    def __init__(
+        self, pods: Mapping[str, Pod], jobs: Mapping[str, Job], *, depth: int, turned: Callable[[str], None]
+    ) -> None:
+        """Pods and Jobs are the cache's own, and only read. `depth`: so many have a reservation at most.
+
+        `turned` is called with a namespace whose pods are believed no more, or again: they are of other classes then.
+        """
+        self._outruns = Outruns(turned)
         self._pods = pods
         self._jobs = jobs
         self._now = 0.0
         self._queues: set[str] = set()
-        self._forecast = Forecast(ExpectedEnds(), RunHistory(), depth)
+        self._forecast = Forecast(ExpectedEnds(), RunHistory(), depth, self._outruns.told)
         self._seen: dict[str, _Seen] = {}
         self._alike: dict[_Kind, dict[str, None]] = {}
         self._of_job: dict[str, dict[str, None]] = {}
@@ -52,19 +60,27 @@ class Foresight:
         else:
             self._queues.discard(name)
         if former and not self._queues:
-            self._forecast = Forecast(ExpectedEnds(), RunHistory(), self._forecast.depth)
+            self._outruns.clear()
+            self._forecast = replace(self._forecast, ends=ExpectedEnds(), history=RunHistory())
             for kept in (self._seen, self._alike, self._of_job):
                 kept.clear()
         return former != bool(self._queues)
 
     def runtime(self, pod: Pod) -> int:
-        """Return the seconds that a queued pod says it runs, where that matters to anybody; else 0."""
-        return declared(pod, self._job(pod)) if self._queues else 0
+        """Return the seconds that a queued pod says it runs, where that matters to anybody; else 0.
+
+        Where its namespace is not believed, those of deadlines alone.
+        """
+        if not self._queues:
+            return 0
+        says = bounded if pod.namespace in self._outruns.told else declared
+        return says(pod, self._job(pod))
 
     def pass_to(self, now: float) -> None:
         """Let it be this time, epoch seconds: who should have ended by now is expected to run on."""
         self._now = now
         self._forecast.ends.pass_to(now)
+        self._outruns.pass_to(now)
 
     def see(self, uid: str, pod: Pod | None, charge: Charge | None) -> None:
         """Take in a pod, and what it is charged with."""
@@ -79,6 +95,7 @@ class Foresight:
             self._expect(pod, charge)
             return
         self._forecast.ends.drop(uid)
+        self._outruns.drop(uid)
         if pod is not None and pod.has_succeeded and pod.queue is not None:
             self._learn(pod, (pod.namespace, pod.queue))
 
@@ -99,6 +116,7 @@ class Foresight:
 
     def _expect(self, pod: Pod, charge: Charge) -> None:
         job = self._job(pod)
+        self._outruns.put(pod, outruns_at(pod, job))
         runtime = declared(pod, job) or self._forecast.history.expected(charge.local_queue, charge.requests)
         self._forecast.ends.put(
             Holding(

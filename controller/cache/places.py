@@ -105,6 +105,10 @@ class Places:
         """
         self.moved.update(self._local_queues if self._allowed.put(name, queue) else doors)
 
+    def all_move(self, namespace: str) -> None:
+        """Let all that wait in a namespace take their places anew: they may be of other classes."""
+        self.moved.update([queue for queue in self._local_queues if queue[0] == namespace])
+
     def of_job(self, uid: str) -> Sequence[str]:
         """Return the waiting pods that name this Job as their owner."""
         return tuple(self._resting.get((_JOB, uid), ()))

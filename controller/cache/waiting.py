@@ -76,7 +76,7 @@ class Waiting:
         self.places = Places(jobs, queues, local_queues)
         self.unschedulable = UnschedulableFlavors(self.places.moved)
         self.rejections, self.owned = Rejections(), OwnedShapes()
-        self.foresight = Foresight(pods, jobs, depth=backfill_depth)
+        self.foresight = Foresight(pods, jobs, depth=backfill_depth, turned=self.places.all_move)
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
     def see(self, uid: str, pod: Pod | None) -> bool:

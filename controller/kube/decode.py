@@ -115,6 +115,7 @@ class PodDecoder:
             user=notes.get(USER, ""),
             started=started(status),
             ended=ended(status, is_terminating=meta.deletion_timestamp is not None),
+            deadline=spec.active_deadline_seconds or 0,
             expected_runtime=stated(notes.get(EXPECTED_RUNTIME), spec.active_deadline_seconds),
             owner=owner,
             completion_index=completion_index(labels, meta.annotations),

@@ -104,8 +104,11 @@ class Backfill:
 
     def _why(self, kind: WorkloadClass) -> str:
         """Say why a class may not pass."""
-        seconds = self._forecast.runtime(kind)
-        return f"it is expected to run {format_duration(seconds)}" if seconds else _UNKNOWN
+        seconds, outrun = self._forecast.runtime(kind), self._forecast.outrun.get(kind.queue[0])
+        if outrun is None:
+            return f"it is expected to run {format_duration(seconds)}" if seconds else _UNKNOWN
+        told = f"it is expected to run {format_duration(seconds)}" if seconds else "nobody knows how long it runs"
+        return f"{told}: {EXPECTED_RUNTIME} does not count in its namespace while pod {outrun} runs longer than it said"
 
     def _behind(self, kind: WorkloadClass, one: Blocker, ledger: Beside, why: str) -> Blocker:
         if one.reason is Reason.NO_CAPACITY:

@@ -63,7 +63,8 @@ class Pod:
     the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job, `group` the gang it
     belongs to. `held` and `is_on_top` are what people did to it by hand (`queueing.hands`). `started` and `ended` are
     as its node reports them, in seconds since 1970; 0: it does not say. `expected_runtime`: seconds, as
-    `world.runtimes.stated` reads them; 0: nobody says. `user` is whom admission noted; empty: nobody. `gone_by`: when
+    `world.runtimes.stated` reads them; 0: nobody says; `deadline`: its own activeDeadlineSeconds; 0: none. `user` is
+    whom admission noted; empty: nobody. `gone_by`: when
     its node should have ended it that is being deleted, in seconds since 1970, which is the request and its `grace`
     period, in seconds; 0: it is not being deleted, or nobody says. `generation` 0: the apiserver sets none, so the
     release patch tests `resource_version`.
@@ -109,6 +110,7 @@ class Pod:
     started: int = 0
     ended: int = 0
     expected_runtime: int = 0
+    deadline: int = 0
     user: str = ""
     gone_by: float = 0.0
     grace: int = 0

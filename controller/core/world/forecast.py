@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from controller.core.workloads.workload import WorkloadClass
 from controller.core.world.expected_ends import ExpectedEnds
@@ -16,6 +17,8 @@ USUAL_DEPTH = 4
 class Forecast:
     """`ends` has what every admitted pod holds, `history` how long pods took before.
 
+    `outrun`: by namespace of which nothing is believed that its pods say, one that runs longer than it said.
+
     So many workloads as `depth` have a reservation at most, the first in order; what later ones take is compared with
     each. The name is that of PBS's `backfill_depth`.
     """
@@ -23,6 +26,7 @@ class Forecast:
     ends: ExpectedEnds
     history: RunHistory
     depth: int
+    outrun: Mapping[str, str] = field(default_factory=dict)
 
     def runtime(self, kind: WorkloadClass) -> int:
         """Return the seconds that workloads of a class are expected to run; 0: nobody knows.

@@ -52,6 +52,22 @@ def declared(pod: Pod, job: Job | None) -> int:
     return _least(pod.expected_runtime, job.deadline if job is not None else 0)
 
 
+def bounded(pod: Pod, job: Job | None) -> int:
+    """Return the seconds for which a pod can run at most, whatever it says; 0: nothing ends it."""
+    return _least(pod.deadline, job.deadline if job is not None else 0)
+
+
+def outruns_at(pod: Pod, job: Job | None) -> float | None:
+    """Return from when on a pod that runs has run longer than it said, epoch seconds; None: it said nothing.
+
+    It may run on for a quarter of that, as it is expected to (`step_after`). What a deadline says comes true anyway.
+    """
+    said, most = declared(pod, job), bounded(pod, job)
+    if not pod.started or pod.is_terminating or not said or said == most:
+        return None
+    return pod.started + said + step_after(pod, said)
+
+
 def expected_end(pod: Pod, job: Job | None, runtime: int, now: float) -> float:
     """Return when a pod ends that runs so many seconds (0: nobody knows) from its start, epoch seconds.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -15,8 +16,10 @@ from controller.core.world.expected_ends import ExpectedEnds, Holding
 from controller.core.world.run_history import LEAST, SAMPLES, RunHistory
 from controller.core.world.runtimes import (
     RuntimeFault,
+    bounded,
     declared,
     expected_end,
+    outruns_at,
     put_off,
     read_runtime,
     stated,
@@ -126,3 +129,13 @@ def test_time_puts_off_those_that_should_have_ended() -> None:
         ends.put(a_holding(uid, at))
     ends.pass_to(200.0)
     assert [(one.uid, one.at) for one in ends] == [("late", 220.0), ("coming", 230.0), ("due", 260.0)]
+
+
+def test_a_pod_outruns_what_it_said_after_a_quarter_more_unless_a_deadline_says_it_too() -> None:
+    runs = a_released_pod(started=500, expected_runtime=600)
+    assert outruns_at(runs, None) == 1250.0
+    assert outruns_at(replace(runs, expected_runtime=60), None) == 620.0
+    assert outruns_at(replace(runs, deadline=3600), None) == 1250.0
+    assert [bounded(replace(runs, deadline=own), None) for own in (0, 900)] == [0, 900]
+    for other in ({"deadline": 600}, {"started": 0}, {"is_terminating": True}, {"expected_runtime": 0}):
+        assert outruns_at(replace(runs, **other), None) is None
