@@ -22,7 +22,7 @@ from controller.core.kubernetes.directives import (
 from controller.core.kubernetes.documents import term_document, toleration_document
 from controller.core.kubernetes.pointers import escape
 from controller.kube import wire
-from controller.kube.decode import read_term, read_toleration
+from controller.kube.decode_placement import read_term, read_toleration
 from webhook import limits
 from webhook.patching import Operations, changed
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from controller.cache.usage import Charge
 from controller.core.capacity.node_index import NodeIndex
-from controller.core.queueing.queues import ClusterQueue
+from controller.core.gate.narrowing import Conflict, narrow
+from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Phase, Pod
 
@@ -51,10 +52,20 @@ def charge_for(
     return Charge(pod.shape.requests, pod.node)
 
 
-def likely_payer(pod: Pod, queue: ClusterQueue | None, index: NodeIndex) -> tuple[str, str]:
-    """Return the cluster queue that the pod's label leads to, and its node's flavor, else the first; or nothing."""
+def likely_payer(
+    pod: Pod, queue: ClusterQueue | None, flavors: Mapping[str, Flavor], index: NodeIndex
+) -> tuple[str, str]:
+    """Return the cluster queue that the pod's label leads to, and the flavor of its node; or nothing.
+
+    Where its node is of none of the queue's, it is the first that the pod's own selector allows: only where it allows
+    none is it the first of all, since whoever opened the gate must not use the queue for nothing.
+    """
     if queue is None or not queue.flavors:
         return "", ""
     names = [quota.flavor for quota in queue.flavors]
     landed = index.flavor_of.get(pod.node or "")
-    return queue.name, landed if landed in names else names[0]
+    if landed in names:
+        return queue.name, landed
+    held_to = pod.shape.constraints
+    allowed = (name for name in names if name in flavors and not isinstance(narrow(held_to, flavors[name]), Conflict))
+    return queue.name, next(allowed, names[0])

@@ -308,7 +308,7 @@ class ClusterCache:
     def _payer(self, pod: Pod) -> tuple[str, str]:
         local = self.local_queues.get((pod.namespace, pod.queue or ""))
         queue = self.cluster_queues.get(local.cluster_queue) if local is not None else None
-        return likely_payer(pod, queue, self.index)
+        return likely_payer(pod, queue, self.flavors, self.index)
 
     # -- everything else -------------------------------------------------------------------------------------------
 

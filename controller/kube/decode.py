@@ -28,7 +28,6 @@ from controller.core.keys import (
 )
 from controller.core.kubernetes.amounts import QuantityError, supply_amount
 from controller.core.kubernetes.demand import ContainerDemand, Reported, pod_demand
-from controller.core.kubernetes.labels import Operator, Requirement, Term
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.priority_classes import PriorityClass
 from controller.core.kubernetes.runtime_classes import RuntimeClass
@@ -42,6 +41,7 @@ from controller.core.world.runtimes import stated
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode_owners import Kin, completion_index
+from controller.kube.decode_placement import read_toleration, required_terms
 from controller.kube.decode_reserved import stamps, unscheduled
 from controller.kube.decode_runs import ENDED, deletion, ended, started
 from controller.kube.errors import UnreadableObject
@@ -344,11 +344,10 @@ def _place(selector: bytes, affinity: bytes, tolerations: bytes) -> tuple[Constr
     held: list[wire.PodToleration] | None = _optional(_tolerations, tolerations)
     whole: wire.Affinity | None = _affinity.decode(affinity) if affinity not in (b"", b"null") else None
     node = whole.node_affinity if whole is not None else None
-    required = node.required if node is not None else None
     preferred = node.preferred if node is not None else None
     constraints = Constraints(
         node_selector=tuple(sorted((own or {}).items())),
-        terms=None if required is None else tuple(_pod_term(term) for term in required.node_selector_terms or ()),
+        terms=required_terms(whole),
         tolerations=tuple(read_toleration(toleration) for toleration in held or ()),
     )
     outline = Outline(
@@ -359,33 +358,6 @@ def _place(selector: bytes, affinity: bytes, tolerations: bytes) -> tuple[Constr
         preferred=preferred is not None,
     )
     return constraints, outline, _pin(preferred or [])
-
-
-def read_toleration(toleration: wire.PodToleration) -> Toleration:
-    """Return the toleration, its operator written out."""
-    t = toleration
-    # an absent operator means Equal; written out, so that equal tolerations are found equal
-    return Toleration(t.key, t.operator or "Equal", t.value, t.effect, t.toleration_seconds)
-
-
-def read_term(term: wire.SelectorTerm) -> Term:
-    """Return the term; raises ValueError for an operator that does not exist."""
-    return Term(
-        tuple(_requirement(r) for r in term.match_expressions or ()),
-        tuple(_requirement(r) for r in term.match_fields or ()),
-    )
-
-
-def _pod_term(term: wire.SelectorTerm) -> Term:
-    """As `read_term`, but an operator of a later Kubernetes makes a term that matches no node: the pod waits."""
-    try:
-        return read_term(term)
-    except ValueError:
-        return Term()
-
-
-def _requirement(requirement: wire.SelectorRequirement) -> Requirement:
-    return Requirement(requirement.key, Operator(requirement.operator), tuple(requirement.values or ()))
 
 
 def _pin(preferred: list[wire.PreferredTerm]) -> str | None:

@@ -6,14 +6,17 @@ from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import Decoder
 
 from controller.core.gate.adoption import KueuePod
+from controller.core.workloads.shapes import Constraints
 from controller.kube import wire
 from controller.kube.decode_owners import controlling_owner
+from controller.kube.decode_placement import required_terms
 from controller.kube.errors import UnreadableObject
 
 
 class _Spec(Struct, rename="camel"):
     node_name: str | None = None
     node_selector: dict[str, str] | None = None
+    affinity: wire.Affinity | None = None
     scheduling_gates: list[wire.Gate] | None = None
 
 
@@ -46,7 +49,7 @@ def decode_kueue_pod(raw: bytes | Raw) -> KueuePod:
         labels=meta.labels or {},
         job=owner.uid if owner is not None and owner.kind == "Job" else "",
         node=spec.node_name or "",
-        node_selector=spec.node_selector or {},
+        held_to=Constraints(tuple(sorted((spec.node_selector or {}).items())), required_terms(spec.affinity)),
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         is_finished=status.phase in ("Succeeded", "Failed"),
         admitted_at=status.start_time or meta.creation_timestamp or "",

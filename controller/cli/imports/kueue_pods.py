@@ -33,7 +33,8 @@ def kueue_pods(
 
     Of the namespaces with the label penstock.dev/kueue-labels=Accepted. Each pod gets the queue's label and the stamps
     of one that was admitted here: the queue is the one that Kueue's label names, on the pod or its Job; the flavor the
-    one whose labels are in the pod's node selector, else that of its node. The converted objects have to be there
+    one whose labels are in the pod's node selector, else that of its node, and never one that the pod's own node
+    selector or affinity contradicts: such a pod is told and left. The converted objects have to be there
     (penstock import kueue). Only the break-glass group may write these keys (--as, --as-group). Doing it again is
     harmless.
 

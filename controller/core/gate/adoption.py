@@ -9,9 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from controller.core.gate.narrowing import Conflict, narrow
 from controller.core.keys import ADMITTED_AT, CLUSTER_QUEUE, FLAVOR, KUEUE_QUEUE, PREEMPTIONS, QUEUE_NAME
 from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.workloads.shapes import Constraints
 
+_UNCHARGED: Final = "add the flavor that it uses to the queue, or let it end: until then no quota counts it"
 KUEUE_ADMITTED_TO: Final = "kueue.x-k8s.io/local-queue-name"
 """Pod label, written by newer Kueues when they admit a pod, also one of a Job."""
 
@@ -27,7 +30,8 @@ class KueuePod:
     job: str = ""
     """uid of the controlling Job."""
     node: str = ""
-    node_selector: Mapping[str, str] = field(default_factory=dict)
+    held_to: Constraints = field(default_factory=Constraints)
+    """Its node selector and required node affinity."""
     gates: tuple[str, ...] = ()
     is_finished: bool = False
     admitted_at: str = ""
@@ -108,18 +112,29 @@ def _one(pod: KueuePod, queue: str, households: Households) -> Adoption | Orphan
     if cluster_queue is None or not cluster_queue.flavors:
         why = "does not exist, or cannot be used" if cluster_queue is None else "has no flavors"
         return Orphan(pod, f"ClusterQueue {name} of LocalQueue {queue} {why}: apply the converted objects")
-    return Adoption(pod, queue, name, _flavor(pod, cluster_queue, households))
+    flavor = _flavor(pod, cluster_queue, households)
+    return Adoption(pod, queue, name, flavor) if isinstance(flavor, str) else flavor
 
 
-def _flavor(pod: KueuePod, queue: ClusterQueue, households: Households) -> str:
+def _flavor(pod: KueuePod, queue: ClusterQueue, households: Households) -> str | Orphan:
     """Return the flavor with the most labels that the selector has, else the node's, else one that has no labels.
 
-    Kueue writes a flavor's labels into the selector, so one whose labels are not there was not chosen.
+    Kueue writes a flavor's labels into the selector, so one whose labels are not there was not chosen. One that the
+    pod's own selector or affinity contradicts is none at all: the pod would be charged to what it does not use.
     """
     names = [quota.flavor for quota in queue.flavors]
-    labels = {name: households.flavors[name].node_labels for name in names if name in households.flavors}
-    chosen = [name for name in labels if labels[name] and set(labels[name]) <= set(pod.node_selector.items())]
+    known = [households.flavors[name] for name in names if name in households.flavors]
+    if not known:
+        missing = ", ".join(names)
+        return Orphan(pod, f"no flavor of ClusterQueue {queue.name} exists ({missing}): apply the converted objects")
+    held = [(one, narrow(pod.held_to, one)) for one in known]
+    labels = {one.name: one.node_labels for one, found in held if not isinstance(found, Conflict)}
+    if not labels:
+        whys = "; ".join(f"{one.name}: {found.text}" for one, found in held if isinstance(found, Conflict))
+        return Orphan(pod, f"no flavor of ClusterQueue {queue.name} is where it may run ({whys}): {_UNCHARGED}")
+    own = set(pod.held_to.node_selector)
+    chosen = [name for name in labels if labels[name] and set(labels[name]) <= own]
     if chosen:
         return max(chosen, key=lambda name: len(labels[name]))
     landed = households.flavor_of.get(pod.node)
-    return landed if landed in names else next((name for name in names if not labels.get(name)), names[0])
+    return landed if landed in labels else next((name for name in labels if not labels[name]), next(iter(labels)))

@@ -19,7 +19,7 @@ from controller.core.kubernetes.taints import Toleration
 from controller.core.pod_update import may_change
 from controller.core.policies.pod_policies import Mode, OnConflict, Policy, Verdict, apply
 from controller.core.queueing.queues import Flavor
-from controller.kube.decode import read_term, read_toleration
+from controller.kube.decode_placement import read_term, read_toleration
 from controller.kube.wire import PodToleration, SelectorTerm
 from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, decoded

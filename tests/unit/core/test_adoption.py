@@ -16,7 +16,9 @@ from controller.core.gate.adoption import (
     queue_in_kueue,
 )
 from controller.core.keys import KUEUE_QUEUE, QUEUE_NAME
+from controller.core.kubernetes.labels import Operator, Requirement, Term
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
+from controller.core.workloads.shapes import Constraints
 
 SPOT, DEAR = (("pool", "spot"),), (("pool", "dear"),)
 FLAVORS = [
@@ -26,14 +28,21 @@ FLAVORS = [
     Flavor(name="dear", node_labels=DEAR),
 ]
 QUEUE = ClusterQueue(name="team", flavors=tuple(FlavorQuota(one.name, {}) for one in FLAVORS))
+VAGUE = ClusterQueue(name="vague", flavors=(FlavorQuota("nothing", {}),))
 WORLD = Households(
-    doors={("ns", "main"): "team", ("ns", "broken"): "gone", ("ns", "empty"): "parent"},
-    queues={"team": QUEUE, "parent": ClusterQueue(name="parent")},
+    doors={("ns", "main"): "team", ("ns", "broken"): "gone", ("ns", "empty"): "parent", ("ns", "vague"): "vague"},
+    queues={"team": QUEUE, "parent": ClusterQueue(name="parent"), "vague": VAGUE},
     flavors={one.name: one for one in FLAVORS},
     flavor_of={"n-dear": "dear", "n-other": "other"},
     jobs={"job-1": "main"},
 )
 POD = KueuePod(namespace="ns", name="p", uid="1", labels={KUEUE_QUEUE: "main"}, admitted_at="2026-03-01T08:00:00Z")
+
+
+def held(selector: dict[str, str], node: str = "", zones: tuple[str, ...] = ()) -> KueuePod:
+    """A pod with this node selector; `zones`: it requires one of them."""
+    terms = (Term((Requirement("zone", Operator.IN, zones),)),) if zones else None
+    return replace(POD, node=node, held_to=Constraints(tuple(sorted(selector.items())), terms))
 
 
 def adopted(pod: KueuePod, world: Households = WORLD) -> Adoption:
@@ -56,7 +65,7 @@ def adopted(pod: KueuePod, world: Households = WORLD) -> Adoption:
 def test_the_selector_tells_the_flavor_then_the_node_then_the_order(
     selector: dict[str, str], node: str, flavor: str
 ) -> None:
-    assert adopted(replace(POD, node_selector=selector, node=node)).flavor == flavor
+    assert adopted(held(selector, node)).flavor == flavor
 
 
 @pytest.mark.parametrize(
@@ -73,6 +82,31 @@ def test_a_flavor_whose_labels_are_not_in_the_selector_is_taken_only_where_there
 ) -> None:
     queue = ClusterQueue(name="team", flavors=tuple(FlavorQuota(name, {}) for name in order))
     assert adopted(replace(POD, node=node), replace(WORLD, queues={"team": queue})).flavor == flavor
+
+
+def test_no_pod_is_charged_to_a_flavor_that_its_own_selector_or_affinity_contradicts() -> None:
+    queue = ClusterQueue(name="team", flavors=tuple(FlavorQuota(name, {}) for name in ("spot", "dear")))
+    world = replace(WORLD, queues={"team": queue})
+    assert adopted(held({}), world).flavor == "spot"
+    # on a node of no flavor, and of a flavor whose labels were changed since
+    assert adopted(held({"pool": "dear", "disk": "ssd"}, "n-other"), world).flavor == "dear"
+    assert adopted(held({"pool": "spot"}, "n-dear"), world).flavor == "spot"
+    zoned_first = replace(queue, flavors=(FlavorQuota("spot-a", {}), FlavorQuota("dear", {})))
+    zoned = replace(world, queues={"team": zoned_first})
+    assert adopted(held({}), zoned).flavor == "spot-a"
+    assert adopted(held({}, zones=("b",)), zoned).flavor == "dear"
+
+
+def test_a_pod_that_may_run_in_no_flavor_of_the_queue_is_told_and_left() -> None:
+    queue = ClusterQueue(name="team", flavors=tuple(FlavorQuota(name, {}) for name in ("spot", "dear")))
+    (one,) = adopt([held({"pool": "old"}, "n-dear")], replace(WORLD, queues={"team": queue}))
+    assert isinstance(one, Orphan)
+    assert one.why == (
+        "no flavor of ClusterQueue team is where it may run (spot: the pod's own node selector or affinity contradicts "
+        "it on pool (the pod: pool=old; the flavor: pool=spot); dear: the pod's own node selector or affinity "
+        "contradicts it on pool (the pod: pool=old; the flavor: pool=dear)): add the flavor that it uses to the queue, "
+        "or let it end: until then no quota counts it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,6 +139,7 @@ def test_what_is_not_kueues_or_over_or_ours_already_is_passed_by() -> None:
         (replace(POD, gates=("kueue.x-k8s.io/admission",)), "waits at kueue.x-k8s.io/admission: delete it"),
         (replace(POD, labels={KUEUE_QUEUE: "none"}), "LocalQueue none does not exist in ns here"),
         (replace(POD, labels={KUEUE_QUEUE: "broken"}), "ClusterQueue gone of LocalQueue broken does not exist"),
+        (replace(POD, labels={KUEUE_QUEUE: "vague"}), "no flavor of ClusterQueue vague exists (nothing): apply"),
         (replace(POD, labels={KUEUE_QUEUE: "empty"}), "ClusterQueue parent of LocalQueue empty has no flavors"),
     ],
 )
