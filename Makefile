@@ -14,8 +14,8 @@ ON_ALL_CORES := --numprocesses=auto --maxprocesses=4 --dist=loadgroup
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers check unit compiled integration sandbox oracle fuzz fuzz-decide mutants render scale bench-webhook \
-	bench-decide bench-compiled generate lock image clean
+.PHONY: help demo test test-more lint types layers check unit compiled integration sandbox oracle \
+	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-decide bench-compiled generate lock image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,16 @@ oracle: sandbox ## Build what the tests ask for the apiserver's verdict on updat
 
 fuzz: oracle ## Hold may_change to the apiserver's validation (N=1000000 pairs, SEED=, FUZZ=--coverage)
 	@$(BIN)/python -m tests.differential.fuzz $(N) $(if $(SEED),--seed $(SEED)) $(FUZZ)
+
+fuzz-reviews: $(VENV)/dev.stamp ## Send the webhook spoilt reviews: each gets an answer (N=1000000 reviews)
+	@$(BIN)/python -m tests.property.pods.test_review_bodies $(or $(N),1000000)
+	@echo "$(or $(N),1000000) spoilt reviews, each of them answered"
+
+test-more: oracle ## Run what is too long for `make test`: many pods, and many seeds of all that is drawn (about an hour)
+	@$(MAKE) --no-print-directory scale N=20000
+	@$(MAKE) --no-print-directory fuzz N=200000
+	@$(MAKE) --no-print-directory fuzz-reviews N=200000
+	@$(MAKE) --no-print-directory fuzz-decide N=20000
 
 fuzz-decide: $(VENV)/dev.stamp ## Hold the decision to the plain rules in small worlds (N=100000 worlds, SEED=)
 	@$(BIN)/python -m tests.oracle.fuzz $(N) $(if $(SEED),--seed $(SEED))
