@@ -15,6 +15,7 @@ from controller.cli.policy.candidates import Candidate, of_document
 from controller.cli.policy.faults import EXIT_BAD, NoAnswer
 from controller.cli.policy.from_cluster import connected, current_namespace, surroundings_in
 from controller.cli.policy.from_files import documents_of, surroundings_of
+from controller.cli.policy.kueue_unsupported import unsupported
 from controller.cli.policy.options import objects_option, scheduling_options, webhook_options
 from controller.cli.policy.other_kinds import makes_pods_unqueued, unqueued
 from controller.cli.policy.surroundings import Settings
@@ -99,7 +100,7 @@ def _pods_in(files: Sequence[TextIO]) -> list[Document]:
 
 def _left_out(document: Document) -> tuple[str, ...]:
     if makes_pods_unqueued(document):
-        return unqueued(document)
+        return (*unqueued(document), *unsupported(document))
     return (f"{document['kind']}: makes no pods, left out",)
 
 

@@ -11,10 +11,12 @@ from controller.cli.policy.accounts import AccountTrace, account_trace
 from controller.cli.policy.apiserver import fill
 from controller.cli.policy.candidates import Candidate, made_from, request_of
 from controller.cli.policy.changes import Change, changes
+from controller.cli.policy.kueue_unsupported import is_queued, unsupported
 from controller.cli.policy.selection import why_not
 from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.templates import written
 from controller.cli.policy.workloads import deadline_in_queue, labelled_in_vain
+from controller.core.keys import DEFAULT_QUEUE
 from controller.core.policies.pod_policies import Mode, Outcome, Policy, Target, Verdict
 from controller.core.policies.pod_policies import Result as PolicyResult
 from webhook import directives
@@ -137,7 +139,7 @@ def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ..
     if namespace not in NOT_ASKED:
         workload, candidate = _workload(candidate, surroundings)
         if candidate.workload is not None:
-            notes += (*labelled_in_vain(candidate.workload), *deadline_in_queue(candidate.workload))
+            notes += _warned_of(candidate.workload, surroundings.world.namespace_labels(namespace))
         template, candidate = _template(candidate, surroundings)
         if template is not None and template.answer.denial is not None:
             return _refused_workload(candidate, workload, template, surroundings, notes)
@@ -161,6 +163,13 @@ def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ..
         note = f"the webhook is not asked about pods of namespace {namespace!r}, as config/ registers it"
         return replace(start, notes=(*notes, note))
     return _asked(start, replace(request, pod=filled.pod), surroundings)
+
+
+def _warned_of(workload: Object, namespace_labels: Mapping[str, str]) -> tuple[str, ...]:
+    """What `config/warnings` says to who writes the workload."""
+    waits = is_queued(workload, has_default_queue=DEFAULT_QUEUE in namespace_labels)
+    of_kueue = unsupported(workload) if waits else ()
+    return (*labelled_in_vain(workload), *deadline_in_queue(workload), *of_kueue)
 
 
 def _workload(candidate: Candidate, surroundings: Surroundings) -> tuple[Stage | None, Candidate]:
@@ -224,10 +233,13 @@ def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
             last = judge_by_policies(finished, surroundings.world)
             if surroundings.judges_accounts:
                 passed.append(Stage(JUDGEMENT, last, ()))
+    written = {"apiVersion": "v1", "kind": "Pod", **pod}
+    is_told = start.candidate.workload is None and is_queued(written, has_default_queue=False)
     return replace(
         start,
         pod=pod,
         stages=tuple(passed),
+        notes=(*start.notes, *(unsupported(written) if is_told else ())),
         faulty=tuple(surroundings.faults),
         denial=last.denial,
         refused_by=passed[-1].title if last.denial is not None else None,
