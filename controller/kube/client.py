@@ -23,7 +23,7 @@ from kubernetes_asyncio.client.configuration import Configuration
 from kubernetes_asyncio.config.config_exception import ConfigException
 
 from controller.kube import clock
-from controller.kube.errors import ConfigError, Unreachable, api_error
+from controller.kube.errors import ConfigError, Silent, Unreachable, api_error
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
@@ -133,14 +133,17 @@ class Client:
     async def stream(
         self, path: str, params: Mapping[str, str], *, silent_seconds: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a watch and give what arrives; raise Unreachable when nothing at all does for `silent_seconds`.
+        """Open a watch and give what arrives; raise Silent when nothing at all does for `silent_seconds`.
+
+        An apiserver that works answers before there is anything to tell: whoever does not in time is Unreachable.
 
         What the caller does with it raises as it is: a fault there is none of the network's.
         """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=silent_seconds)
         async with AsyncExitStack() as stack:
             with self._reaching():
-                response = await stack.enter_async_context(self._open("GET", path, params=params, timeout=timeout))
+                async with asyncio.timeout(_REQUEST_SECONDS):
+                    response = await stack.enter_async_context(self._open("GET", path, params=params, timeout=timeout))
                 if response.status >= 300:
                     if response.status == HTTPStatus.UNAUTHORIZED:
                         await self._renew_credentials()
@@ -149,8 +152,11 @@ class Client:
 
     async def _chunks(self, content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
         with self._reaching():
-            async for chunk in content.iter_any():
-                yield chunk
+            try:
+                async for chunk in content.iter_any():
+                    yield chunk
+            except aiohttp.SocketTimeoutError as error:
+                raise Silent(f"{self.url}: nothing came in time") from error
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:

@@ -4,6 +4,7 @@
     ├── ConfigError            the kubeconfig or the service account mount cannot be used
     ├── UnreadableObject       what the apiserver sent does not have the form of its kind
     ├── Unreachable            no answer: refused, reset, timed out; a write may or may not have happened
+    │   └── Silent             a watch that was opened brought nothing for too long
     └── ApiError               the apiserver answered with a status that is not 2xx
         ├── Unauthorized 401   ├── Conflict 409        ├── TooManyRequests 429
         ├── Forbidden 403      ├── Gone 410            └── ServerError 5xx
@@ -35,6 +36,10 @@ class UnreadableObject(KubeError):
 
 class Unreachable(KubeError):
     """The request got no answer, so a write may or may not have taken effect."""
+
+
+class Silent(Unreachable):
+    """An open watch brought nothing for too long: the connection is dead, or nothing happened."""
 
 
 class ApiError(KubeError):

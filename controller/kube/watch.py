@@ -1,9 +1,9 @@
 """List, then watch, for as long as the program runs: a kind of object kept in step with the apiserver.
 
 The list is a watch that begins with all there is, where the apiserver serves that; else it comes by pages. Resumes
-where a watch ended, lists again after 410 and where the apiserver refuses to resume, takes silence for a dead
-connection (bookmarks come every minute), and backs off with jitter on every failure, as client-go's Reflector does.
-What arrives is handed on as bytes; what it means is the sink's business.
+where a watch ended, lists again after 410 and where the apiserver refuses to resume, opens a silent watch anew, and
+backs off with jitter on every failure, as client-go's Reflector does. What arrives is handed on as bytes; what it means
+is the sink's business.
 """
 
 from __future__ import annotations
@@ -21,13 +21,19 @@ from msgspec.json import Decoder
 from controller.kube import clock, wire
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata
-from controller.kube.errors import ApiError, Gone, KubeError, TooManyRequests, UnreadableObject, api_error
+from controller.kube.errors import ApiError, Gone, KubeError, Silent, TooManyRequests, UnreadableObject, api_error
 from controller.kube.listing import pages
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 SILENT_SECONDS: Final = 70.0
+"""After so long without a word a watch is opened anew.
+
+Bookmarks come once a minute, but none while the version of the kind has not moved since the watch was opened
+(`cacheWatcher.process` of k8s.io/apiserver), which without a write only etcd's progress notifications do, every ten
+minutes unless told otherwise: so silence alone is no dead connection.
+"""
 _WATCH_SECONDS = (300, 600)
 _FIRST_PAUSE = 0.2
 _SHORT_SECONDS = 1.0
@@ -113,7 +119,8 @@ class Informer(Generic[T]):
     def stale_seconds(self) -> float | None:
         """For how long what the sink keeps may be out of date; None while the list and the watch work.
 
-        Before the first list it counts from `run`. A dead connection shows after SILENT_SECONDS at the latest.
+        Before the first list it counts from `run`. A dead connection shows after SILENT_SECONDS and the time for which
+        an answer is waited for, since only then a watch in its place cannot be opened.
         """
         return None if self._is_in_touch else clock.monotonic() - self._last_touch
 
@@ -137,6 +144,10 @@ class Informer(Generic[T]):
                 # once is usual after a watch that was away for minutes; again, right after a list, is not
                 self._is_in_touch = self._is_in_touch and self._refusals == 1
             except KubeError as error:
+                if isinstance(error, Silent) and self._version:
+                    # a quiet kind or a dead connection: whether a watch opens now will show
+                    self._refusals, pause = 0, _FIRST_PAUSE
+                    continue
                 self._is_in_touch = False
                 self._trouble(type(error).__name__, error)
                 self._count_refusal(error)

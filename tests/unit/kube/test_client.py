@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -9,20 +10,21 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from kubernetes_asyncio.client.configuration import Configuration
 
+from controller.kube import client
 from controller.kube.client import Client
-from controller.kube.errors import Gone, Unreachable
+from controller.kube.errors import Gone, Silent, Unreachable
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-async def take(answer: Answer, taker: Callable[[bytes], None] = lambda _: None) -> None:
+async def take(answer: Answer, taker: Callable[[bytes], None] = lambda _: None, *, silent_seconds: float = 5.0) -> None:
     """Hand what arrives of one watch to `taker`."""
     app = web.Application()
     app.router.add_get("/watch", answer)
     async with (
         TestServer(app) as server,
-        Client(Configuration(host=str(server.make_url(""))), user_agent="tests") as client,
-        client.stream("/watch", {}, silent_seconds=5.0) as chunks,
+        Client(Configuration(host=str(server.make_url(""))), user_agent="tests") as asked,
+        asked.stream("/watch", {}, silent_seconds=silent_seconds) as chunks,
     ):
         async for chunk in chunks:
             taker(chunk)
@@ -43,6 +45,18 @@ async def a_line_and_no_end(request: web.Request) -> web.StreamResponse:
     assert request.transport is not None
     request.transport.abort()
     return answer
+
+
+async def an_answer_and_then_nothing(request: web.Request) -> web.StreamResponse:
+    answer = web.StreamResponse()
+    await answer.prepare(request)
+    await asyncio.Event().wait()
+    return answer
+
+
+async def no_answer(_: web.Request) -> web.StreamResponse:
+    await asyncio.Event().wait()
+    return web.StreamResponse()
 
 
 async def expired(_: web.Request) -> web.StreamResponse:
@@ -73,3 +87,12 @@ async def test_a_connection_that_breaks_while_it_is_read_is_told_as_unreachable(
 async def test_a_watch_that_is_refused_says_what_the_apiserver_said() -> None:
     with pytest.raises(Gone, match="too old"):
         await take(expired)
+
+
+async def test_silence_of_a_watch_that_was_opened_is_told_apart_from_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Silent, match="nothing came in time"):
+        await take(an_answer_and_then_nothing, silent_seconds=0.05)
+    monkeypatch.setattr(client, "_REQUEST_SECONDS", 0.05)
+    async with asyncio.timeout(30):
+        with pytest.raises(Unreachable, match="no answer in time"):
+            await take(no_answer, silent_seconds=3600)

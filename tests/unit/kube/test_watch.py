@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from controller.kube import clock, watch
 from controller.kube.decode import decode_metadata
-from controller.kube.errors import Gone, TooManyRequests, Unreachable, UnreadableObject
+from controller.kube.errors import Gone, Silent, TooManyRequests, Unreachable, UnreadableObject
 from controller.kube.watch import Informer, Trouble
 from controller.kube.wire import Owned
 from tests.support.fake_client import EndOfScript, ScriptedCollection
@@ -228,6 +228,13 @@ async def test_a_lost_connection_resumes_where_it_was() -> None:
     ]
 
 
+async def test_a_silent_watch_is_opened_anew_where_it_was_and_is_no_trouble(pauses: list[float]) -> None:
+    sink, server, troubles = await play(page("a"), [Silent("")], [Silent("")], [event("ADDED", widget("b", "11"))])
+    assert (sink.events, troubles) == (["replace a", "upsert b"], [])
+    assert asked(server) == ["LIST", "WATCH 10", "WATCH 10", "WATCH 10", "WATCH 11"]
+    assert len(pauses) == 1  # after the last: the script has no more silence to wait for
+
+
 async def test_a_list_that_failed_half_way_is_begun_anew_and_never_resumed_from() -> None:
     sink, server, _ = await play(page("a", token="more", version="5"), Unreachable("reset"), page("b", version="7"))
     assert sink.events == ["replace b"]
@@ -357,6 +364,11 @@ async def test_from_the_last_word_on_it_is_stale_until_a_watch_is_open_again(mon
         10.0,
         None,
     ]
+
+
+async def test_what_is_silent_is_stale_only_once_no_watch_can_be_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    silence = [[Silent("")], [Silent("")]]
+    assert await staleness(monkeypatch, page("a"), *silence, Unreachable("refused"), []) == [0.0, None]
 
 
 @pytest.mark.parametrize("status", [{"code": 500}, {"code": 410, "reason": "Expired"}])

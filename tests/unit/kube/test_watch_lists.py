@@ -8,7 +8,7 @@ import pytest
 
 from controller.kube import watch
 from controller.kube.decode import decode_metadata
-from controller.kube.errors import Forbidden, Unreachable
+from controller.kube.errors import Forbidden, Silent, Unreachable
 from controller.kube.listing import list_all
 from controller.kube.watch import Informer, Trouble
 from controller.kube.wire import Owned
@@ -136,3 +136,14 @@ async def test_an_empty_page_with_more_behind_it_is_no_measure() -> None:
 async def test_a_stream_that_ends_early_is_told_as_that() -> None:
     _, _, troubles = await play(Streamed([event("ADDED", "a")]), Streamed([bookmark("9", END)]))
     assert troubles[0].text == f"{PATH}: the watch ended before all that there is had come"
+
+
+async def test_a_stream_that_falls_silent_before_all_has_come_is_trouble() -> None:
+    script: tuple[list[bytes | Exception], ...] = (
+        Streamed([event("ADDED", "a"), Silent("")]),
+        Streamed([bookmark("9", END), Silent("")]),
+        [],
+    )
+    events, asked, troubles = await play(*script)
+    assert (events, [trouble.cause for trouble in troubles]) == (["replace "], ["Silent"])
+    assert asked[:3] == ["STREAM", "STREAM", "WATCH 9"]
