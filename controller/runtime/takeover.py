@@ -45,15 +45,17 @@ class Probe:
         """Wait until only our stamps pass; None where no pod names a queue, False where that does not come.
 
         There is no pod then that a former leader could release; or the fence is not installed, or this apiserver has
-        not heard of the new Lease.
+        not heard of the new Lease. Each try is of another namespace: some may be left out of the policies.
         """
-        ends_at, why = clock.monotonic() + _PROBE_SECONDS, ""
+        ends_at, why, tried = clock.monotonic() + _PROBE_SECONDS, "", list[str]()
         while True:
             try:
-                path = await self._pod()
-                if path is None:
+                pod = await self._pod(tried)
+                if pod is None:
                     return None
-                if await self._is_fenced(path):
+                namespace, name = pod
+                tried.append(namespace)
+                if await self._is_fenced(f"/api/v1/namespaces/{namespace}/pods/{name}"):
                     return True
                 why = "a stamp of another than the leader passes, or the leader's own does not"
             except Unreachable:
@@ -66,15 +68,17 @@ class Probe:
                 return False
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _pod(self) -> str | None:
-        """Return the path of a pod that the fence guards."""
-        selector = ",".join(f"metadata.namespace!={name}" for name in (*_NOT_FENCED, self.namespace))
+    async def _pod(self, tried: list[str]) -> tuple[str, str] | None:
+        """Return namespace and name of a pod that the fence may guard, in none of those tried, unless all were."""
+        selector = ",".join(f"metadata.namespace!={name}" for name in (*_NOT_FENCED, self.namespace, *tried))
         params = {"labelSelector": QUEUE_NAME, "fieldSelector": selector, "limit": "1"}
         found = orjson.loads(await self.client.get("/api/v1/pods", params, seconds=_REQUEST_SECONDS))["items"]
-        if not found:
+        if found:
+            return found[0]["metadata"]["namespace"], found[0]["metadata"]["name"]
+        if not tried:
             return None
-        metadata = found[0]["metadata"]
-        return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
+        tried.clear()
+        return await self._pod(tried)
 
     async def _is_fenced(self, path: str) -> bool:
         """Say whether our stamp passes and another's does not.

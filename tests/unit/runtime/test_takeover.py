@@ -72,3 +72,42 @@ async def test_a_probe_that_says_nothing_is_repeated(time: FakeTime, error: Kube
     client = FakeClient().will("GET", POD, POD)
     client.will("PATCH", error, *[fenced_for(client, "me_1")] * 2)
     assert await a_probe(client).passed() is True
+
+
+def pods_in(client: FakeClient, *namespaces: str) -> Callable[[], bytes]:
+    """An apiserver with a pod in each, of which it gives the first that the selector leaves in."""
+
+    def answer() -> bytes:
+        left_out = client.calls[-1].params["fieldSelector"].replace("metadata.namespace!=", "").split(",")
+        left = [name for name in namespaces if name not in left_out]
+        return raw({"items": [{"metadata": {"namespace": name, "name": "a"}} for name in left[:1]]})
+
+    return answer
+
+
+def fenced_in(client: FakeClient, namespace: str) -> Callable[[], bytes]:
+    """An apiserver whose policies leave all namespaces out but this one."""
+
+    def answer() -> bytes:
+        is_fenced = client.calls[-1].path.startswith(f"/api/v1/namespaces/{namespace}/")
+        return fenced_for(client, *(["me_1"] if is_fenced else []))()
+
+    return answer
+
+
+async def test_a_namespace_that_the_policies_leave_out_is_passed(time: FakeTime) -> None:
+    client = FakeClient()
+    client.will("GET", *[pods_in(client, "build", "ci", "team")] * 3)
+    client.will("PATCH", *[fenced_in(client, "team")] * 6)
+    assert await a_probe(client).passed() is True
+    assert len(time.slept) == 2
+
+
+async def test_where_all_namespaces_were_tried_they_are_tried_again(time: FakeTime) -> None:
+    client = FakeClient()
+    client.will("GET", *[pods_in(client, "build", "team")] * 6)
+    before, after = fenced_for(client, "former_1"), fenced_in(client, "team")
+    client.will("PATCH", before, before, *[after] * 4)
+    assert await a_probe(client).passed() is True
+    asked = [call.path.split("/")[4] for call in client.made("PATCH")]
+    assert asked == ["build", "team", "build", "build", "team", "team"]
