@@ -23,7 +23,7 @@ from kubernetes_asyncio.client.configuration import Configuration
 from kubernetes_asyncio.config.config_exception import ConfigException
 
 from controller.kube import clock
-from controller.kube.errors import ConfigError, Silent, Unreachable, api_error
+from controller.kube.errors import ConfigError, Silent, TooLarge, Unreachable, api_error
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
@@ -91,9 +91,16 @@ class Client:
             await self._session.close()
             self._session = None
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None, *, seconds: float = 60.0) -> bytes:
-        """GET; the body."""
-        return await self._request("GET", path, params=params, seconds=seconds)
+    async def get(
+        self,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        seconds: float = 60.0,
+        most_bytes: int | None = None,
+    ) -> bytes:
+        """GET; the body. Raise TooLarge where it is longer than that, without reading all of it."""
+        return await self._request("GET", path, params=params, seconds=seconds, most_bytes=most_bytes)
 
     async def post(
         self,
@@ -175,12 +182,13 @@ class Client:
         data: bytes | None = None,
         content_type: str | None = None,
         seconds: float = _REQUEST_SECONDS,
+        most_bytes: int | None = None,
     ) -> bytes:
         headers = {"Content-Type": content_type} if data is not None and content_type else {}
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_SECONDS)
         with self._reaching():
             async with self._open(method, path, params=params, data=data, headers=headers, timeout=timeout) as response:
-                body = await response.read()
+                body = await (response.read() if most_bytes is None else _read(response, path, most_bytes))
         if response.status >= 300:
             if response.status == HTTPStatus.UNAUTHORIZED:
                 await self._renew_credentials()
@@ -222,6 +230,17 @@ class Client:
         fresh = await self._reload()
         self._configuration.api_key = fresh.api_key
         self._configuration.refresh_api_key_hook = fresh.refresh_api_key_hook
+
+
+async def _read(response: aiohttp.ClientResponse, path: str, most_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > most_bytes:
+            raise TooLarge(f"{path}: the answer is longer than {most_bytes} bytes")
+        parts.append(chunk)
+    return b"".join(parts)
 
 
 def _encode(body: object) -> bytes:

@@ -2,6 +2,7 @@
 
     KubeError
     ├── ConfigError            the kubeconfig or the service account mount cannot be used
+    ├── TooLarge               an answer is longer than who asked is ready to take
     ├── UnreadableObject       what the apiserver sent does not have the form of its kind
     ├── Unreachable            no answer: refused, reset, timed out; a write may or may not have happened
     │   └── Silent             a watch that was opened brought nothing for too long
@@ -32,6 +33,10 @@ class ConfigError(KubeError):
 
 class UnreadableObject(KubeError):
     """An object whose bytes do not have the form of its kind; the text says what and where."""
+
+
+class TooLarge(KubeError):
+    """The answer is longer than who asked is ready to take; what came of it is thrown away."""
 
 
 class Unreachable(KubeError):

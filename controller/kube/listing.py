@@ -1,7 +1,8 @@
 """A whole collection, page by page: some megabytes are in flight at a time, however many objects there are.
 
 Whoever may make pods may make them of a megabyte and more each, so how many a page has goes by how large those before
-it were. Only where a list by pages took too long for the apiserver it is asked for at once.
+it were. Large ones may come behind small ones: of a page that is too long all the same no more is read, and a shorter
+one is asked for in its place. Only where a list by pages took too long for the apiserver it is asked for at once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from msgspec.json import Decoder
 
 from controller.kube import wire
 from controller.kube.client import Client
-from controller.kube.errors import KubeError
+from controller.kube.errors import KubeError, TooLarge
 
 T = TypeVar("T")
 
@@ -22,6 +23,9 @@ FIRST: Final = 20
 """So many objects the first page has: nothing is known of their size yet."""
 _MOST: Final = 1000
 _PAGE_BYTES: Final = 8 * 2**20
+_MOST_BYTES: Final = 4 * _PAGE_BYTES
+"""No more than this is taken in of a page, unless it is of one object."""
+_SHORTER: Final = 8
 _PAGE_SECONDS: Final = 60.0
 _WHOLE_SECONDS: Final = 300.0
 
@@ -40,7 +44,12 @@ async def pages(
     while True:
         page_of = {} if at_once else {"limit": str(limit)}
         asked = {**(params or {}), **page_of, **({"continue": token} if token else {})}
-        answer = await client.get(path, asked, seconds=_WHOLE_SECONDS if at_once else _PAGE_SECONDS)
+        seconds, most = (_WHOLE_SECONDS, None) if at_once else (_PAGE_SECONDS, _MOST_BYTES if limit > 1 else None)
+        try:
+            answer = await client.get(path, asked, seconds=seconds, most_bytes=most)
+        except TooLarge:
+            limit = max(1, limit // _SHORTER)
+            continue
         try:
             page = _page.decode(answer)
         except DecodeError as error:

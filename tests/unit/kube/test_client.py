@@ -12,7 +12,7 @@ from kubernetes_asyncio.client.configuration import Configuration
 
 from controller.kube import client
 from controller.kube.client import Client
-from controller.kube.errors import Gone, Silent, Unreachable
+from controller.kube.errors import Gone, Silent, TooLarge, Unreachable
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -96,3 +96,27 @@ async def test_silence_of_a_watch_that_was_opened_is_told_apart_from_no_answer(m
     async with asyncio.timeout(30):
         with pytest.raises(Unreachable, match="no answer in time"):
             await take(no_answer, silent_seconds=3600)
+
+
+async def test_of_an_answer_that_is_too_long_the_rest_is_not_waited_for() -> None:
+    async def without_end(request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        while True:
+            await answer.write(b"x" * 1000)
+
+    async def ten(_: web.Request) -> web.Response:
+        return web.Response(body=b"x" * 10)
+
+    app = web.Application()
+    app.router.add_get("/without-end", without_end)
+    app.router.add_get("/ten", ten)
+    async with (
+        TestServer(app) as server,
+        Client(Configuration(host=str(server.make_url(""))), user_agent="tests") as asked,
+    ):
+        with pytest.raises(TooLarge, match="/without-end: the answer is longer than 5000 bytes"):
+            await asked.get("/without-end", most_bytes=5000)
+        assert await asked.get("/ten", most_bytes=10) == b"x" * 10
+        with pytest.raises(TooLarge):
+            await asked.get("/ten", most_bytes=9)

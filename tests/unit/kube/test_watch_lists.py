@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from controller.kube import watch
 from controller.kube.decode import decode_metadata
-from controller.kube.errors import Forbidden, Silent, Unreachable
+from controller.kube.errors import Forbidden, Silent, TooLarge, Unreachable
 from controller.kube.listing import list_all
 from controller.kube.watch import Informer, Trouble
 from controller.kube.wire import Owned
-from tests.support.fake_client import EndOfScript, FakeClient, ScriptedCollection, Streamed
+from tests.support.fake_client import Call, EndOfScript, FakeClient, ScriptedCollection, Streamed
 from tests.support.pod_documents import raw
 
 PATH = "/api/v1/widgets"
@@ -125,6 +126,41 @@ async def test_pages_are_as_long_as_8_mb_of_what_came_before(size: int, limit: s
     assert len(await list_all(fake.as_client, PATH, decode_metadata)) == 40
     assert [call.params["limit"] for call in fake.calls] == ["20", limit]
     assert all("resourceVersion" not in call.params for call in fake.calls)
+
+
+class Shelves(FakeClient):
+    """A collection of objects of such sizes, which knows how long an answer may be."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        super().__init__()
+        self._sizes = sizes
+        self.longest = 0
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, most_bytes: int | None = None, **_: Any
+    ) -> bytes:
+        asked = params or {}
+        self.calls.append(Call("GET", path, None, dict(asked)))
+        begin = int(asked.get("continue", 0))
+        end = begin + int(asked["limit"])
+        size = sum(self._sizes[begin:end])
+        if most_bytes is not None and size > most_bytes:
+            raise TooLarge("too long")
+        self.longest = max(self.longest, size)
+        items = [{"metadata": {"name": f"a{number}"}} for number in range(begin, min(end, len(self._sizes)))]
+        return raw({"metadata": {"continue": str(end) if end < len(self._sizes) else ""}, "items": items})
+
+
+async def test_large_objects_behind_small_ones_make_no_page_of_hundreds_of_megabytes() -> None:
+    shelves = Shelves([500] * 1200 + [3 * 2**20 // 2] * 300)
+    assert len(await list_all(shelves.as_client, PATH, decode_metadata)) == 1500
+    assert shelves.longest <= 32 * 2**20
+
+
+async def test_a_single_object_is_taken_however_large_it_is() -> None:
+    shelves = Shelves([500] * 5 + [100 * 2**20] + [500] * 5)
+    assert len(await list_all(shelves.as_client, PATH, decode_metadata)) == 11
+    assert shelves.longest == 100 * 2**20
 
 
 async def test_an_empty_page_with_more_behind_it_is_no_measure() -> None:
