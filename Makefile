@@ -15,7 +15,8 @@ CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more lint types layers check unit compiled integration sandbox oracle \
-	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-decide bench-compiled generate lock image clean
+	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-gate bench-decide bench-compiled \
+	generate lock image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,6 +95,9 @@ render: sandbox ## Build what the tests read Helm and kustomize by (a minute, on
 
 bench-webhook: sandbox ## Measure the webhook on this machine (needs wrk)
 	@$(BIN)/python -m tests.bench.webhook $(BENCH)
+
+bench-gate: sandbox ## Measure what keeping the gate costs the apiserver, by webhook and by policies (minutes; BENCH=)
+	@$(BIN)/python -m tests.bench.gate $(BENCH)
 
 bench-decide: $(VENV)/runtime.stamp ## Measure the decision in large worlds (an hour; BENCH="--shapes 60 --scale 1": less)
 	@$(BIN)/python -m tests.bench.decide $(BENCH)

@@ -1,0 +1,246 @@
+"""`make bench-gate`: what it costs the apiserver to keep the gate, by the webhook and by its own policies.
+
+One control plane, and on it in turn pods of no queue (the ceiling) and pods of one queue in either mode, all from their
+creation until they run and nothing more is written of them. What counts is CPU time of the apiserver's process, for
+pods per second move with whatever else the machine does; and both are told in proportion to the ceiling of the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any, Final
+
+import click
+import orjson
+import psutil
+
+from controller.core.keys import QUEUE_NAME
+from controller.kube import clock
+from controller.kube.apply import apply
+from controller.kube.client import Client
+from controller.kube.errors import NotFound
+from controller.sandbox import NodeShape, Sandbox, launch
+from controller.sandbox.installation import Gate, installed
+from tests.support.eventually import eventually
+
+Json = dict[str, Any]
+MODES: Final[dict[str, Gate | None]] = {"ceiling": None, "webhook": Gate.WEBHOOK, "policies": Gate.POLICIES}
+"""What keeps the gate; in the first nothing of Penstock is there but its kinds, and pods name no queue."""
+
+_NAMESPACE: Final = "bench"
+_PODS: Final = f"/api/v1/namespaces/{_NAMESPACE}/pods"
+_NODES: Final = NodeShape("node", 100, "64", "256Gi")
+_CLIENTS: Final = 8
+_AT_REST_SECONDS: Final = 2.0
+_POLL_SECONDS: Final = 0.25
+_WARMING: Final = 50
+_WRITE: Final = re.compile(
+    rb'^apiserver_request_total\{(?=[^}]*code="2)(?=[^}]*dry_run="")(?=[^}]*resource="(?:pods|events)")'
+    rb'(?=[^}]*verb="(?:POST|PUT|PATCH|APPLY)")[^}]*\} (\S+)$',
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one load: CPU time of the apiserver in milliseconds a pod, pods a second, and writes a pod."""
+
+    cpu: float
+    pace: float
+    writes: float
+
+    def of(self, ceiling: Figures) -> Figures:
+        """The same in proportion to the ceiling's; writes as how many more there are."""
+        return Figures(self.cpu / ceiling.cpu, self.pace / ceiling.pace, self.writes - ceiling.writes)
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--pods", type=click.IntRange(1, 5_000), default=800, help="Pods of each load.")
+@click.option("--rounds", type=click.IntRange(1, 20), default=3, help="How often each load is measured, in turn.")
+@click.option("--mode", "modes", type=click.Choice(list(MODES)), multiple=True, help="Only these; the ceiling always.")
+def main(pods: int, rounds: int, modes: Sequence[str]) -> None:
+    """Measure what keeping the gate costs the apiserver of this machine."""
+    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
+    click.echo(f"{os.cpu_count()} cores, load {load}, {pods} pods, {_CLIENTS} clients, median of {rounds} rounds\n")
+    chosen = [name for name, gate in MODES.items() if gate is None or not modes or name in modes]
+    found = asyncio.run(_rounds(chosen, pods, rounds))
+    click.echo(
+        f"{'gate':<10} {'cpu ms a pod':>13} {'of ceiling':>11} {'pods/s':>8} {'of ceiling':>11} {'writes a pod':>13}"
+    )
+    for name, figures in found.items():
+        _tell(name, figures, found["ceiling"])
+
+
+def _tell(name: str, figures: Sequence[Figures], ceilings: Sequence[Figures]) -> None:
+    """Proportions are of the same round, so that what the machine did then is in both."""
+    pairs = [one.of(ceiling) for one, ceiling in zip(figures, ceilings, strict=True)]
+
+    def middle(of: Sequence[Figures], value: Callable[[Figures], float]) -> float:
+        return median(value(one) for one in of)
+
+    click.echo(
+        f"{name:<10} {middle(figures, lambda one: one.cpu):>13.1f} {middle(pairs, lambda one: one.cpu):>11.2f} "
+        f"{middle(figures, lambda one: one.pace):>8.0f} {middle(pairs, lambda one: one.pace):>11.2f} "
+        f"{middle(figures, lambda one: one.writes):>13.2f}"
+    )
+
+
+async def _rounds(modes: Sequence[str], pods: int, rounds: int) -> dict[str, list[Figures]]:
+    found: dict[str, list[Figures]] = {name: [] for name in modes}
+    async with Sandbox.start(node_shapes=[_NODES]) as sandbox, sandbox.client() as client:
+        await apply(client, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _NAMESPACE}}, *_watching()])
+        await eventually(partial(_takes_pods, client), message="the namespace takes no pods")
+        apiserver = _apiserver(sandbox)
+        for number in range(rounds):
+            for name in modes:
+                async with _kept(sandbox, client, MODES[name]) as labels:
+                    await _warm(client, labels)
+                    figures = await _measured(client, apiserver, labels, pods)
+                found[name].append(figures)
+                click.echo(f"round {number + 1}, {name}: {figures.cpu:.1f} ms, {figures.pace:.0f} pods/s", err=True)
+    return found
+
+
+def _apiserver(sandbox: Sandbox) -> psutil.Process:
+    components = launch.running_state(sandbox.name).components
+    return psutil.Process(next(one.process.pid for one in components if one.name == "kube-apiserver"))
+
+
+@asynccontextmanager
+async def _kept(sandbox: Sandbox, client: Client, gate: Gate | None) -> AsyncIterator[dict[str, str]]:
+    """The labels that a pod is given, while the gate is kept so and there is a queue with room for all."""
+    if gate is None:
+        yield {}
+        return
+    async with installed(sandbox, gate=gate):
+        await apply(client, _queue())
+        yield {QUEUE_NAME: "main"}
+
+
+def _watching() -> list[Json]:
+    """A policy that matches nothing and reads Leases, as the fence does: without it the apiserver would stop to look at
+    Leases when the first installation goes, and never begin again (kubernetes/kubernetes#130887)."""
+    group, name = "admissionregistration.k8s.io", "bench-watches-leases"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["bindings"]}
+    policy = {
+        "paramKind": {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"},
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "true"}],
+    }
+    of_no_name = {"name": "none", "namespace": _NAMESPACE, "parameterNotFoundAction": "Allow"}
+    binding = {"policyName": name, "paramRef": of_no_name, "validationActions": ["Deny"]}
+    kinds = {"ValidatingAdmissionPolicy": policy, "ValidatingAdmissionPolicyBinding": binding}
+    return [
+        {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+        for kind, spec in kinds.items()
+    ]
+
+
+def _queue() -> list[Json]:
+    version, cpu = "penstock.dev/v1alpha1", {"name": "cpu", "nominalQuota": "1000"}
+    queue: Json = {"namespaceSelector": {}, "flavors": [{"name": "any", "resources": [cpu]}]}
+    return [
+        {"apiVersion": version, "kind": "ResourceFlavor", "metadata": {"name": "any"}, "spec": {}},
+        {"apiVersion": version, "kind": "ClusterQueue", "metadata": {"name": "main"}, "spec": queue},
+        {
+            "apiVersion": version,
+            "kind": "LocalQueue",
+            "metadata": {"name": "main", "namespace": _NAMESPACE},
+            "spec": {"clusterQueue": "main"},
+        },
+    ]
+
+
+async def _takes_pods(client: Client) -> bool:
+    try:
+        await client.get(f"/api/v1/namespaces/{_NAMESPACE}/serviceaccounts/default")
+    except NotFound:
+        return False
+    return True
+
+
+async def _measured(client: Client, apiserver: psutil.Process, labels: dict[str, str], count: int) -> Figures:
+    before, written, start = _spent(apiserver), await _writes(client), clock.monotonic()
+    await _create(client, labels, count)
+    await eventually(partial(_all_run, client), seconds=60 + count / 5, message="pods do not run")
+    took = clock.monotonic() - start
+    at_rest = await _until_at_rest(client)
+    spent = _spent(apiserver) - before
+    await _clear(client)
+    return Figures(1000 * spent / count, count / took, (at_rest - written) / count)
+
+
+async def _warm(client: Client, labels: dict[str, str]) -> None:
+    """Let everybody see a few pods: what is compiled or connected at the first belongs to no load."""
+    await _create(client, labels, _WARMING)
+    await eventually(partial(_all_run, client), seconds=60, message="pods do not run")
+    await _until_at_rest(client)
+    await _clear(client)
+
+
+async def _create(client: Client, labels: dict[str, str], count: int) -> None:
+    left = iter(range(count))
+
+    async def work() -> None:
+        for number in left:
+            await client.post(_PODS, _pod(f"pod-{number:04}", labels))
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(_CLIENTS):
+            group.create_task(work(), name=f"create-{number}")
+
+
+def _pod(name: str, labels: dict[str, str]) -> Json:
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "100m"}}}
+    return {"metadata": {"name": name, "labels": {"app": "bench", **labels}}, "spec": {"containers": [container]}}
+
+
+async def _all_run(client: Client) -> bool:
+    left = await _items(client, {"fieldSelector": "status.phase!=Running", "limit": "1"})
+    assert not left, left[0]["status"]
+    return True
+
+
+async def _clear(client: Client) -> None:
+    await client.delete(_PODS, params={"gracePeriodSeconds": "0"})
+
+    async def are_gone() -> bool:
+        return not await _items(client, {"limit": "1"})
+
+    await eventually(are_gone, seconds=120, message="pods do not go")
+
+
+async def _items(client: Client, params: dict[str, str]) -> list[Json]:
+    found: list[Json] = orjson.loads(await client.get(_PODS, params))["items"]
+    await asyncio.sleep(_POLL_SECONDS)  # a list costs the apiserver too
+    return found
+
+
+async def _until_at_rest(client: Client) -> int:
+    """Wait until pods and Events have not been written for a while; return how often they were."""
+    last = await _writes(client)
+    while True:
+        await asyncio.sleep(_AT_REST_SECONDS)
+        if (now := await _writes(client)) == last:
+            return now
+        last = now
+
+
+async def _writes(client: Client) -> int:
+    return sum(int(float(count)) for count in _WRITE.findall(await client.get("/metrics")))
+
+
+def _spent(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+if __name__ == "__main__":
+    main()
