@@ -1,6 +1,6 @@
 """What the table of requests is written in, that both ways of protecting the gate are held to: rows as data.
 
-The rows are in `create_rows`, `update_rows`, `resize_rows` and `binding_rows`.
+The rows are in `create_rows`, `together_rows`, `update_rows`, `resize_rows` and `binding_rows`.
 
 Every request is a dry run, by somebody impersonated, about a pod that the break-glass group has made as `Start` says.
 Namespaces have no LocalQueue and the cluster no nodes, so that nothing happens to a pod but what a row does.
@@ -102,11 +102,16 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """It goes through; where it is said, with our gate or without it afterwards, and without these keys."""
+    """It goes through; where it is said, with our gate or without it afterwards, and without these keys.
+
+    `metadata`: all labels and annotations afterwards; `gates`: all gates, in their order.
+    """
 
     gated: bool | None = None
     without: tuple[str, ...] = ()
     labels: Json = field(default_factory=dict)
+    metadata: Json | None = None
+    gates: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

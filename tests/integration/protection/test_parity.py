@@ -11,12 +11,13 @@ from tests.integration.protection.create_rows import CREATE
 from tests.integration.protection.people import Field, is_gated
 from tests.integration.protection.resize_rows import RESIZE
 from tests.integration.protection.table import Allowed, Refused, Row
+from tests.integration.protection.together_rows import TOGETHER
 from tests.integration.protection.update_rows import UPDATE
 from tests.support.impersonation import Reply
 
 pytestmark = pytest.mark.integration
 
-ROWS = (*CREATE, *UPDATE, *RESIZE, *BINDING)
+ROWS = (*CREATE, *TOGETHER, *UPDATE, *RESIZE, *BINDING)
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=f"{row.rule}: {row.name}") for row in ROWS])
@@ -48,6 +49,11 @@ def _is_allowed(reply: Reply, outcome: Allowed) -> None:
         assert key not in (metadata.get("annotations") or {})
     for key, value in outcome.labels.items():
         assert labels.get(key) == value
+    if outcome.metadata is not None:
+        found = {part: metadata[part] for part in ("labels", "annotations") if metadata.get(part)}
+        assert found == outcome.metadata
+    if outcome.gates is not None:
+        assert tuple(gate["name"] for gate in reply.body["spec"].get("schedulingGates", ())) == outcome.gates
 
 
 def test_every_rule_has_a_row_that_it_refuses_and_one_that_passes() -> None:
