@@ -1,4 +1,4 @@
-"""Writes beside the release patch: one Event a release, and the condition that says why a pod waits.
+"""Writes beside the release patch: Events of releases and evictions, and the condition that says why a pod waits.
 
 Both are best effort and slow on purpose: a long queue must not flood the apiserver, and releases come first.
 """
@@ -30,6 +30,9 @@ _log = logs.get("side_writes")
 
 _EVENT_WORKERS = 2
 _EVENT_BACKLOG = 20_000
+_RELEASE_EVENTS_AT_ONCE = 50
+_RELEASE_EVENTS_A_SECOND = 2.0
+"""After that: an Event is a write of its own, and what it says of a release stands in the pod's stamps."""
 _CONDITION_WRITERS = 8
 _SHARE = 5
 """Each writer writes for one part of its time in so many."""
@@ -45,21 +48,40 @@ _MESSAGE_ROOM = 1024
 
 
 class EventLane:
-    """Publishes one Event a release and one an eviction. What the backlog has no place for is dropped and counted."""
+    """Publishes an Event of each eviction, and of releases as many as the apiserver need not mind.
+
+    Events of releases that come faster are left out, what the backlog has no place for is dropped: both are counted.
+    """
 
     def __init__(self, client: Client, metrics: ControllerMetrics, *, instance: str) -> None:
         self._client = client
         self._metrics = metrics
         self._instance = instance
+        self._releases_to_tell = float(_RELEASE_EVENTS_AT_ONCE)
+        self._counted_at = clock.monotonic()
         self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_EVENT_BACKLOG)
 
     def announce(self, released: Released) -> None:
-        """Queue the Event of a release."""
+        """Queue the Event of a release, unless too many were told lately."""
+        if not self._may_tell_release():
+            self._metrics.side_writes.labels("event", "left_out").inc()
+            return
         self._put(events.admitted(released.pod, released.admit, instance=self._instance, now=clock.now()))
 
     def announce_eviction(self, evict: Evict) -> None:
         """Queue the Event of an eviction."""
         self._put(events.evicted(evict, instance=self._instance, now=clock.now()))
+
+    def _may_tell_release(self) -> bool:
+        """Take a token from the bucket, if there is one."""
+        now = clock.monotonic()
+        gained = (now - self._counted_at) * _RELEASE_EVENTS_A_SECOND
+        self._counted_at = now
+        self._releases_to_tell = min(self._releases_to_tell + gained, _RELEASE_EVENTS_AT_ONCE)
+        if self._releases_to_tell < 1:
+            return False
+        self._releases_to_tell -= 1
+        return True
 
     def _put(self, event: dict[str, Any]) -> None:
         try:

@@ -95,7 +95,7 @@ class ControllerMetrics:
         )
         self.side_writes = Counter(
             "penstock_side_writes_total",
-            "Writes beside the release patch, by kind and result (written, failed, dropped).",
+            "Writes beside the release patch, by kind and result (written, failed, dropped, left_out).",
             ["kind", "result"],
             registry=registry,
         )

@@ -12,7 +12,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.keys import CONDITION
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.preemption_policy import Preemption, Within
-from controller.core.workloads.decisions import Admit
+from controller.core.workloads.decisions import Admit, Evict, EvictionCause
 from controller.core.workloads.pods import Pod
 from controller.kube.errors import Conflict, Forbidden, KubeError, NotFound, TooManyRequests, Unreachable
 from controller.runtime import gauges
@@ -275,6 +275,42 @@ async def test_a_release_makes_one_event_named_after_the_pods_uid() -> None:
     assert (first.body["message"], second.body["message"]) == (f"{message}, room planned on node node-1", message)
     assert (first.body["reason"], first.body["eventTime"]) == ("Admitted", "2026-03-01T08:00:00.000000Z")
     assert orjson.loads(orjson.dumps(first.body)) == first.body
+
+
+async def announced(lane: EventLane, client: FakeClient, count: int) -> None:
+    """So many releases at once, and their Events written."""
+    client.will("POST", *[b"{}"] * 200)
+    for number in range(count):
+        lane.announce(a_release(f"pod-{number}"))
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(lane.run(), name="events")
+        await turns(200)
+        task.cancel()
+
+
+async def test_of_many_releases_the_first_fifty_have_events_and_then_two_a_second(time: FakeTime) -> None:
+    client, metrics = FakeClient(), ControllerMetrics()
+    lane = EventLane(client.as_client, metrics, instance="host-1")
+    await announced(lane, client, 120)
+    assert counts(metrics) == {"event written": 50, "event left_out": 70}
+    time.now += 5
+    await announced(lane, client, 100)
+    assert counts(metrics) == {"event written": 60, "event left_out": 160}
+    time.now += 3_600
+    await announced(lane, client, 60)
+    assert counts(metrics) == {"event written": 110, "event left_out": 170}
+
+
+@pytest.mark.usefixtures("time")
+async def test_an_eviction_has_its_event_however_many_pods_were_released() -> None:
+    client, metrics = FakeClient(), ControllerMetrics()
+    lane = EventLane(client.as_client, metrics, instance="host-1")
+    await announced(lane, client, 60)
+    pod = a_released_pod("gone")
+    lane.announce_eviction(Evict(pod, EvictionCause.DRAINED, "of the test"))
+    await announced(lane, client, 0)
+    assert counts(metrics) == {"event written": 51, "event left_out": 10}
+    assert client.made("POST")[-1].body["reason"] == "Evicted"
 
 
 @pytest.mark.parametrize(
