@@ -125,6 +125,26 @@ TOGETHER = (
         joined(QUEUED_LABELS, NOTED),
     ),
     _row(
+        "with queue, gate and user as they should be: nothing is to be done",
+        Create(joined(QUEUED_LABELS, NOTED), GATED),
+        joined(QUEUED_LABELS, NOTED),
+    ),
+    _row(
+        "with queue and gate, and another's user",
+        Create(joined(QUEUED_LABELS, {"annotations": {USER: "victim"}}), GATED),
+        joined(QUEUED_LABELS, NOTED),
+    ),
+    _row(
+        "with queue, gate and user, and a label of Kueue that is not taken over yet",
+        Create(joined(QUEUED_LABELS, NOTED, KUEUE_LABELS), GATED, where=Where.KUEUE),
+        joined(QUEUED_LABELS, NOTED, KUEUE_LABELS, OUR_LABELS),
+    ),
+    _row(
+        "with queue, gate and user, and an annotation of Kueue that is not taken over yet",
+        Create(joined(QUEUED_LABELS, NOTED, KUEUE_NOTES), GATED, where=Where.KUEUE),
+        joined(QUEUED_LABELS, NOTED, KUEUE_NOTES, OUR_NOTES),
+    ),
+    _row(
         "on a node in a namespace with a default queue: stamps go, and nothing comes",
         Create(STAMPS, ON_NODE, where=Where.DEFAULTED),
         {},
