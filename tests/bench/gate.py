@@ -99,7 +99,7 @@ async def _rounds(modes: Sequence[str], pods: int, rounds: int) -> dict[str, lis
         await eventually(partial(_takes_pods, client), message="the namespace takes no pods")
         apiserver = _apiserver(sandbox)
         for number in range(rounds):
-            for name in modes:
+            for name in (*modes[number % len(modes) :], *modes[: number % len(modes)]):  # each is first at times
                 async with _kept(sandbox, client, MODES[name]) as labels:
                     await _warm(client, labels)
                     figures = await _measured(client, apiserver, labels, pods)
