@@ -19,7 +19,7 @@ from controller.core.workloads.workload import QueueKey
 from controller.core.world.expected_ends import ExpectedEnds, Holding
 from controller.core.world.forecast import Forecast
 from controller.core.world.run_history import RunHistory
-from controller.core.world.runtimes import bounded, declared, expected_end, outruns_at, step_after
+from controller.core.world.runtimes import claimed, declared, expected_end, step_after
 
 _Kind = tuple[QueueKey, Requests]
 _Seen = tuple[Charge, str]
@@ -69,12 +69,11 @@ class Foresight:
     def runtime(self, pod: Pod) -> int:
         """Return the seconds that a queued pod says it runs, where that matters to anybody; else 0.
 
-        Where its namespace is not believed, those of deadlines alone.
+        Where its namespace is not believed, those of its own deadline alone.
         """
         if not self._queues:
             return 0
-        says = bounded if pod.namespace in self._outruns.told else declared
-        return says(pod, self._job(pod))
+        return pod.deadline if pod.namespace in self._outruns.told else declared(pod, self._job(pod))
 
     def pass_to(self, now: float) -> None:
         """Let it be this time, epoch seconds: who should have ended by now is expected to run on."""
@@ -116,7 +115,7 @@ class Foresight:
 
     def _expect(self, pod: Pod, charge: Charge) -> None:
         job = self._job(pod)
-        self._outruns.put(pod, outruns_at(pod, job))
+        self._outruns.put(pod, claimed(pod, job))
         runtime = declared(pod, job) or self._forecast.history.expected(charge.local_queue, charge.requests)
         self._forecast.ends.put(
             Holding(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from controller.cache.timers import Timers
 from controller.core.workloads.pods import Pod
+from controller.core.world.runtimes import outruns_at
 
 
 class Outruns:
@@ -19,15 +20,18 @@ class Outruns:
         self._turned = turned
         self._timers = Timers()
         self._known: dict[str, Pod] = {}
+        self._said: dict[str, int] = {}
+        """The least that each has said: who says more later, or nothing, has said that all the same."""
         self._longer: dict[str, dict[str, str]] = {}
         self.told: dict[str, str] = {}
 
-    def put(self, pod: Pod, at: float | None) -> None:
-        """Take in from when on a pod runs longer than it said, in epoch seconds; None: never."""
+    def put(self, pod: Pod, said: int) -> None:
+        """Take in how many seconds an admitted pod says that it runs; 0: it does not say."""
+        said = min(filter(None, (said, self._said.get(pod.uid, 0))), default=0)
+        at = outruns_at(pod, said) if said else None
         if at is None:
-            self.drop(pod.uid)
             return
-        self._known[pod.uid] = pod
+        self._known[pod.uid], self._said[pod.uid] = pod, said
         if at <= self._timers.now:
             self._timers.set(pod.uid, None)
             self._begin(pod.uid)
@@ -39,6 +43,7 @@ class Outruns:
         """Forget a pod that runs no more."""
         self._timers.set(uid, None)
         pod = self._known.pop(uid, None)
+        self._said.pop(uid, None)
         if pod is not None:
             self._end(pod)
 

@@ -35,7 +35,8 @@ def bearing(job: Job | None) -> tuple[object, ...] | None:
 class Places:
     """`classes` are the values of the WorkloadPriorityClasses by name; `timers` tell whose priority grows when.
 
-    `moved` are the local queues whose waiting pods all have to take their places anew before the next decision.
+    `moved` are the local queues whose waiting pods all have to take their places anew before the next decision, and
+    `moved_namespaces` those of which all queues do: their pods may be of other classes.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Places:
         self.timers = Timers()
         self.classes: dict[str, int] = {}
         self.moved: set[QueueKey] = set()
+        self.moved_namespaces: set[str] = set()
         self._fronts = Fronts(self.moved)
         self._allowed = AllowedClasses()
         self._sources: dict[str, tuple[_Source, ...]] = {}
@@ -82,8 +84,16 @@ class Places:
         self.timers.set(uid, None)
         self._fronts.drop(uid)
 
+    @property
+    def has_moved(self) -> bool:
+        """Whether any have to."""
+        return bool(self.moved or self.moved_namespaces)
+
     def take_moved(self) -> tuple[QueueKey, ...]:
         """Return these queues, and begin anew."""
+        if self.moved_namespaces:  # together, since it goes over all queues
+            self.moved.update([queue for queue in self._local_queues if queue[0] in self.moved_namespaces])
+            self.moved_namespaces.clear()
         moved = tuple(self.moved)
         self.moved.clear()
         return moved
@@ -104,10 +114,6 @@ class Places:
         So do all, where the queue is another one to those below it.
         """
         self.moved.update(self._local_queues if self._allowed.put(name, queue) else doors)
-
-    def all_move(self, namespace: str) -> None:
-        """Let all that wait in a namespace take their places anew: they may be of other classes."""
-        self.moved.update([queue for queue in self._local_queues if queue[0] == namespace])
 
     def of_job(self, uid: str) -> Sequence[str]:
         """Return the waiting pods that name this Job as their owner."""

@@ -16,7 +16,6 @@ from controller.core.kubernetes.amounts import Requests
 from controller.core.workloads.decisions import Evict
 from controller.core.workloads.pods import Phase, Pod
 from controller.core.workloads.shapes import Unschedulable
-from controller.core.workloads.workload import QueueKey
 
 _FIRST_PAUSE: Final = 600.0
 _LONGEST_PAUSE: Final = 86_400.0
@@ -26,20 +25,20 @@ _REMEMBERED: Final = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """What one pod showed, at `at` in epoch seconds; `requests` are its own, `queue` its LocalQueue."""
+    """What a pod showed, at `at` in epoch seconds, when the pause was begun that it is in; `requests` are the pod's."""
 
     requests: Requests
-    queue: QueueKey
+    namespace: str
     at: float
     pause: float
     told: Unschedulable
 
 
 class UnschedulableFlavors:
-    """By maker of pods and flavor. The pause of a flavor doubles, up to a day, each time that it comes to the same."""
+    """By maker of pods and flavor. The pause of a flavor doubles, up to a day, each time that it was tried in vain."""
 
-    def __init__(self, moved: set[QueueKey]) -> None:
-        """`moved` is told the LocalQueues whose waiting pods have to be looked at anew."""
+    def __init__(self, moved: set[str]) -> None:
+        """`moved` is told the namespaces whose waiting pods have to be looked at anew."""
         self._moved = moved
         self._learnt: dict[str, dict[str, _Learnt]] = {}
         self._timers = Timers()
@@ -49,24 +48,30 @@ class UnschedulableFlavors:
         pod, maker = evict.pod, _maker(evict.pod)
         if maker is None or not is_learnt_from(evict):
             return
-        queue, now = (pod.namespace, pod.queue or ""), self._timers.now
-        known = self._learnt.setdefault(maker, {})
         for flavor in (pod.flavor or "", *pod.also):
-            former = known.get(flavor)
-            times = former is not None and former.requests == pod.shape.requests
-            pause = min(former.pause * 2, _LONGEST_PAUSE) if former is not None and times else _FIRST_PAUSE
-            told = Unschedulable(flavor, now + pause, unschedulable_text(pod))
-            known[flavor] = _Learnt(pod.shape.requests, queue, now, pause, told)
-            self._timers.set(_timer(maker, flavor), told.until)
-        self._moved.add(queue)
+            self._learn(maker, flavor, pod)
+
+    def _learn(self, maker: str, flavor: str, pod: Pod) -> None:
+        known, now, requests = self._learnt.setdefault(maker, {}), self._timers.now, pod.shape.requests
+        former, pause = known.get(flavor), _FIRST_PAUSE
+        if former is not None and former.requests == requests:
+            # of many that were sent before it was known, and of one whose eviction is tried again, one counts
+            is_next = pod.admitted_at > former.at
+            if not is_next and now < former.told.until:
+                return
+            pause = min(former.pause * 2, _LONGEST_PAUSE) if is_next else former.pause
+        told = Unschedulable(flavor, now + pause, unschedulable_text(pod))
+        known[flavor] = _Learnt(requests, pod.namespace, now, pause, told)
+        self._timers.set(_timer(maker, flavor), told.until)
+        self._moved.add(pod.namespace)
 
     def see(self, pod: Pod) -> None:
-        """Forget what is no longer true: a pod of the same maker was sent to the flavor since, and is on its node."""
+        """Forget what is no longer true: a pod of the same maker was sent to the flavor since, or has begun to run."""
         if not self._learnt or pod.phase is not Phase.RUNNING:
             return
         maker, flavor = _maker(pod) or "", pod.flavor or ""
         learnt = self._learnt.get(maker, {}).get(flavor)
-        if learnt is not None and learnt.at < pod.admitted_at:
+        if learnt is not None and learnt.at <= max(pod.admitted_at, pod.started):
             self._forget(maker, flavor)
 
     def applied(self, pod: Pod) -> Pod:
@@ -88,7 +93,7 @@ class UnschedulableFlavors:
             if forgotten_at <= now:
                 self._forget(maker, flavor)
             else:
-                self._moved.add(learnt.queue)
+                self._moved.add(learnt.namespace)
                 self._timers.set(timer, forgotten_at)
 
     def next_change(self) -> float:
@@ -97,7 +102,7 @@ class UnschedulableFlavors:
 
     def _forget(self, maker: str, flavor: str) -> None:
         known = self._learnt[maker]
-        self._moved.add(known.pop(flavor).queue)
+        self._moved.add(known.pop(flavor).namespace)
         self._timers.set(_timer(maker, flavor), None)
         if not known:
             del self._learnt[maker]
@@ -111,4 +116,4 @@ def _maker(pod: Pod) -> str | None:
     """Return what makes the next pod like it: its owner, and in a StatefulSet its name, since volumes go by that."""
     if pod.owner is None:
         return None
-    return f"{pod.owner.uid}/{pod.name if pod.owner.kind == 'StatefulSet' else ''}"
+    return f"{pod.namespace}/{pod.owner.uid}/{pod.name if pod.owner.kind == 'StatefulSet' else ''}"

@@ -74,9 +74,9 @@ class Waiting:
         self._told_before: dict[str, float] = {}
         """Until the first plan: since when pods that wait say that others go for them, by their workloads."""
         self.places = Places(jobs, queues, local_queues)
-        self.unschedulable = UnschedulableFlavors(self.places.moved)
+        self.unschedulable = UnschedulableFlavors(self.places.moved_namespaces)
         self.rejections, self.owned = Rejections(), OwnedShapes()
-        self.foresight = Foresight(pods, jobs, depth=backfill_depth, turned=self.places.all_move)
+        self.foresight = Foresight(pods, jobs, depth=backfill_depth, turned=self.places.moved_namespaces.add)
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
     def see(self, uid: str, pod: Pod | None) -> bool:
@@ -92,7 +92,7 @@ class Waiting:
             moved = self.put(single(self._candidate(pod)))
         elif group is None or not self.gangs.waits_as(group, uid):
             moved = self.take_out(uid) or moved
-        return moved or bool(self.places.moved)
+        return moved or self.places.has_moved
 
     def pass_to(self, now: float) -> None:
         """Let it be this time (epoch seconds)."""

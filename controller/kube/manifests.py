@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
@@ -106,15 +106,28 @@ def parse(text: str, source: str) -> list[Any]:
 
 def _refuse_deep(text: str, source: str) -> None:
     """Whoever reads or writes values level by level would end in the middle, or end the program."""
-    depth = 0
+    inside: list[str | None] = []
     for event in yaml.parse(text, Loader=_Safe):
         if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
+            inside.append(event.anchor)
         elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _DEEPEST:
+            inside.pop()
+        fault = ""
+        if len(inside) > _DEEPEST:
+            fault = f"is nested more than {_DEEPEST} levels deep, as no object is"
+        elif isinstance(event, yaml.AliasEvent) and event.anchor in inside:
+            fault = f"*{event.anchor} stands within what it refers to"
+        if fault:
             at = "" if event.start_mark is None else f"line {event.start_mark.line + 1}: "
-            raise ManifestError(f"{source}: {at}is nested more than {_DEEPEST} levels deep, as no object is")
+            raise ManifestError(f"{source}: {at}{fault}")
+
+
+def read_stream(file: TextIO) -> str:
+    """Return what an open file holds. Raises ManifestError."""
+    try:
+        return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{file.name}: cannot be read: {one_line(error)}") from error
 
 
 def read_text(file: Path) -> str:
@@ -149,3 +162,5 @@ def _check(body: object, where: str) -> None:
     for field in ("apiVersion", "kind"):
         if not isinstance(body.get(field), str) or not body[field]:
             raise ManifestError(f"{where}: {field} is required and must be text")
+    if not isinstance(body.get("metadata", {}), dict):
+        raise ManifestError(f"{where}: {body['kind']}: metadata must be an object, is {form(body['metadata'])}")

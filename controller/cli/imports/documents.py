@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 import click
 
-from controller.kube.manifests import ManifestError, parse
+from controller.kube.manifests import ManifestError, parse, read_stream
 
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -29,9 +29,7 @@ def objects(file: TextIO) -> Iterator[tuple[str, object]]:
     A List may be empty, as it is of a kind of which there are none; a file that holds nothing at all is a fault.
     """
     try:
-        bodies = parse(file.read(), file.name)
-    except UnicodeDecodeError as error:
-        raise click.ClickException(f"{file.name}: not YAML: {error}") from None
+        bodies = parse(read_stream(file), file.name)
     except ManifestError as error:
         raise click.ClickException(str(error)) from None
     if all(body is None for body in bodies):

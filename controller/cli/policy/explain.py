@@ -22,7 +22,7 @@ from controller.cli.policy.surroundings import Settings
 from controller.cli.policy.trace import Result, Trace, trace
 from controller.cli.policy.workloads import KINDS, Unusable, makes_pods
 from controller.core.scheduling_policies.policy import MergeOption
-from controller.kube.manifests import Document, ManifestError, parse_documents
+from controller.kube.manifests import Document, ManifestError, parse_documents, read_stream
 from controller.telemetry.program import connection_options
 
 
@@ -83,9 +83,9 @@ def _pods_in(files: Sequence[TextIO]) -> list[Document]:
     documents: list[Document] = []
     for file in files:
         try:
-            documents += parse_documents(file.read(), file.name)
-        except (ManifestError, UnicodeDecodeError) as error:
-            raise NoAnswer(str(error) if isinstance(error, ManifestError) else f"{file.name}: {error}") from None
+            documents += parse_documents(read_stream(file), file.name)
+        except ManifestError as error:
+            raise NoAnswer(str(error)) from None
     found = [document for document in documents if makes_pods(document)]
     left_out = [f"{one.where}: {line}" for one in documents if not makes_pods(one) for line in _left_out(one)]
     if not found:

@@ -47,8 +47,9 @@ def unschedulable_text(pod: Pod) -> str:
 
 def overdue_evictions(snapshot: Snapshot, returns: Returns) -> Iterator[Evict]:
     """Say which overdue pods to return now: those of queues that want it, where it costs their owner nothing."""
-    for uid in snapshot.overdue:
-        pod = snapshot.pods[uid]
+    pods = [snapshot.pods[uid] for uid in snapshot.overdue]
+    # of a gang that goes the first is named: one of which something is known
+    for pod in sorted(pods, key=lambda one: not one.unscheduled):
         queue = snapshot.cluster_queues.get(pod.cluster_queue or "")
         if queue is None or queue.on_reservation_timeout is OnReservationTimeout.KEEP or pod.is_terminating:
             continue

@@ -15,6 +15,7 @@ from controller.core.workloads.pods import Pod
 GOING_SECONDS = 60.0
 """A pod that is being deleted, and one that has outrun its expectation, is expected to be gone so much later."""
 _OVERRUN_PART = 4
+_TO_A_NODE = 600.0
 
 
 class RuntimeFault(ValueError):
@@ -52,20 +53,22 @@ def declared(pod: Pod, job: Job | None) -> int:
     return _least(pod.expected_runtime, job.deadline if job is not None else 0)
 
 
-def bounded(pod: Pod, job: Job | None) -> int:
-    """Return the seconds for which a pod can run at most, whatever it says; 0: nothing ends it."""
-    return _least(pod.deadline, job.deadline if job is not None else 0)
+def claimed(pod: Pod, job: Job | None) -> int:
+    """Return the seconds that are only said: nothing surely ends the pod by then. 0: it does not say.
 
-
-def outruns_at(pod: Pod, job: Job | None) -> float | None:
-    """Return from when on a pod that runs has run longer than it said, epoch seconds; None: it said nothing.
-
-    It may run on for a quarter of that, as it is expected to (`step_after`). What a deadline says comes true anyway.
+    Its own deadline ends it, since that can only be made shorter; its Job's may be put off.
     """
-    said, most = declared(pod, job), bounded(pod, job)
-    if not pod.started or pod.is_terminating or not said or said == most:
-        return None
-    return pod.started + said + step_after(pod, said)
+    said = declared(pod, job)
+    return 0 if said == pod.deadline else said
+
+
+def outruns_at(pod: Pod, said: int) -> float | None:
+    """Return from when on a pod that said so many seconds runs longer, epoch seconds; None: it was not admitted.
+
+    It may run on for a quarter of that, and a minute at least. One that is on no node yet has ten minutes to get there.
+    """
+    began = pod.started or (pod.admitted_at and pod.admitted_at + _TO_A_NODE)
+    return began + said + max(GOING_SECONDS, said / _OVERRUN_PART) if began else None
 
 
 def expected_end(pod: Pod, job: Job | None, runtime: int, now: float) -> float:

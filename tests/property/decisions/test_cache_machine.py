@@ -15,6 +15,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.calendar.windows import outlook
 from controller.core.capacity.room import Room
 from controller.core.decision.decide import decide
+from controller.core.gate.narrowing import Conflict, narrow
 from controller.core.keys import GATE
 from controller.core.queueing.effective import FIXED, Variation
 from controller.core.queueing.queues import StopPolicy
@@ -320,7 +321,9 @@ class ClusterMachine(RuleBasedStateMachine):
         if queue is None or self.is_lost(pod):
             return "", (), pod.node
         known, landed = [quota.flavor for quota in queue.flavors], self.pool_of(pod)
-        return queue.name, (landed if landed in known else known[0],), pod.node
+        there = {name: narrow(pod.shape.constraints, BY_NAME[name]) for name in known if name in self.cache.flavors}
+        allowed = [name for name, found in there.items() if not isinstance(found, Conflict)]
+        return queue.name, (landed if landed in known else [*allowed, *known][0],), pod.node
 
     def held_by(self, pod: Pod) -> tuple[str, ...]:
         """The flavor of the stamp; of several, all until its node is known, then for good the node's or the last."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,24 +10,28 @@ from controller.core.calendar.windows import FOR_EVER
 from controller.core.kubernetes.owners import Owner
 from controller.core.workloads.decisions import Evict, EvictionCause
 from controller.core.workloads.pods import Pod
-from controller.core.workloads.workload import QueueKey
 from tests.support.builders import a_pod, a_released_pod, a_shape
 
-MAIN = ("default", "main")
 WEB = Owner("apps/v1", "ReplicaSet", "web", "web-uid")
 SET = Owner("apps/v1", "StatefulSet", "db", "db-uid")
 
 
-def learning(moved: set[QueueKey] | None = None) -> UnschedulableFlavors:
+def learning(moved: set[str] | None = None) -> UnschedulableFlavors:
     learnt = UnschedulableFlavors(set() if moved is None else moved)
     learnt.pass_to(1000.0)
     return learnt
 
 
 def back_from(
-    flavor: str, owner: Owner | None, name: str = "one", said: str = "no volume.", cause: str = "ReservationTimeout"
+    flavor: str,
+    owner: Owner | None,
+    name: str = "one",
+    said: str = "no volume.",
+    cause: str = "ReservationTimeout",
+    admitted_at: float = 400.0,
 ) -> Evict:
-    pod = a_released_pod(name, owner=owner, flavor=flavor, unscheduled=said, queue="main")
+    fields: dict[str, Any] = {"unscheduled": said, "queue": "main", "admitted_at": admitted_at}
+    pod = a_released_pod(name, owner=owner, flavor=flavor, **fields)
     return Evict(pod, EvictionCause(cause), "")
 
 
@@ -35,10 +40,10 @@ def avoided(learnt: UnschedulableFlavors, pod: Pod) -> list[str]:
 
 
 def test_the_pods_of_an_owner_do_not_try_the_flavor_again_for_ten_minutes_and_those_of_others_do() -> None:
-    moved: set[QueueKey] = set()
+    moved: set[str] = set()
     learnt = learning(moved)
     learnt.learn(back_from("spot", WEB))
-    assert moved == {MAIN}
+    assert moved == {"default"}
     assert avoided(learnt, a_pod("two", owner=WEB)) == ["spot"]
     assert avoided(learnt, a_pod("other", owner=SET)) == avoided(learnt, a_pod("bare")) == []
     # another template
@@ -46,22 +51,33 @@ def test_the_pods_of_an_owner_do_not_try_the_flavor_again_for_ten_minutes_and_th
     moved.clear()
     assert learnt.next_change() == 1600
     learnt.pass_to(1600.0)
-    assert (avoided(learnt, a_pod("two", owner=WEB)), moved) == ([], {MAIN})
+    assert (avoided(learnt, a_pod("two", owner=WEB)), moved) == ([], {"default"})
 
 
 def test_each_pause_is_twice_as_long_up_to_a_day_and_forgotten_a_day_after_it() -> None:
     learnt, now = learning(), 1000.0
     pauses = []
     for _ in range(10):
-        learnt.learn(back_from("spot", WEB))
+        learnt.learn(back_from("spot", WEB, admitted_at=now))
         pauses.append(learnt.next_change() - now)
         now = learnt.next_change()
         learnt.pass_to(now)
     assert pauses == [600 * 2**number for number in range(8)] + [86_400] * 2
     learnt.pass_to(now + 86_400)
     assert learnt.next_change() == FOR_EVER
-    learnt.learn(back_from("spot", WEB))
+    learnt.learn(back_from("spot", WEB, admitted_at=now))
     assert learnt.next_change() == now + 86_400 + 600
+
+
+def test_pods_that_were_sent_before_it_was_known_make_the_pause_no_longer() -> None:
+    learnt = learning()
+    for number in range(8):
+        learnt.learn(back_from("spot", WEB, f"web-{number}", admitted_at=400.0))
+    assert learnt.next_change() == 1600
+    # an eviction that got no answer is sent again, and one sent earlier comes back when the pause is over
+    learnt.pass_to(1600.0)
+    learnt.learn(back_from("spot", WEB, "web-9", admitted_at=900.0))
+    assert learnt.next_change() == 2200
 
 
 def test_pods_of_a_stateful_set_are_told_apart_by_name() -> None:
@@ -81,7 +97,7 @@ def test_pods_of_a_stateful_set_are_told_apart_by_name() -> None:
     ids=["nobody makes it anew", "the scheduler has not said why", "preempted", "the whole flavor is dry"],
 )
 def test_nothing_is_learnt_where_nothing_is_known_of_the_flavor(evict: Evict) -> None:
-    moved: set[QueueKey] = set()
+    moved: set[str] = set()
     learnt = learning(moved)
     learnt.learn(evict)
     assert (avoided(learnt, a_pod("two", owner=WEB)), moved, learnt.next_change()) == ([], set(), FOR_EVER)
@@ -99,13 +115,16 @@ def test_all_flavors_that_were_open_to_it_are_not_tried() -> None:
     assert avoided(learnt, a_pod("two", owner=WEB)) == ["other", "spot"]
 
 
-def test_a_later_pod_that_gets_a_node_there_ends_it_and_an_earlier_one_does_not() -> None:
-    moved: set[QueueKey] = set()
+def test_a_pod_that_gets_a_node_there_afterwards_ends_it() -> None:
+    moved: set[str] = set()
     learnt = learning(moved)
     learnt.learn(back_from("spot", WEB))
     moved.clear()
     earlier = a_released_pod("earlier", owner=WEB, flavor="spot", node="node-1", admitted_at=900.0)
     learnt.see(earlier)
     assert avoided(learnt, a_pod("two", owner=WEB)) == ["spot"]
+    learnt.see(replace(earlier, started=1700))
+    assert (avoided(learnt, a_pod("two", owner=WEB)), moved, learnt.next_change()) == ([], {"default"}, FOR_EVER)
+    learnt.learn(back_from("spot", WEB))
     learnt.see(replace(earlier, admitted_at=1700.0))
-    assert (avoided(learnt, a_pod("two", owner=WEB)), moved, learnt.next_change()) == ([], {MAIN}, FOR_EVER)
+    assert avoided(learnt, a_pod("two", owner=WEB)) == []

@@ -154,7 +154,7 @@ OBJECTS: list[tuple[Json | str, str]] = [
         "metadata.namespace: 'b': must go, because the kind is in no namespace",
     ),
     ({**cluster_pod_policy(), "metadata": {}}, "metadata.name: is required and must be text"),
-    ({**cluster_pod_policy(), "metadata": [1]}, "metadata.name: is required and must be text"),
+    ({**cluster_pod_policy(), "metadata": [1]}, "metadata must be an object, is a list"),
     (a_namespace("default") | {"sepc": {}}, "Namespace: sepc: is not a field that Kubernetes knows"),
     (
         {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "a"}},

@@ -16,7 +16,7 @@ from controller.core.world.expected_ends import ExpectedEnds, Holding
 from controller.core.world.run_history import LEAST, SAMPLES, RunHistory
 from controller.core.world.runtimes import (
     RuntimeFault,
-    bounded,
+    claimed,
     declared,
     expected_end,
     outruns_at,
@@ -131,11 +131,17 @@ def test_time_puts_off_those_that_should_have_ended() -> None:
     assert [(one.uid, one.at) for one in ends] == [("late", 220.0), ("coming", 230.0), ("due", 260.0)]
 
 
-def test_a_pod_outruns_what_it_said_after_a_quarter_more_unless_a_deadline_says_it_too() -> None:
-    runs = a_released_pod(started=500, expected_runtime=600)
-    assert outruns_at(runs, None) == 1250.0
-    assert outruns_at(replace(runs, expected_runtime=60), None) == 620.0
-    assert outruns_at(replace(runs, deadline=3600), None) == 1250.0
-    assert [bounded(replace(runs, deadline=own), None) for own in (0, 900)] == [0, 900]
-    for other in ({"deadline": 600}, {"started": 0}, {"is_terminating": True}, {"expected_runtime": 0}):
-        assert outruns_at(replace(runs, **other), None) is None
+def test_a_pod_outruns_what_it_said_after_a_quarter_more() -> None:
+    runs = a_released_pod(started=500)
+    assert [outruns_at(runs, said) for said in (600, 60)] == [1250.0, 620.0]
+    # it goes on while it is deleted, and until it is on a node it has ten minutes more
+    assert outruns_at(replace(runs, is_terminating=True), 600) == 1250.0
+    assert outruns_at(replace(runs, started=0, admitted_at=500.0), 600) == 1850.0
+    assert outruns_at(replace(runs, started=0, admitted_at=0.0), 600) is None
+
+
+def test_only_its_own_deadline_surely_ends_a_pod() -> None:
+    job = decode_job(orjson.dumps({"metadata": {}, "spec": {"activeDeadlineSeconds": 300}}))
+    says = a_released_pod(expected_runtime=600)
+    assert [claimed(says, None), claimed(says, job), claimed(a_released_pod(), job)] == [600, 300, 300]
+    assert [claimed(replace(says, deadline=own), None) for own in (600, 900)] == [0, 600]

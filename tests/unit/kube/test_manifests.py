@@ -65,6 +65,9 @@ def test_a_name_can_be_left_to_whoever_reads(tmp_path: Path) -> None:
     [
         ("a: [", "not YAML: "),
         ("a: 1\na: 2\n", "not YAML: 'a' stands here twice"),
+        ("a: &a\n  b: *a\n", "line 2: *a stands within what it refers to"),
+        ("{apiVersion: v1, kind: Pod, metadata: x}", "document 1: Pod: metadata must be an object, is text"),
+        ("{apiVersion: v1, kind: Pod, metadata: null}", "document 1: Pod: metadata must be an object, is nothing"),
         (f"a:\n  {'[' * 10_000}{']' * 10_000}", "line 2: is nested more than 200 levels deep, as no object is"),
         (f"{POD}---\n{'[' * 100_000}", "line 5: is nested more than 200 levels deep"),
         ("apiVersion: v1\nkind: List\nitems: [3]\n", "document 1: items[0]: must be an object, is a number"),
