@@ -1,11 +1,13 @@
 """Members that a gang has lost come in before anybody else: their places are kept for them, and for nobody else.
 
-What is kept for members that are not made anew yet is spent for the whole decision.
+One goes before others only as far as a place covers it: onto the same flavor, with no larger requests. What is kept for
+members that are not made anew yet is spent for the whole decision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from controller.core.decision.admissions import Admissions
 from controller.core.decision.doors import Entrances
@@ -14,7 +16,7 @@ from controller.core.fitting.placement import Placements
 from controller.core.kubernetes.amounts import Requests
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.queues import ClusterQueue, Flavor
-from controller.core.workloads.decisions import Wait
+from controller.core.workloads.decisions import NOT_YET, Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.kept_places import KeptPlace
 from controller.core.world.snapshot import Snapshot
@@ -43,10 +45,13 @@ class MembersMadeAnew:
                 queue = self._entrances.of(workload.kind.queue)
                 if isinstance(queue, Wait) or workload.kind.hold is not None or is_over(workload.kind):
                     continue
-                found = self._find(queue, workload, left)
-                if isinstance(found, Wait):
+                has_begun = workload.uid in self._snapshot.preemptors  # others went for what no place covers
+                in_flavors = queue if has_begun else _in_flavors_of(left, queue)
+                found = self._find(in_flavors, workload, left) if left else NOT_YET
+                gone = None if isinstance(found, Wait) else _covering(workload, found, left)
+                if isinstance(found, Wait) or (gone is None and not has_begun):
                     continue
-                gone = _of_its_shapes(workload, left)
+                gone = left[: workload.kind.size] if gone is None else gone
                 self._hold(gone, -1)
                 left[:] = [one for one in left if one not in gone]
                 self._admitted.admit(workload, queue, found, self._placing.left(queue, workload.kind))
@@ -79,7 +84,27 @@ class MembersMadeAnew:
             self._ledger.spend(queue, flavor, requests, node if node in nodes else None, also)
 
 
-def _of_its_shapes(workload: Workload, places: Sequence[KeptPlace]) -> list[KeptPlace]:
-    """Return as many places as a workload has pods, those of pods alike first."""
-    shapes = [one.shape for one in workload.kind.pod_sets]
-    return sorted(places, key=lambda one: one.pod.shape not in shapes)[: workload.kind.size]
+def _in_flavors_of(places: Sequence[KeptPlace], queue: ClusterQueue) -> ClusterQueue:
+    """Return the queue with those flavors alone in which places are kept."""
+    kept = {name for one in places for name in (one.pod.flavor, *one.pod.also)}
+    return replace(queue, flavors=tuple([one for one in queue.flavors if one.flavor in kept]))
+
+
+def _covering(workload: Workload, found: Placements, places: Sequence[KeptPlace]) -> list[KeptPlace] | None:
+    """Return a place for each pod of a workload that covers it where it goes; None: there are not enough of them."""
+    shapes = [one.shape for one in workload.kind.pod_sets for _ in range(one.count)]
+    left, gone = list(places), list[KeptPlace]()
+    for shape, placed in sorted(zip(shapes, found, strict=True), key=lambda one: one[0].requests, reverse=True):
+        fitting = [one for one in left if _covers(one, shape.requests, placed.flavor.name)]
+        if not fitting:
+            return None
+        chosen = min(fitting, key=lambda one: one.pod.shape.requests)
+        gone.append(chosen)
+        left.remove(chosen)
+    return gone
+
+
+def _covers(place: KeptPlace, requests: Requests, flavor: str) -> bool:
+    kept = dict(place.pod.shape.requests)
+    is_enough = all(need <= kept.get(resource, 0) for resource, need in requests)
+    return is_enough and flavor in (place.pod.flavor, *place.pod.also)
