@@ -69,8 +69,11 @@ class Reason(StrEnum):
     """kube-scheduler may preempt others for the pod, and the cluster queue, or one above it, takes no such pods."""
 
 
-HOLDS_UP_NOBODY = frozenset({Reason.NEVER_FITS, Reason.UNSCHEDULABLE})
-"""What the first of a StrictFIFO queue may wait for while those behind it go on: it may be so for good."""
+HOLDS_UP_NOBODY = frozenset({Reason.NEVER_FITS, Reason.UNSCHEDULABLE, Reason.MIX_LIMIT, Reason.USER_LIMIT})
+"""What the first of a StrictFIFO queue may wait for while those behind it go on: it may be so for good.
+
+A mix opens by others that go onto other flavors, and what a user is at the limit of says nothing of other users.
+"""
 
 QUOTA_REASONS = frozenset(
     {Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT, Reason.MIX_LIMIT}

@@ -234,7 +234,7 @@ def _passed_over(said: Decided, now: Moment, queue: Queue, turn: Turn, *, is_ear
         now = replace(now, early=(*now.early, (queue, head, reason)))
         reasons |= {reason}
     now = _waits(said, now, head, reasons)
-    if not queue.is_strict or reason == "NeverFits":
+    if not queue.is_strict or reason in ("NeverFits", "MixLimit", "UserLimit"):
         return _next(now, queue.name, behind)
     for one in behind:
         now = _waits(said, now, one, {"Priority"})

@@ -97,8 +97,10 @@ def _place_together(
     found = place(snapshot, ledger, queue, replace(kind, topology=None), only_freed=only_freed)
     # a flavor that is waited for may hold them, but not in one domain
     is_all = not topology.is_required or bool(topology.value)
-    if isinstance(found, Wait) and (is_all or all(one.reason is not Reason.NO_CAPACITY for one in found.blockers)):
+    if isinstance(found, Wait) and is_all:
         return found
+    if isinstance(found, Wait) and all(one.reason is not Reason.NO_CAPACITY for one in found.blockers):
+        return _never_together(snapshot, ledger, kind, topology, found)
     inside: Placements | Wait | None = None
     for domain in domains(snapshot, ledger, queue, kind, topology):
         sets = tuple(replace(one, shape=held_to(one.shape, domain)) for one in kind.pod_sets)
@@ -111,6 +113,21 @@ def _place_together(
         return found
     # of the members that are lacking, what is short where the others are
     return inside if topology.value and inside is not None else _apart(snapshot, ledger, queue, kind, topology)
+
+
+def _never_together(
+    snapshot: Snapshot, ledger: AnyLedger, kind: WorkloadClass, topology: Topology, found: Wait
+) -> Wait:
+    """Return why a gang waits, with the flavors of which no domain could ever hold it told as such before all else."""
+    blockers = tuple([_or_never(snapshot, ledger, kind, topology, one) for one in found.blockers])
+    return found if blockers == found.blockers else replace(found, reason=primary(blockers), blockers=blockers)
+
+
+def _or_never(snapshot: Snapshot, ledger: AnyLedger, kind: WorkloadClass, topology: Topology, one: Blocker) -> Blocker:
+    if one.reason not in QUOTA_REASONS or not one.flavor:
+        return one
+    apart = domain_blocker(snapshot, ledger, snapshot.flavors[one.flavor], kind, topology)
+    return apart if apart.reason is Reason.NEVER_FITS else one
 
 
 def _with_nodes_in(
