@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from controller.cache.leaps import Leaps
-from controller.cache.usage import Charge
 from controller.core.budgets.budget import Budget
 from controller.core.budgets.tally import Memory, Tally
 from controller.core.calendar.windows import FOR_EVER
@@ -20,6 +19,7 @@ from controller.core.kubernetes.amounts import Requests
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.used_up import NOTHING_USED_UP, UsedUp, UsedUpBudgets
+from controller.core.workloads.charges import Charge
 from controller.core.workloads.pods import Pod
 
 BudgetKey = tuple[str, str]

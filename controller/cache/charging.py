@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from controller.cache.usage import Charge
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.gate.narrowing import Conflict, narrow
 from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.workloads.charges import Charge
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Phase, Pod
 

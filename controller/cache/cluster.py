@@ -25,7 +25,7 @@ from controller.cache.parts import in_parts
 from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
 from controller.cache.snapshots import snapshot_of
-from controller.cache.usage import NOTHING, Charge, Usage
+from controller.cache.usage import NOTHING, Usage
 from controller.cache.waiting import Waiting
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.capacity.room import Room
@@ -34,6 +34,7 @@ from controller.core.kubernetes.owners import Job
 from controller.core.queueing.effective import FIXED, Variation, live_capacity
 from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota.quota_tree import QuotaTree
+from controller.core.workloads.charges import Charge
 from controller.core.workloads.decisions import Admit, Plan
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Phase, Pod, is_older

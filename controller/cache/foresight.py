@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from controller.cache.outruns import Outruns
-from controller.cache.usage import Charge
 from controller.core.kubernetes.amounts import Requests
 from controller.core.kubernetes.owners import Job
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.workloads.charges import Charge
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.workload import QueueKey
 from controller.core.world.expected_ends import ExpectedEnds, Holding

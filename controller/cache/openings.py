@@ -11,12 +11,13 @@ from controller.cache.doors import Doors
 from controller.cache.keyed import put_or_drop
 from controller.cache.let_go import LetGo
 from controller.cache.mixes import Mixes
-from controller.cache.usage import Charge, GivenBack, Usage, taken
+from controller.cache.usage import GivenBack, Usage, taken
 from controller.core.queueing.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.workloads.backlog import Backlog
+from controller.core.workloads.charges import Charge
 from controller.core.workloads.workload import WorkloadClass
 
 _MOST_IN_A_ROW: Final = 3

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from controller.cache.usage import Usage
 from controller.cache.waiting import Waiting
 from controller.core.world.kept_places import KeptPlaces
 from controller.core.world.snapshot import Snapshot
@@ -22,9 +23,7 @@ def snapshot_of(cache: ClusterCache, waiting: Waiting) -> Snapshot:
         namespaces=cache.namespaces,
         nodes=cache.index,
         runs=cache.backlog.runs,
-        usage=cache.usage.in_tree,
-        flavor_usage=cache.usage.by_flavor,
-        node_used=cache.usage.by_node,
+        **used_in(cache.usage),
         room=cache.room,
         faulty_queues=cache.faulty_queues,
         now=cache.now,
@@ -34,11 +33,8 @@ def snapshot_of(cache: ClusterCache, waiting: Waiting) -> Snapshot:
         held=waiting.held,
         kept=_kept(waiting),
         budgets=cache.budgets.used_up,
-        user_usage=cache.usage.by_user.sums,
         pods=cache.pods,
         jobs=cache.jobs,
-        admitted=cache.usage.charged,
-        bound=cache.usage.bound,
         overdue=cache.clocks.reservations.overdue,
         dry=cache.clocks.stock_outs.dry,
         unprovided=cache.clocks.stock_outs.unprovided,
@@ -52,6 +48,19 @@ def snapshot_of(cache: ClusterCache, waiting: Waiting) -> Snapshot:
         past_usage=cache.usage.past.at(cache.now, cache.local_queues),
         forecast=waiting.foresight.forecast,
     )
+
+
+def used_in(usage: Usage) -> dict[str, Any]:
+    """Return the fields of a snapshot that say what pods use."""
+    return {
+        "usage": usage.in_tree,
+        "flavor_usage": usage.by_flavor,
+        "node_used": usage.by_node,
+        "user_usage": usage.by_user.sums,
+        "charges": usage.charges,
+        "admitted": usage.charged,
+        "bound": usage.bound,
+    }
 
 
 def _kept(waiting: Waiting) -> list[KeptPlaces]:

@@ -6,7 +6,8 @@ Each pod has at most one charge. Replacing it adjusts the sums and says what was
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from controller.cache.past_usage import PastUsageBook
@@ -15,34 +16,13 @@ from controller.core.quota.fair_sharing import KnownShares
 from controller.core.quota.quota_tree import QuotaTree, UsageKey
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.quota.user_limits import UserUsage
+from controller.core.workloads.charges import Charge
 from controller.core.workloads.pods import Phase
 from controller.core.workloads.workload import QueueKey
 from controller.core.world.candidates import KnownCandidates
 from controller.core.world.offer import KnownOffers
 
 _K = TypeVar("_K")
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What one pod takes. Without `cluster_queue` it only takes room on its node (a pod that is not ours)."""
-
-    requests: Requests
-    node: str | None = None
-    cluster_queue: str = ""
-    flavor: str = ""
-    local_queue: QueueKey = ("", "")
-    phase: Phase = Phase.OTHER
-    user: str = ""
-    also: tuple[str, ...] = ()
-    """Flavors that hold the same quota for it until it is on a node of one of them."""
-    is_stamped: bool = field(default=False, compare=False)
-    """Whether the pod itself says so: only then it may be preempted."""
-
-    @property
-    def flavors(self) -> tuple[str, ...]:
-        """All flavors that hold quota for it, the one that pays first."""
-        return (self.flavor, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +80,11 @@ class Usage:
         for charge in self._charges.values() if tree.limits_users else ():
             if charge.cluster_queue:
                 self.by_user.add(charge.cluster_queue, charge.user, charge.requests)
+
+    @property
+    def charges(self) -> Mapping[str, Charge]:
+        """What each pod is charged with, by uid."""
+        return self._charges
 
     def charge_of(self, uid: str) -> Charge | None:
         """Return what the pod is charged with."""

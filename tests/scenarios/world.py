@@ -30,9 +30,11 @@ from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Admit, Evict, Plan
 from controller.core.workloads.pods import Phase, Pod
+from controller.core.world.snapshot import Snapshot
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node
 from controller.kube.decode_owners import decode_job, decode_pod_group
+from controller.replay.snapshot_file import CAN_READ, from_bytes, to_bytes, without_memory
 from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import flavor_status
@@ -256,6 +258,8 @@ class Cluster:
 
     def _decide_to_rest(self) -> list[tuple[str, Admit]]:
         released: list[tuple[str, Admit]] = []
+        self.cache.pass_to(self.now)
+        self._compare_with_file(self.cache.snapshot())
         for _ in range(_ROUNDS):
             self.cache.pass_to(self.now)
             plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
@@ -298,6 +302,15 @@ class Cluster:
         self.put_pod(patched(self.pods[pod.name], patch))
         self.cache.settle(pod.uid)
         return pod.name
+
+    def _compare_with_file(self, snapshot: Snapshot) -> None:
+        """What a file says of the world is decided as the world is: whoever reads it sees the same."""
+        if not CAN_READ:
+            return
+        live = decide(without_memory(snapshot), limit=_UNLIMITED)
+        read = decide(from_bytes(to_bytes(snapshot)), limit=_UNLIMITED)
+        if read != live:
+            raise ShortcutDiffers(f"a file of the world is decided otherwise:\n{live}\n{read}")
 
     def _compare_with_restarted(self) -> None:
         """The truth is in the pods: who reads them all for the first time admits nobody that we let wait.

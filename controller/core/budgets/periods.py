@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol, runtime_checkable
 
 from controller.core.calendar.civil import date_of, day_of, weekday_of
 from controller.core.calendar.durations import format_duration
@@ -31,6 +31,29 @@ class CalendarUnit(StrEnum):
     MONTH = "Month"
 
 
+@runtime_checkable
+class Period(Protocol):
+    """What a budget asks of its period."""
+
+    @property
+    def lookahead(self) -> int:
+        """How many slices from now on what is used now still counts in."""
+
+    @property
+    def key(self) -> str:
+        """What sums rest on: those of another key are of no use."""
+
+    @property
+    def words(self) -> str:
+        """How people say it, after an amount."""
+
+    def slice_of(self, now: int) -> Slice:
+        """Return the slice that `now` is in."""
+
+    def oldest(self, now: int) -> int:
+        """Return the start of the oldest slice that counts at `now`."""
+
+
 @dataclass(frozen=True, slots=True)
 class CalendarPeriod:
     """A day, week or month, as the calendar of the zone has it."""
@@ -40,11 +63,10 @@ class CalendarPeriod:
     zone_name: str
 
     lookahead: ClassVar[int] = 1
-    """How many slices from now on what is used now still counts in."""
 
     @property
     def key(self) -> str:
-        """What sums rest on: those of another key are of no use."""
+        """As `Period.key`."""
         return f"{self.unit}/{self.zone_name}"
 
     @property
@@ -106,9 +128,6 @@ class SlidingPeriod:
     def oldest(self, now: int) -> int:
         """Return the start of the oldest slice that counts at `now`."""
         return self.slice_of(now)[0] - -(-self.seconds // self._length) * self._length
-
-
-Period = CalendarPeriod | SlidingPeriod
 
 
 def slices(period: Period, since: int, until: int) -> Iterator[Slice]:

@@ -24,7 +24,7 @@ class Constraints:
     node_selector: tuple[tuple[str, str], ...] = ()
     terms: tuple[Term, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
-    _hash: int = field(init=False, repr=False, compare=False)
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((self.node_selector, self.terms, self.tolerations)))
@@ -62,7 +62,7 @@ class Shape:
     constraints: Constraints
     user: str = ""
     unschedulable: tuple[Unschedulable, ...] = ()
-    _hash: int = field(init=False, repr=False, compare=False)
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((self.requests, self.constraints, self.user, self.unschedulable)))

@@ -14,7 +14,7 @@ from controller.core.reasons import Reason
 from controller.core.workloads.shapes import Shape
 from controller.core.workloads.topology import Slices, Topology
 
-OrderKey = tuple[Any, ...]
+OrderKey = tuple[int, float, int, float, str, str, tuple[Any, ...]]
 """(negated priority, creation of the owner, completion index, creation, namespace/name, uid, ()), times in epoch
 seconds: ascending is first come, and total. Last, of who stands `behind` another whose place the rest is: its own six.
 """
@@ -45,7 +45,7 @@ class PodSet:
     count: int = 1
     slices: Slices | None = None
     requests: Requests = field(init=False, repr=False, compare=False)
-    _hash: int = field(init=False, repr=False, compare=False)
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         one = self.shape.requests
@@ -73,7 +73,7 @@ class WorkloadClass:
     runtime: int = 0
     size: int = field(init=False, repr=False, compare=False)
     """How many pods each workload has."""
-    _hash: int = field(init=False, repr=False, compare=False)
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", sum(one.count for one in self.pod_sets))

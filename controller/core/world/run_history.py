@@ -7,6 +7,7 @@ ended and are still there.
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Iterator
 
 from controller.core.kubernetes.amounts import Requests
 from controller.core.workloads.workload import QueueKey
@@ -47,6 +48,12 @@ class RunHistory:
         if len(runs) >= LEAST:
             self._expected[kind] = _percentile(sorted(seconds for *_, seconds in runs))
         return self.expected(queue, requests) != former
+
+    def __iter__(self) -> Iterator[tuple[QueueKey, Requests, _Run]]:
+        """Yield all runs that are remembered, as `note` takes them, kind by kind."""
+        for (queue, requests), runs in self._runs.items():
+            for run in runs:
+                yield queue, requests, run
 
     def expected(self, queue: QueueKey, requests: Requests) -> int:
         """Return the seconds that a pod of this queue that asks for these is expected to take; 0: nobody knows."""

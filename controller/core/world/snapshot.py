@@ -19,6 +19,7 @@ from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.quota.used_up import NOTHING_USED_UP, UsedUpBudgets
 from controller.core.quota.user_limits import UserKey
+from controller.core.workloads.charges import Charge
 from controller.core.workloads.decisions import DrySpell, Place
 from controller.core.workloads.groups import GroupKey
 from controller.core.workloads.pods import Pod
@@ -40,7 +41,8 @@ class Snapshot:
     node takes, and `room` what that leaves, sorted (None: the decision sorts it). `settled` has the classes that need
     not be looked at, unless a node in `freed`, which has more room now, takes them (None: all are looked at).
     `preemptors` are those of the last plan, `held` where it keeps room for them. `pods` and `jobs` are by uid;
-    `admitted` has the uids of the pods that each cluster queue is charged with, `bound` of those on each node.
+    `charges` are what pods are charged with; `admitted` has the uids of the pods that each cluster queue is charged
+    with, `bound` of those on each node.
     `overdue` are those that are on no node for too long; `dry` are flavors whose nodes do not come, `unprovided` by
     flavor the pods that wait for some. `leaving` are those that go, `candidates`, `offers` and `shares` what earlier
     decisions found of who may go. `rejected` are queued pods whose release was refused. `priority_classes` has the
@@ -70,6 +72,7 @@ class Snapshot:
     user_usage: Mapping[UserKey, int] = field(default_factory=dict)
     pods: Mapping[str, Pod] = field(default_factory=dict)
     jobs: Mapping[str, Job] = field(default_factory=dict)
+    charges: Mapping[str, Charge] = field(default_factory=dict)
     admitted: Mapping[str, Collection[str]] = field(default_factory=dict)
     bound: Mapping[str, Collection[str]] = field(default_factory=dict)
     overdue: Collection[str] = frozenset()

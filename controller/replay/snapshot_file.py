@@ -1,0 +1,237 @@
+"""A snapshot as a file, and back: what one decision saw, so that it can be decided again elsewhere.
+
+Pods are as the core knows them: without their environment, their secrets, and annotations that are not ours. What
+`decide` works out from the rest is left out, and so is what earlier decisions found blocked: it only saves time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from inspect import isfunction
+from itertools import chain
+from math import inf
+from typing import Any, Final
+
+import msgspec
+
+from controller.cache.snapshots import used_in
+from controller.cache.usage import Usage
+from controller.core.capacity.node_index import NodeIndex
+from controller.core.capacity.room import Room
+from controller.core.decision.decide import decide
+from controller.core.queueing.past_usage import PastUsage
+from controller.core.quota.fair_sharing import KnownShares
+from controller.core.quota.quota_tree import QuotaTree
+from controller.core.quota.used_up import UsedUpBudgets
+from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
+from controller.core.world.candidates import KnownCandidates
+from controller.core.world.expected_ends import ExpectedEnds, Holding
+from controller.core.world.forecast import Forecast
+from controller.core.world.kept_places import KeptPlaces
+from controller.core.world.leaving import Leaving
+from controller.core.world.offer import KnownOffers
+from controller.core.world.run_history import RunHistory
+from controller.core.world.snapshot import Snapshot
+from controller.replay.records import (
+    VERSION,
+    Envelope,
+    ForecastRecord,
+    HoldingRecord,
+    KeptRecord,
+    RunRecord,
+    SnapshotRecord,
+    WorkloadRecord,
+    from_plain,
+    to_plain,
+)
+
+CAN_READ: Final = isfunction(decide)
+"""Not where the core is compiled: by then its values have lost the types of their fields."""
+
+
+class SnapshotFileError(ValueError):
+    """The bytes are no snapshot that can be read here; the text says why, and what to do."""
+
+
+def without_memory(snapshot: Snapshot) -> Snapshot:
+    """Return the same without what earlier decisions found, as a file has it: all of it is decided anew."""
+    return replace(
+        snapshot,
+        settled=None,
+        freed=frozenset(),
+        candidates=KnownCandidates(),
+        offers=KnownOffers(),
+        shares=KnownShares(),
+    )
+
+
+def to_bytes(snapshot: Snapshot) -> bytes:
+    """Write a snapshot as JSON."""
+    plain = msgspec.to_builtins(_record(snapshot), enc_hook=to_plain)
+    return msgspec.json.encode({"version": VERSION, **_without_hashes(plain)})
+
+
+def from_bytes(data: bytes) -> Snapshot:
+    """Read a snapshot. Raises SnapshotFileError."""
+    if not CAN_READ:
+        raise SnapshotFileError("a compiled Penstock, as its image has it, reads no snapshots: read it in a checkout")
+    try:
+        version = msgspec.json.decode(data, type=Envelope).version
+        if version != VERSION:
+            raise SnapshotFileError(f"version {version}: this Penstock reads version {VERSION}; read it by its own")
+        plain = msgspec.json.decode(data)
+        del plain["version"]
+        return _snapshot(msgspec.convert(plain, SnapshotRecord, dec_hook=from_plain))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise SnapshotFileError(f"not a snapshot of Penstock: {error}") from None
+
+
+def _without_hashes(value: Any) -> Any:
+    """Leave out the hashes that values keep: they are others in another process."""
+    if isinstance(value, dict):
+        return {key: _without_hashes(one) for key, one in value.items() if key != "_hash" or not isinstance(one, int)}
+    if isinstance(value, list | tuple):
+        return [_without_hashes(one) for one in value]
+    return value
+
+
+def _record(snapshot: Snapshot) -> SnapshotRecord:
+    places = {kind: place for place, kind in enumerate(snapshot.runs)}
+    return SnapshotRecord(
+        now=snapshot.now,
+        cluster_queues=list(snapshot.cluster_queues.values()),
+        faulty_queues=dict(snapshot.faulty_queues),
+        local_queues=list(snapshot.local_queues.values()),
+        flavors=list(snapshot.flavors.values()),
+        namespaces={name: dict(labels) for name, labels in snapshot.namespaces.items()},
+        nodes=list(snapshot.nodes.nodes.values()),
+        jobs=dict(snapshot.jobs),
+        pods=list(snapshot.pods.values()),
+        charges=[(uid, snapshot.charges[uid]) for uid in _in_order(snapshot)],
+        classes=list(places),
+        workloads=[
+            WorkloadRecord(places[kind], one.uid, one.name, one.order, one.since, one.members)
+            for kind, run in snapshot.runs.items()
+            for one in run
+        ],
+        priority_classes=dict(snapshot.priority_classes),
+        budgets={queue: list(those) for queue, those in snapshot.budgets.by_queue.items()},
+        past_usage=_past_usage(snapshot),
+        overdue=list(snapshot.overdue),
+        dry=dict(snapshot.dry),
+        unprovided={flavor: list(uids) for flavor, uids in snapshot.unprovided.items()},
+        rejected=sorted(snapshot.rejected),
+        leaving=_plain_leaving(snapshot.leaving),
+        preemptors=dict(snapshot.preemptors),
+        held={uid: [(*place, count) for place, count in places.items()] for uid, places in snapshot.held.items()},
+        kept=[KeptRecord(list(one.places), [it.uid for it in one.workloads]) for one in snapshot.kept],
+        loose_groups=list(snapshot.loose_groups),
+        forecast=None if snapshot.forecast is None else _forecast_record(snapshot.forecast),
+    )
+
+
+def _in_order(snapshot: Snapshot) -> Iterable[str]:
+    """Return the uids of all that are charged, those of each cluster queue in the order in which they came."""
+    return dict.fromkeys(chain(*snapshot.admitted.values(), snapshot.charges))
+
+
+def _past_usage(snapshot: Snapshot) -> list[tuple[QueueKey, PastUsage]]:
+    """Return what orders each LocalQueue, and the users in it: the cache works each out when it is asked for."""
+    found = ((key, snapshot.past_usage.get(key)) for key in snapshot.local_queues)
+    known = ((key, used) for key, used in found if used is not None)
+    return [(key, used if used.users is None else replace(used, users=dict(used.users))) for key, used in known]
+
+
+def _plain_leaving(leaving: Leaving) -> Leaving:
+    """Return the same with sets of its own: those of the cache are views."""
+    return replace(
+        leaving,
+        evicting=frozenset(leaving.evicting),
+        refused=frozenset(leaving.refused),
+        lately_refused=frozenset(leaving.lately_refused),
+        terminating=frozenset(leaving.terminating),
+        stuck=frozenset(leaving.stuck),
+    )
+
+
+def _forecast_record(forecast: Forecast) -> ForecastRecord:
+    ends = [
+        HoldingRecord(
+            None if one.at == inf else one.at,
+            one.since,
+            one.uid,
+            one.queue,
+            one.flavors,
+            one.requests,
+            one.node,
+            one.step,
+        )
+        for one in forecast.ends
+    ]
+    runs = [RunRecord(queue, requests, *run) for queue, requests, run in forecast.history]
+    return ForecastRecord(forecast.depth, ends, runs, dict(forecast.outrun))
+
+
+def _snapshot(record: SnapshotRecord) -> Snapshot:
+    queues = {one.name: one for one in record.cluster_queues}
+    flavors = {one.name: one for one in record.flavors}
+    tree, usage = QuotaTree(queues, record.faulty_queues), Usage()
+    for uid, charge in record.charges:
+        usage.set(uid, charge)
+    usage.plant(tree)
+    orders = [order for one in record.cluster_queues if len(order := tuple(it.flavor for it in one.flavors)) > 1]
+    nodes = NodeIndex({one.name: one for one in record.nodes}, flavors, orders)
+    runs = _runs(record)
+    waiting = {one.uid: one for run in runs.values() for one in run}
+    return Snapshot(
+        cluster_queues=queues,
+        tree=tree,
+        local_queues={(one.namespace, one.name): one for one in record.local_queues},
+        flavors=flavors,
+        namespaces=record.namespaces,
+        nodes=nodes,
+        runs=runs,
+        **used_in(usage),
+        room=Room(nodes, usage.by_node),
+        faulty_queues=record.faulty_queues,
+        now=record.now,
+        preemptors=record.preemptors,
+        held={uid: _counted(places) for uid, places in record.held.items()},
+        kept=[KeptPlaces(one.places, [waiting[uid] for uid in one.workloads]) for one in record.kept],
+        budgets=UsedUpBudgets(record.budgets),
+        pods={one.uid: one for one in record.pods},
+        jobs=record.jobs,
+        overdue=dict.fromkeys(record.overdue),
+        dry=record.dry,
+        unprovided=record.unprovided,
+        rejected=frozenset(record.rejected),
+        leaving=record.leaving,
+        priority_classes=record.priority_classes,
+        loose_groups=frozenset(record.loose_groups),
+        past_usage=dict(record.past_usage),
+        forecast=None if record.forecast is None else _forecast(record.forecast),
+    )
+
+
+def _counted(places: list[tuple[str, str | None, int]]) -> Counter[tuple[str, str | None]]:
+    return Counter({(flavor, node): count for flavor, node, count in places})
+
+
+def _runs(record: SnapshotRecord) -> dict[WorkloadClass, list[Workload]]:
+    runs: dict[WorkloadClass, list[Workload]] = {kind: [] for kind in record.classes}
+    for one in record.workloads:
+        kind = record.classes[one.kind]
+        runs[kind].append(Workload(one.uid, one.name, kind, one.order, one.since, one.members))
+    return runs
+
+
+def _forecast(record: ForecastRecord) -> Forecast:
+    ends, history = ExpectedEnds(), RunHistory()
+    for one in record.ends:
+        at = inf if one.at is None else one.at
+        ends.put(Holding(at, one.since, one.uid, one.queue, one.flavors, one.requests, one.node, one.step))
+    for run in record.runs:
+        history.note(run.queue, run.requests, (run.ended, run.uid, run.seconds))
+    return Forecast(ends, history, record.depth, record.outrun)
