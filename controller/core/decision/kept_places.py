@@ -86,7 +86,7 @@ class MembersMadeAnew:
 
 def _in_flavors_of(places: Sequence[KeptPlace], queue: ClusterQueue) -> ClusterQueue:
     """Return the queue with those flavors alone in which places are kept."""
-    kept = {name for one in places for name in (one.pod.flavor, *one.pod.also)}
+    kept = {one.pod.flavor for one in places}.union(*[one.pod.also for one in places])
     return replace(queue, flavors=tuple([one for one in queue.flavors if one.flavor in kept]))
 
 
@@ -107,4 +107,4 @@ def _covering(workload: Workload, found: Placements, places: Sequence[KeptPlace]
 def _covers(place: KeptPlace, requests: Requests, flavor: str) -> bool:
     kept = dict(place.pod.shape.requests)
     is_enough = all(need <= kept.get(resource, 0) for resource, need in requests)
-    return is_enough and flavor in (place.pod.flavor, *place.pod.also)
+    return is_enough and (flavor == place.pod.flavor or flavor in place.pod.also)
