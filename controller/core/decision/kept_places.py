@@ -48,7 +48,8 @@ class MembersMadeAnew:
                 has_begun = workload.uid in self._snapshot.preemptors  # others went for what no place covers
                 in_flavors = queue if has_begun else _in_flavors_of(left, queue)
                 found = self._find(in_flavors, workload, left) if left else NOT_YET
-                gone = None if isinstance(found, Wait) else _covering(workload, found, left)
+                there = [one for one in left if one.pod.cluster_queue == queue.name]
+                gone = None if isinstance(found, Wait) else _covering(workload, found, there)
                 if isinstance(found, Wait) or (gone is None and not has_begun):
                     continue
                 gone = left[: workload.kind.size] if gone is None else gone
