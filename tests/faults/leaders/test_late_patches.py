@@ -129,8 +129,9 @@ async def test_a_namesake_does_not_get_the_late_patch(waiting: Team, proxy: Apis
     await open_queue(waiting)
     late = await until_held(held)
     await waiting.delete("first")
-    await waiting.pod("first")
     await until_released(waiting, "second")
+    # only now: made within the same second it would go before the other, by its name
+    await waiting.pod("first")
     assert await late.let_go() == 422
     assert await released(waiting) == {"second"}
 
