@@ -19,19 +19,19 @@ class Outruns:
         """`turned` is called with a namespace that is believed no more, or again."""
         self._turned = turned
         self._timers = Timers()
-        self._known: dict[str, Pod] = {}
-        self._said: dict[str, int] = {}
-        """The least that each has said: who says more later, or nothing, has said that all the same."""
+        self._known: dict[str, tuple[Pod, int]] = {}
+        """With the least that each has said: who says more later, or nothing, has said that all the same."""
         self._longer: dict[str, dict[str, str]] = {}
         self.told: dict[str, str] = {}
 
     def put(self, pod: Pod, said: int) -> None:
         """Take in how many seconds an admitted pod says that it runs; 0: it does not say."""
-        said = min(filter(None, (said, self._said.get(pod.uid, 0))), default=0)
+        former = self._known.get(pod.uid)
+        said = min(filter(None, (said, former[1] if former is not None else 0)), default=0)
         at = outruns_at(pod, said) if said else None
         if at is None:
             return
-        self._known[pod.uid], self._said[pod.uid] = pod, said
+        self._known[pod.uid] = pod, said
         if at <= self._timers.now:
             self._timers.set(pod.uid, None)
             self._begin(pod.uid)
@@ -42,10 +42,9 @@ class Outruns:
     def drop(self, uid: str) -> None:
         """Forget a pod that runs no more."""
         self._timers.set(uid, None)
-        pod = self._known.pop(uid, None)
-        self._said.pop(uid, None)
-        if pod is not None:
-            self._end(pod)
+        known = self._known.pop(uid, None)
+        if known is not None:
+            self._end(known[0])
 
     def clear(self) -> None:
         """Forget all, where nothing rests on it any more."""
@@ -58,7 +57,7 @@ class Outruns:
             self._begin(uid)
 
     def _begin(self, uid: str) -> None:
-        pod = self._known[uid]
+        pod, _ = self._known[uid]
         longer = self._longer.setdefault(pod.namespace, {})
         longer[uid] = pod.key
         if pod.namespace not in self.told:

@@ -24,6 +24,7 @@ from controller.core.workloads.decisions import DrySpell
 from controller.core.workloads.groups import GroupKey
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.workload import OrderKey, QueueKey, WorkloadClass
+from controller.core.world.expected_ends import Holding
 from controller.core.world.kept_places import KeptPlace
 from controller.core.world.leaving import Leaving
 
@@ -41,19 +42,6 @@ class WorkloadRecord(Struct):
     members: tuple[str, ...] = ()
 
 
-class HoldingRecord(Struct):
-    """As `core.world.expected_ends.Holding`; `at` None: nobody knows, which JSON has no number for."""
-
-    at: float | None
-    since: float
-    uid: str
-    queue: str
-    flavors: tuple[str, ...]
-    requests: Requests
-    node: str | None
-    step: float
-
-
 class RunRecord(Struct):
     """A pod that succeeded: its LocalQueue, what it asked for, when it ended (epoch seconds) and how long it took."""
 
@@ -65,10 +53,14 @@ class RunRecord(Struct):
 
 
 class ForecastRecord(Struct):
-    """What is expected to end when, where a queue backfills."""
+    """What is expected to end when, where a queue backfills.
+
+    Of those in `without_end` nobody knows: JSON has no number for that, so their `at` says nothing.
+    """
 
     depth: int
-    ends: list[HoldingRecord]
+    ends: list[Holding]
+    without_end: list[Holding]
     runs: list[RunRecord]
     outrun: dict[str, str]
 

@@ -27,7 +27,7 @@ from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.used_up import UsedUpBudgets
 from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
 from controller.core.world.candidates import KnownCandidates
-from controller.core.world.expected_ends import ExpectedEnds, Holding
+from controller.core.world.expected_ends import ExpectedEnds
 from controller.core.world.forecast import Forecast
 from controller.core.world.kept_places import KeptPlaces
 from controller.core.world.leaving import Leaving
@@ -38,7 +38,6 @@ from controller.replay.records import (
     VERSION,
     Envelope,
     ForecastRecord,
-    HoldingRecord,
     KeptRecord,
     RunRecord,
     SnapshotRecord,
@@ -157,21 +156,10 @@ def _plain_leaving(leaving: Leaving) -> Leaving:
 
 
 def _forecast_record(forecast: Forecast) -> ForecastRecord:
-    ends = [
-        HoldingRecord(
-            None if one.at == inf else one.at,
-            one.since,
-            one.uid,
-            one.queue,
-            one.flavors,
-            one.requests,
-            one.node,
-            one.step,
-        )
-        for one in forecast.ends
-    ]
+    ends = [one for one in forecast.ends if one.at != inf]
+    without_end = [replace(one, at=0.0) for one in forecast.ends if one.at == inf]
     runs = [RunRecord(queue, requests, *run) for queue, requests, run in forecast.history]
-    return ForecastRecord(forecast.depth, ends, runs, dict(forecast.outrun))
+    return ForecastRecord(forecast.depth, ends, without_end, runs, dict(forecast.outrun))
 
 
 def _snapshot(record: SnapshotRecord) -> Snapshot:
@@ -229,9 +217,8 @@ def _runs(record: SnapshotRecord) -> dict[WorkloadClass, list[Workload]]:
 
 def _forecast(record: ForecastRecord) -> Forecast:
     ends, history = ExpectedEnds(), RunHistory()
-    for one in record.ends:
-        at = inf if one.at is None else one.at
-        ends.put(Holding(at, one.since, one.uid, one.queue, one.flavors, one.requests, one.node, one.step))
+    for one in (*record.ends, *(replace(one, at=inf) for one in record.without_end)):
+        ends.put(one)
     for run in record.runs:
         history.note(run.queue, run.requests, (run.ended, run.uid, run.seconds))
     return Forecast(ends, history, record.depth, record.outrun)

@@ -16,7 +16,7 @@ from controller.core.fitting.placement import Placements
 from controller.core.kubernetes.amounts import Requests
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.queues import ClusterQueue, Flavor
-from controller.core.workloads.decisions import NOT_YET, Wait
+from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.kept_places import KeptPlace
 from controller.core.world.snapshot import Snapshot
@@ -45,19 +45,28 @@ class MembersMadeAnew:
                 queue = self._entrances.of(workload.kind.queue)
                 if isinstance(queue, Wait) or workload.kind.hold is not None or is_over(workload.kind):
                     continue
-                has_begun = workload.uid in self._snapshot.preemptors  # others went for what no place covers
-                in_flavors = queue if has_begun else _in_flavors_of(left, queue)
-                found = self._find(in_flavors, workload, left) if left else NOT_YET
-                there = [one for one in left if one.pod.cluster_queue == queue.name]
-                gone = None if isinstance(found, Wait) else _covering(workload, found, there)
-                if isinstance(found, Wait) or (gone is None and not has_begun):
+                goes = self._goes(queue, workload, left) if left else None
+                if goes is None:
                     continue
-                gone = left[: workload.kind.size] if gone is None else gone
+                found, gone = goes
                 self._hold(gone, -1)
                 left[:] = [one for one in left if one not in gone]
                 self._admitted.admit(workload, queue, found, self._placing.left(queue, workload.kind))
                 went.setdefault(workload.kind, set()).add(workload.uid)
         return went
+
+    def _goes(
+        self, queue: ClusterQueue, workload: Workload, left: Sequence[KeptPlace]
+    ) -> tuple[Placements, Sequence[KeptPlace]] | None:
+        """Say where a workload goes, and by which of the places that are left; None: it waits for its turn."""
+        has_begun = workload.uid in self._snapshot.preemptors
+        found = self._find(queue if has_begun else _in_flavors_of(left, queue), workload, left)
+        if isinstance(found, Wait):
+            return None
+        gone = _covering(workload, found, [one for one in left if one.pod.cluster_queue == queue.name])
+        if gone is None and has_begun:
+            return found, left[: workload.kind.size]  # others went for what no place covers
+        return None if gone is None else (found, gone)
 
     def _is_claimed(self, one: KeptPlace) -> bool:
         """Whether who preempts has waited for the pod to go: what it leaves is promised already."""

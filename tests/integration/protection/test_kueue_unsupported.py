@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import orjson
 import pytest
 
 from controller.cli.policy.kueue_unsupported import UNSUPPORTED, unsupported
 from controller.core.keys import DEFAULT_QUEUE, KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
 from controller.kube.client import MERGE_PATCH, Client
 from tests.integration.protection.test_other_kinds import a_job_set, job_sets
-from tests.integration.protection.test_queue_label import ALICE, VERSIONS, path_of, texts, workload
+from tests.integration.protection.test_queue_label import ALICE, VERSIONS, path_of, texts, type_checking, workload
 from tests.support.eventually import eventually
 from tests.support.impersonation import Impersonation
 from tests.support.team import Json
@@ -171,10 +170,4 @@ async def test_an_update_is_told_of_where_it_writes_such_a_key_or_the_template(w
 
 
 async def test_the_apiserver_finds_nothing_to_note_in_the_types_of_the_policy(client: Client, writer: Writer) -> None:
-    path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{NAME}"
-
-    async def status() -> Json:
-        found: Json = orjson.loads(await client.get(path))["status"]
-        return found
-
-    assert (await eventually(status, message="the policy has no status"))["typeChecking"] == {}
+    assert await type_checking(client, NAME) == {}

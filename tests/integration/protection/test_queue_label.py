@@ -54,6 +54,18 @@ def texts(reply: Reply, before: str = BEFORE) -> tuple[str, ...]:
     return tuple(text.removeprefix(before) for text in found)
 
 
+async def type_checking(client: Client, policy: str) -> Json:
+    """What the apiserver notes on the types in a ValidatingAdmissionPolicy; empty: nothing."""
+    path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{policy}"
+
+    async def status() -> Json:
+        found: Json = orjson.loads(await client.get(path))["status"]
+        return found
+
+    noted: Json = (await eventually(status, message="the policy has no status"))["typeChecking"]
+    return noted
+
+
 class Writer:
     """A user who writes workloads into a namespace."""
 
@@ -178,13 +190,7 @@ async def test_in_namespaces_that_penstock_does_not_look_at_nobody_is_warned(
 
 
 async def test_the_apiserver_finds_nothing_to_note_in_the_types_of_the_policy(client: Client, writer: Writer) -> None:
-    path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{NAME}"
-
-    async def status() -> Json:
-        found: Json = orjson.loads(await client.get(path))["status"]
-        return found
-
-    assert (await eventually(status, message="the policy has no status"))["typeChecking"] == {}
+    assert await type_checking(client, NAME) == {}
 
 
 async def test_where_kueues_label_brings_ours_into_the_template_nobody_is_warned(
