@@ -267,7 +267,7 @@ class _Decision:
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
 
-        `found` is what a look at it said, if there was one just now. `HOLDS_UP_NOBODY` holds in a strict queue.
+        `found` is what a look at it said, if there was one just now. Who preempts holds up a strict queue.
         """
         queue, heads = self._lines[name]
         head = heappop(heads)
@@ -284,7 +284,7 @@ class _Decision:
             goes_on = self._wait(run[index], queue, known, found)
             if goes_on and self._fair is not None:
                 taken = taken_by(kind, self._preempting.placed[run[index].uid])
-            if queue.strategy is QueueingStrategy.STRICT_FIFO and found.reason not in HOLDS_UP_NOBODY:
+            if queue.strategy is QueueingStrategy.STRICT_FIFO and (goes_on or found.reason not in HOLDS_UP_NOBODY):
                 self._close(queue, heads, kind)
                 return taken
             index += 1
