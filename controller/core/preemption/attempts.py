@@ -9,7 +9,6 @@ from enum import Enum
 from controller.core.fitting.unlike_sets import Onto
 from controller.core.kubernetes.amounts import Requests
 from controller.core.ledgers.booked import AnyLedger
-from controller.core.ledgers.ledger import Ledger
 from controller.core.preemption.eligibility import Candidates, Claim
 from controller.core.preemption.offers import Offers
 from controller.core.preemption.short_columns import Short, demand_of
@@ -92,17 +91,16 @@ class Need:
 class Attempts:
     """The attempts of one decision's searches."""
 
-    def __init__(self, tree: QuotaTree, ledger: Ledger, candidates: Candidates, offers: Offers) -> None:
+    def __init__(self, tree: QuotaTree, candidates: Candidates, offers: Offers) -> None:
         self._tree = tree
-        self._ledger = ledger
         self._candidates = candidates
         self._offers = offers
 
-    def of(self, need: Need, *, is_any_away: bool) -> list[Attempt]:
+    def of(self, ahead: AnyLedger, need: Need, *, is_any_away: bool) -> list[Attempt]:
         """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each.
 
         None where nobody might go: most of those that look again after something ended find that. With others away for
-        good (`is_any_away`) it may fit without anybody more.
+        good (`is_any_away`) it may fit without anybody more. `ahead` is what is left once these are gone.
         """
         policy = need.queue.preemption
         if self._tree.strategies(need.queue.name):
@@ -115,12 +113,12 @@ class Attempts:
         attempts: list[Attempt] = []
         if any(map(self._candidates.going_of, others)):
             attempts.append(Attempt(may_borrow=True, takes_going=True))
-        level = self._level(need)
+        level = _level(ahead, need)
         first = self._advantage(need, others, level)
         # who stays within its own takes that back first, whatever priorities say of borrowing
         if level and (first or policy.borrows):
             attempts.append(Attempt(may_borrow=True, first=first, yields=Yield.MILD))
-        if not level or self._is_under_nominal(need):
+        if not level or self._is_under_nominal(ahead, need):
             attempts.append(Attempt(may_borrow=False))
         attempts.append(Attempt(may_borrow=True, yields=Yield.GOING))
         return attempts
@@ -136,11 +134,6 @@ class Attempts:
         lines = ((one, offer.by_queue[one].known) for one in givers if one != name)
         return [one for one, known in lines if any(need.claim.reclaims(it) for _, it in known)]
 
-    def _level(self, need: Need) -> int:
-        """Return how far up the tree it would borrow of what is short."""
-        levels = [self._ledger.borrowing_level(need.queue, flavor, need.asked(flavor)) for flavor in need.flavors]
-        return max(levels)
-
     def _advantage(self, need: Need, others: Iterable[str], level: int) -> frozenset[str]:
         """Return those other queues that are outside a subtree that holds the workload within what it owns.
 
@@ -152,9 +145,14 @@ class Attempts:
         found = self._offers.outside(need.offer, need.queue.name, level)
         return found if need.queue.preemption.reclaim is Reclaim.ANY else found.intersection(others)
 
-    def _is_under_nominal(self, need: Need) -> bool:
+    def _is_under_nominal(self, ahead: AnyLedger, need: Need) -> bool:
         for column in need.short.own:
             cell = self._tree.cell(need.queue.name, column)
-            if cell is not None and self._ledger.usage.used(need.queue.name, *column) >= cell.subtree:
+            if cell is not None and ahead.usage.used(need.queue.name, *column) >= cell.subtree:
                 return False
         return True
+
+
+def _level(ahead: AnyLedger, need: Need) -> int:
+    """Return how far up the tree it would borrow of what is short."""
+    return max(ahead.borrowing_level(need.queue, flavor, need.asked(flavor)) for flavor in need.flavors)
