@@ -130,9 +130,10 @@ def _must_go_first(heads: Heads, first: str, name: str, turn: Turn, went: Chosen
 
 
 def _borrowed(heads: Heads, first: str, more: Sequence[Placed]) -> Iterator[tuple[str, str]]:
-    """Yield of what the first borrows then."""
+    """Yield of what the first borrows then, also where it only holds quota."""
     queue = heads.queue(first)
-    for flavor, resource in {(one.flavor, resource) for one in more for resource in one.requests}:
+    held = {(flavor, resource) for one in more for flavor in (one.flavor, *one.also) for resource in one.requests}
+    for flavor, resource in held:
         column = Column(heads.world, (*heads.placed, *more), flavor, resource)
         if resource in dict(queue.quotas)[flavor] and column.used(queue) > column.owned(queue):
             yield flavor, resource
