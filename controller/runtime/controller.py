@@ -11,21 +11,12 @@ from typing import Any
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import (
-    Written,
-    read_cluster_pod_policy,
-    read_cluster_queue,
-    read_flavor,
-    read_local_queue,
-    read_pod_policy,
-    read_priority_class,
-    read_scheduling_policy,
-)
-from controller.core.keys import GROUP, VERSION
+from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GROUPS_IN, PODS, Kind, deciding
+from controller.cache.written import Written, read_cluster_pod_policy, read_pod_policy, read_scheduling_policy
 from controller.kube import clock
 from controller.kube.client import Client
-from controller.kube.decode import PodDecoder, decode_metadata, decode_node
-from controller.kube.decode_owners import decode_job, decode_pod_group
+from controller.kube.decode import PodDecoder
+from controller.kube.decode_owners import decode_pod_group
 from controller.kube.served import InformerIfServed
 from controller.kube.watch import Informer, Trouble
 from controller.runtime import garbage, gauges
@@ -43,13 +34,6 @@ _log = logs.get("controller")
 _DRAIN_SECONDS = 15.0
 _SETTLE_SECONDS = 3.0
 _STALLED_SECONDS = 60.0
-_SCHEDULING = "scheduling.k8s.io"
-_READABLE = ("v1", "v1beta1", "v1alpha3", "v1alpha2")
-"""Versions of PodGroup that say the size of a gang alike: `spec.schedulingPolicy.gang.minCount`."""
-_OURS = f"/apis/{GROUP}/{VERSION}"
-
-_Source = tuple[str, Any, Any]
-"""Path, decoder and sink of an informer."""
 
 
 class Controller:
@@ -97,15 +81,14 @@ class Controller:
 
     def _watch(self, decode: PodDecoder, written: Written) -> None:
         """Make what keeps the cache in step with the apiserver."""
-        deciding, reported = _deciding(self._cache, written), _reported(self._cache, written)
         self._informers: list[Informer[Any] | InformerIfServed] = [
-            *(self._informer(*source) for source in deciding),
+            *(self._informer(*kind) for kind in deciding(self._cache, written)),
             self._pod_groups(),
         ]
-        self._pods = self._informer("/api/v1/pods", decode, sinks.PodSink(self._cache))
+        self._pods = self._informer(PODS, decode, sinks.PodSink(self._cache))
         self._needed = (*self._informers, self._pods)
         # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
-        self._side_informers = [self._informer(*source) for source in reported]
+        self._side_informers = [self._informer(*kind) for kind in _reported(self._cache, written)]
         self._watching: tuple[Source, ...] = ()
 
     def _informer(self, path: str, decode: Any, sink: Any) -> Informer[Any]:
@@ -116,9 +99,9 @@ class Controller:
         sink = sinks.PodGroupSink(self._cache)
         return InformerIfServed(
             self._client,
-            _SCHEDULING,
-            _READABLE,
-            "podgroups",
+            POD_GROUPS_IN,
+            POD_GROUP_VERSIONS,
+            POD_GROUPS,
             make=lambda path: self._informer(path, decode_pod_group, sink),
             report=self._report,
             forget=lambda: sink.replace(()),
@@ -229,24 +212,11 @@ async def _listed(informers: Iterable[Informer[Any] | InformerIfServed]) -> None
         await informer.synced.wait()
 
 
-def _deciding(cache: ClusterCache, written: Written) -> tuple[_Source, ...]:
-    """What decisions rest on beside pods."""
-    return (
-        ("/api/v1/namespaces", decode_metadata, sinks.NamespaceSink(cache)),
-        ("/api/v1/nodes", decode_node, sinks.NodeSink(cache)),
-        (f"{_OURS}/resourceflavors", read_flavor, sinks.flavor_sink(cache, written)),
-        (f"{_OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
-        (f"{_OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
-        ("/apis/batch/v1/jobs", decode_job, sinks.JobSink(cache)),
-        (f"{_OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
-    )
-
-
-def _reported(cache: ClusterCache, written: Written) -> tuple[_Source, ...]:
+def _reported(cache: ClusterCache, written: Written) -> tuple[Kind, ...]:
     """What is only reported on."""
     wide, own = sinks.policy_sinks(cache, written)
     return (
-        (f"{_OURS}/clusterpodschedulingpolicies", read_cluster_pod_policy, wide),
-        (f"{_OURS}/podschedulingpolicies", read_pod_policy, own),
-        (f"{_OURS}/schedulingpolicies", read_scheduling_policy, sinks.scheduling_policy_sink(cache, written)),
+        Kind(f"{OURS}/clusterpodschedulingpolicies", read_cluster_pod_policy, wide),
+        Kind(f"{OURS}/podschedulingpolicies", read_pod_policy, own),
+        Kind(f"{OURS}/schedulingpolicies", read_scheduling_policy, sinks.scheduling_policy_sink(cache, written)),
     )

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.kinds import deciding
 from controller.cache.sinks import PodGroupSink, PodSink
 from controller.cache.written import Written
 from controller.core.keys import HELD
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_owners import decode_pod_group
 from controller.kube.errors import UnreadableObject
-from controller.runtime.controller import _deciding, _reported
+from controller.runtime.controller import _reported
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support import api_objects
@@ -125,7 +126,7 @@ class World:
     def __init__(self, documents: dict[str, Json]) -> None:
         self.writer = Writer()
         self.cache, self.written = ClusterCache(lambda: None), Written()
-        watched = (*_deciding(self.cache, self.written), *_reported(self.cache, self.written))
+        watched = (*deciding(self.cache, self.written), *_reported(self.cache, self.written))
         self.watched = {path.rsplit("/", 1)[-1]: (read, sink) for path, read, sink in watched}
         self.watched["podgroups"] = decode_pod_group, PodGroupSink(self.cache)
         self.watched["pods"] = PodDecoder(), PodSink(self.cache)

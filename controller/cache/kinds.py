@@ -1,0 +1,51 @@
+"""The kinds that decisions rest on: where each is listed, how it is read, and which sink takes it.
+
+Whoever fills a cache goes by these, as the controller does by its watches.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from controller.cache import sinks
+from controller.cache.cluster import ClusterCache
+from controller.cache.written import (
+    Written,
+    read_cluster_queue,
+    read_flavor,
+    read_local_queue,
+    read_priority_class,
+)
+from controller.core.keys import GROUP, VERSION
+from controller.kube.decode import decode_metadata, decode_node
+from controller.kube.decode_owners import decode_job
+
+OURS: Final = f"/apis/{GROUP}/{VERSION}"
+PODS: Final = "/api/v1/pods"
+"""They come last: a queue or node that came later would move what is known of thousands."""
+POD_GROUPS: Final = "podgroups"
+POD_GROUPS_IN: Final = "scheduling.k8s.io"
+"""The group in which some apiservers have PodGroups, in one of these versions."""
+POD_GROUP_VERSIONS: Final = ("v1", "v1beta1", "v1alpha3", "v1alpha2")
+"""They say the size of a gang alike: `spec.schedulingPolicy.gang.minCount`."""
+
+
+class Kind(NamedTuple):
+    """Path of the collection, decoder of an object, sink of the decoded ones."""
+
+    path: str
+    decode: Any
+    sink: Any
+
+
+def deciding(cache: ClusterCache, written: Written) -> tuple[Kind, ...]:
+    """What decisions rest on beside pods, and PodGroups where they are served."""
+    return (
+        Kind("/api/v1/namespaces", decode_metadata, sinks.NamespaceSink(cache)),
+        Kind("/api/v1/nodes", decode_node, sinks.NodeSink(cache)),
+        Kind(f"{OURS}/resourceflavors", read_flavor, sinks.flavor_sink(cache, written)),
+        Kind(f"{OURS}/clusterqueues", read_cluster_queue, sinks.cluster_queue_sink(cache, written)),
+        Kind(f"{OURS}/localqueues", read_local_queue, sinks.local_queue_sink(cache, written)),
+        Kind("/apis/batch/v1/jobs", decode_job, sinks.JobSink(cache)),
+        Kind(f"{OURS}/workloadpriorityclasses", read_priority_class, sinks.priority_class_sink(cache, written)),
+    )
