@@ -1,6 +1,6 @@
 """The kinds that decisions rest on: where each is listed, how it is read, and which sink takes it.
 
-Whoever fills a cache goes by these, as the controller does by its watches.
+Whoever fills a cache goes by these: the controller by watches, `replay.recording` by one list of each.
 """
 
 from __future__ import annotations

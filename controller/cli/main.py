@@ -24,8 +24,10 @@ _COMMANDS = {
     "open": ("controller.cli.by_hand:open_queues", "Let queues admit again that were drained."),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),
     "release": ("controller.cli.release:release", "Undo a hold; with --all take the gate off pods, as to uninstall."),
+    "replay": ("controller.cli.replay:replay", "Decide on a snapshot again: who comes in, who goes, why others wait."),
     "runtimeclass": ("controller.cli.runtimeclass:runtimeclass", "See which nodes take the pods of a RuntimeClass."),
     "sandbox": ("controller.cli.sandbox:sandbox", "Run a real local control plane without Docker."),
+    "snapshot": ("controller.cli.snapshot:snapshot", "Save what a decision would see now, as a file."),
     "top": ("controller.cli.by_hand:top", "Let pods, Jobs or groups go before the others of their queue."),
 }
 

@@ -83,8 +83,15 @@ def from_bytes(data: bytes) -> Snapshot:
         plain = msgspec.json.decode(data)
         del plain["version"]
         return _snapshot(msgspec.convert(plain, SnapshotRecord, dec_hook=from_plain))
+    except SnapshotFileError:
+        raise
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SnapshotFileError(f"not a snapshot of Penstock: {error}") from None
+    except RecursionError:
+        raise SnapshotFileError("not a snapshot of Penstock: it is nested too deeply") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise SnapshotFileError(f"not a snapshot of Penstock: its parts contradict each other ({told})") from None
 
 
 def _without_hashes(value: Any) -> Any:

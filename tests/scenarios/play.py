@@ -56,6 +56,18 @@ def play(written: Written) -> Iterator[Played]:
         )
 
 
+def before(written: Written, number: int) -> Stage:
+    """Play to where what happens in this step has happened and nothing was decided on it yet."""
+    stage, steps = Stage(), list(zip(written.scenario.steps, written.events, strict=True))[:number]
+    _begin(stage, written)
+    for at, (step, events) in enumerate(steps, start=1):
+        for event in events:
+            stage.happen(event, _value(step, event))
+        if at < number:
+            stage.cluster.settle()
+    return stage
+
+
 def _begin(stage: Stage, written: Written) -> None:
     """Set the world up; without namespaces there is `default`, without local queues one there for each queue."""
     world = written.scenario.world

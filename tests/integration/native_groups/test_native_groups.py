@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.integration.native_groups.conftest import VERSION
+from tests.support.command import penstock
 from tests.support.team import Team, is_gated
 
 pytestmark = pytest.mark.integration
@@ -47,3 +49,16 @@ async def test_pods_of_a_group_of_the_basic_policy_stand_alone(team: Team) -> No
     await pod_group(team, {"basic": {}})
     await team.pod("one", spec=MEMBER)
     assert not is_gated((await team.until_bound("one"))["one"])
+
+
+async def test_a_snapshot_has_the_groups(team: Team, tmp_path: Path) -> None:
+    """A gang is as large as its PodGroup says, which nothing but that object does."""
+    await team.ready({"spot": {"cpu": 4}})
+    await pod_group(team, {"gang": {"minCount": 3}})
+    await team.pod("one", spec=MEMBER)
+    message = await team.until_waiting("one", "GangIncomplete")
+    file = str(tmp_path / "now.json")
+    assert (await penstock(team.sandbox, "snapshot", "-o", file)).code == 0
+    done = await penstock(team.sandbox, "replay", file, "--pod", f"{team.namespace}/one")
+    assert done.output == f"{team.namespace}/one waits (GangIncomplete): {message}\n"
+    assert "3" in message

@@ -1,0 +1,121 @@
+"""The snapshot of a live cluster: each kind is listed once, page by page. Nothing is written, nothing is watched.
+
+What comes off the wire goes the way it goes in the controller, into a cache of its own. What only the memory of a
+running controller has is not there: releases that were refused, evictions that were refused a moment ago, members that
+gangs have lost, and flavors in which pods that came back found no node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from msgspec import DecodeError
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GROUPS_IN, PODS, Kind, deciding
+from controller.cache.sinks import PodGroupSink, PodSink
+from controller.cache.written import Written
+from controller.core.world.forecast import USUAL_DEPTH
+from controller.core.world.snapshot import Snapshot
+from controller.kube import clock
+from controller.kube.client import Client
+from controller.kube.decode import PodDecoder
+from controller.kube.decode_owners import decode_pod_group
+from controller.kube.errors import Forbidden, Gone, KubeError, NotFound, UnreadableObject
+from controller.kube.listing import pages
+from controller.kube.served import served_path
+
+_ONE: Final = {"limit": "1"}
+
+
+class CannotRecordError(KubeError):
+    """The cluster does not show what a snapshot needs; the text says which kinds, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The snapshot, and what is not in it: one line for each object that could not be read."""
+
+    snapshot: Snapshot
+    unreadable: tuple[str, ...]
+
+
+async def record(
+    client: Client, *, backfill_depth: int = USUAL_DEPTH, now: Callable[[], float] = clock.now
+) -> Recorded:
+    """List what decisions rest on, and return it as one decision would see it. Raises KubeError.
+
+    `backfill_depth` is that of the controller, which no object of the cluster says.
+    """
+    cache = ClusterCache(lambda: None, backfill_depth=backfill_depth)
+    kinds = [*deciding(cache, Written()), *await _pod_groups(client, cache)]
+    kinds.append(Kind(PODS, PodDecoder(), PodSink(cache)))
+    await _ask_for_all(client, [kind.path for kind in kinds])
+    unreadable: list[str] = []
+    for kind in kinds:
+        items = await _listed(client, kind, unreadable)
+        for _ in kind.sink.replace(items) or ():
+            pass
+    cache.pass_to(now())
+    return Recorded(cache.snapshot(), tuple(unreadable))
+
+
+async def _pod_groups(client: Client, cache: ClusterCache) -> list[Kind]:
+    """Return the PodGroups of Kubernetes, or nothing where the apiserver does not serve them."""
+    try:
+        path = await served_path(client, POD_GROUPS_IN, POD_GROUP_VERSIONS, POD_GROUPS)
+    except DecodeError as error:
+        raise CannotRecordError(f"/apis/{POD_GROUPS_IN}: the answer is no list of resources: {error}") from None
+    return [] if path is None else [Kind(path, decode_pod_group, PodGroupSink(cache))]
+
+
+async def _ask_for_all(client: Client, paths: Sequence[str]) -> None:
+    """Ask for one object of each kind first, so that all that is missing is told at once, and soon."""
+    forbidden, absent = list[str](), list[str]()
+    for path in paths:
+        try:
+            await client.get(path, _ONE)
+        except Forbidden:
+            forbidden.append(_resource(path))
+        except NotFound:
+            if not path.startswith(OURS):
+                raise
+            absent.append(_resource(path))
+    if forbidden:
+        raise CannotRecordError(
+            f"no right to list {', '.join(forbidden)} in the whole cluster: "
+            "ask for a ClusterRole with the verb list for each of them"
+        )
+    if absent:
+        raise CannotRecordError(
+            f"the cluster does not serve {', '.join(absent)}: install Penstock's CRDs (config/crd), "
+            "or name another cluster with --kubeconfig or --context"
+        )
+
+
+def _resource(path: str) -> str:
+    """Return the kind of a collection as RBAC and people write it: `jobs.batch`, `pods`."""
+    *_, group, _, name = path.split("/")
+    return name if path.startswith("/api/") else f"{name}.{group}"
+
+
+async def _listed(client: Client, kind: Kind, unreadable: list[str]) -> list[Any]:
+    try:
+        return await _items(client, kind, unreadable, at_once=False)
+    except Gone:
+        # it takes longer by pages than the apiserver remembers a list
+        return await _items(client, kind, unreadable, at_once=True)
+
+
+async def _items(client: Client, kind: Kind, unreadable: list[str], *, at_once: bool) -> list[Any]:
+    items, faults = list[Any](), list[str]()
+    async for page in pages(client, kind.path, at_once=at_once):
+        for raw in page.items or ():
+            try:
+                items.append(kind.decode(raw))
+            except UnreadableObject as error:
+                faults.append(f"{_resource(kind.path)}: {error}")
+    unreadable += faults
+    return items
