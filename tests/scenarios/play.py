@@ -56,16 +56,23 @@ def play(written: Written) -> Iterator[Played]:
         )
 
 
-def before(written: Written, number: int) -> Stage:
-    """Play to where what happens in this step has happened and nothing was decided on it yet."""
-    stage, steps = Stage(), list(zip(written.scenario.steps, written.events, strict=True))[:number]
+def undecided(written: Written) -> Iterator[Stage]:
+    """Yield the stage before the decision of each step; it has to settle before the next one is asked for."""
+    stage = Stage()
     _begin(stage, written)
-    for at, (step, events) in enumerate(steps, start=1):
+    for step, events in zip(written.scenario.steps, written.events, strict=True):
         for event in events:
             stage.happen(event, _value(step, event))
-        if at < number:
-            stage.cluster.settle()
-    return stage
+        yield stage
+
+
+def before(written: Written, number: int) -> Stage:
+    """Play to where what happens in this step has happened and nothing was decided on it yet."""
+    for at, stage in enumerate(undecided(written), start=1):
+        if at == number:
+            return stage
+        stage.cluster.settle()
+    raise ScenarioError(f"{written.file}: has no step {number}")
 
 
 def _begin(stage: Stage, written: Written) -> None:

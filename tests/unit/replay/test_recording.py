@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import orjson
 import pytest
 
 from controller.core.decision.decide import decide
-from controller.kube.client import Client
-from controller.kube.errors import Forbidden, Gone, KubeError, NotFound
+from controller.kube.errors import Forbidden, Gone, KubeError
 from controller.replay.outcome import outcome_of
 from controller.replay.recording import CannotRecordError, record
 from controller.replay.snapshot_file import from_bytes, to_bytes
+from tests.support.fake_lists import FakeLists
 from tests.support.pod_documents import Json
 
 OURS = "/apis/penstock.dev/v1alpha1"
@@ -22,8 +23,7 @@ GROUPS = "/apis/scheduling.k8s.io/v1alpha2"
 AT = "2026-03-02T08:00:00Z"
 NOW = 1_772_438_460.0
 
-NONE: Mapping[str, bytes | Exception] = {}
-FORBIDDEN, ABSENT = Forbidden(403, "Forbidden", "no"), NotFound(404, "NotFound", "no")
+FORBIDDEN = Forbidden(403, "Forbidden", "no")
 
 
 def named(name: str, namespace: str = "", **parts: Any) -> Json:
@@ -55,27 +55,7 @@ def collections() -> dict[str, list[Json]]:
     }
 
 
-class Collections:
-    """Answers lists by their path, and writes down what was asked; what is not there is NotFound."""
-
-    def __init__(self, objects: Mapping[str, list[Json]], answers: Mapping[str, bytes | Exception] = NONE) -> None:
-        lists = {path: orjson.dumps({"metadata": {}, "items": those}) for path, those in objects.items()}
-        self._answers: dict[str, bytes | Exception] = {**lists, **answers}
-        self.asked: list[tuple[str, dict[str, str]]] = []
-
-    @property
-    def as_client(self) -> Client:
-        return cast("Client", self)
-
-    async def get(self, path: str, params: Mapping[str, str] | None = None, **_: Any) -> bytes:
-        self.asked.append((path, dict(params or {})))
-        answer = self._answers.get(path, ABSENT)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-class Forgetful(Collections):
+class Forgetful(FakeLists):
     """The list of pods takes longer by pages than the apiserver remembers it."""
 
     async def get(self, path: str, params: Mapping[str, str] | None = None, **options: Any) -> bytes:
@@ -84,14 +64,14 @@ class Forgetful(Collections):
         return await super().get(path, params, **options)
 
 
-async def told(cluster: Collections) -> str:
+async def told(cluster: FakeLists) -> str:
     with pytest.raises(CannotRecordError) as raised:
         await record(cluster.as_client)
     return str(raised.value)
 
 
 async def test_what_is_listed_is_decided_on_as_the_file_has_it() -> None:
-    cluster = Collections(collections())
+    cluster = FakeLists(collections())
     recorded = await record(cluster.as_client, now=lambda: NOW)
     read = from_bytes(to_bytes(recorded.snapshot))
     found = outcome_of(read, decide(read, limit=100))
@@ -106,7 +86,7 @@ async def test_what_is_listed_is_decided_on_as_the_file_has_it() -> None:
 
 async def test_every_kind_that_may_not_be_listed_is_named_before_any_is() -> None:
     closed = ("/api/v1/nodes", "/apis/batch/v1/jobs", f"{OURS}/localqueues")
-    cluster = Collections(collections(), dict.fromkeys(closed, FORBIDDEN))
+    cluster = FakeLists(collections(), dict.fromkeys(closed, FORBIDDEN))
     assert await told(cluster) == (
         "no right to list nodes, localqueues.penstock.dev, jobs.batch in the whole cluster: "
         "ask for a ClusterRole with the verb list for each of them"
@@ -115,14 +95,14 @@ async def test_every_kind_that_may_not_be_listed_is_named_before_any_is() -> Non
 
 
 async def test_a_cluster_without_our_kinds_is_told() -> None:
-    cluster = Collections({path: those for path, those in collections().items() if not path.startswith(OURS)})
+    cluster = FakeLists({path: those for path, those in collections().items() if not path.startswith(OURS)})
     text = await told(cluster)
     assert text.startswith("the cluster does not serve resourceflavors.penstock.dev, clusterqueues.penstock.dev, ")
     assert text.endswith("install Penstock's CRDs (config/crd), or name another cluster with --kubeconfig or --context")
 
 
 async def test_what_every_cluster_has_is_not_said_to_be_missing_crds() -> None:
-    cluster = Collections({path: those for path, those in collections().items() if path != PODS})
+    cluster = FakeLists({path: those for path, those in collections().items() if path != PODS})
     with pytest.raises(KubeError, match="404 NotFound"):
         await record(cluster.as_client)
 
@@ -134,22 +114,22 @@ async def test_pod_groups_are_read_where_they_are_served() -> None:
     member = a_pod("member")
     member["spec"]["schedulingGroup"] = {"podGroupName": "g"}
     objects[PODS] = [member]
-    recorded = await record(Collections(objects, served).as_client, now=lambda: NOW)
+    recorded = await record(FakeLists(objects, served).as_client, now=lambda: NOW)
     found = outcome_of(recorded.snapshot, decide(recorded.snapshot, limit=100))
     assert [(one.pod, one.reason.value) for one in found.waiting] == [("default/member", "GangIncomplete")]
-    forbidden = Collections(objects, {**served, f"{GROUPS}/podgroups": FORBIDDEN})
+    forbidden = FakeLists(objects, {**served, f"{GROUPS}/podgroups": FORBIDDEN})
     assert (await told(forbidden)).startswith("no right to list podgroups.scheduling.k8s.io in the whole cluster")
 
 
 async def test_a_discovery_that_is_no_list_is_one_line() -> None:
-    text = await told(Collections(collections(), {"/apis/scheduling.k8s.io/v1": b'{"resources": 1}'}))
+    text = await told(FakeLists(collections(), {"/apis/scheduling.k8s.io/v1": b'{"resources": 1}'}))
     assert text.startswith("/apis/scheduling.k8s.io: the answer is no list of resources: ")
 
 
 async def test_what_cannot_be_read_is_left_out_and_told() -> None:
     objects = collections()
     objects[PODS].insert(0, {**a_pod("odd"), "spec": {"containers": "none"}})
-    recorded = await record(Collections(objects).as_client, now=lambda: NOW)
+    recorded = await record(FakeLists(objects).as_client, now=lambda: NOW)
     assert {pod.name for pod in recorded.snapshot.pods.values()} == {"first", "second"}
     assert len(recorded.unreadable) == 1
     assert recorded.unreadable[0].startswith("pods: pod: Expected `array`, got `str`")
@@ -165,7 +145,20 @@ async def test_a_list_that_the_apiserver_forgot_is_asked_for_at_once() -> None:
 async def test_the_depth_of_backfill_is_that_which_is_told() -> None:
     objects = collections()
     objects[f"{OURS}/clusterqueues"][0]["spec"]["queueingStrategy"] = "Backfill"
-    recorded = await record(Collections(objects).as_client, backfill_depth=7, now=lambda: NOW)
+    recorded = await record(FakeLists(objects).as_client, backfill_depth=7, now=lambda: NOW)
     forecast = from_bytes(to_bytes(recorded.snapshot)).forecast
     assert forecast is not None
     assert forecast.depth == 7
+
+
+def test_what_budgets_have_used_up_comes_from_the_status() -> None:
+    objects = collections()
+    (queue,) = objects[f"{OURS}/clusterqueues"]
+    queue["spec"]["budgets"] = [{"name": "compute", "resource": "cpu", "hours": 1, "period": "Month"}]
+    used = [{"since": "2026-03-01T00:00:00Z", "amount": "3600000"}]
+    queue["status"] = {
+        "budgets": [{"name": "compute", "counts": "cpu/Month/UTC", "countedUntil": AT, "slices": used}],
+    }
+    recorded = asyncio.run(record(FakeLists(objects).as_client, now=lambda: NOW))  # reads the files of time zones
+    found = outcome_of(recorded.snapshot, decide(recorded.snapshot, limit=100))
+    assert [one.reason.value for one in found.waiting] == ["BudgetExhausted", "BudgetExhausted"]
