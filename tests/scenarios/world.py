@@ -7,7 +7,7 @@ as the apiserver applies it. What this stands in for is the apiserver, the execu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -24,7 +24,9 @@ from controller.cache.written import (
     read_priority_class,
 )
 from controller.core.decision.decide import decide
+from controller.core.decision.whole import decide_whole
 from controller.core.explaining.wording import describe
+from controller.core.feasibility.feasible import index_of
 from controller.core.gate.release_patch import Admission, release_patch
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
@@ -260,6 +262,7 @@ class Cluster:
         released: list[tuple[str, Admit]] = []
         self.cache.pass_to(self.now)
         self._compare_with_file(self.cache.snapshot())
+        self._compare_with_whole(self.cache.snapshot())
         for _ in range(_ROUNDS):
             self.cache.pass_to(self.now)
             plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
@@ -311,6 +314,14 @@ class Cluster:
         read = decide(from_bytes(to_bytes(snapshot)), limit=_UNLIMITED)
         if read != live:
             raise ShortcutDiffers(f"a file of the world is decided otherwise:\n{live}\n{read}")
+
+    def _compare_with_whole(self, snapshot: Snapshot) -> None:
+        """Who tests all classes at once before anybody is looked at does the same."""
+        live = decide(without_memory(snapshot), limit=_UNLIMITED)
+        whole = decide_whole(without_memory(snapshot), index_of(snapshot), limit=_UNLIMITED)
+        waits = {kind: wait for kind, wait in live.waits.items() if kind in whole.waits}
+        if whole != replace(live, waits=waits, beside=whole.beside):
+            raise ShortcutDiffers(f"all at once is decided otherwise:\n{live}\n{whole}")
 
     def _compare_with_restarted(self) -> None:
         """The truth is in the pods: who reads them all for the first time admits nobody that we let wait.

@@ -19,16 +19,18 @@ from controller.core.world.snapshot import Snapshot
 class Entrances:
     """The doors of one decision, each looked at once; who waits there is told so."""
 
-    def __init__(self, snapshot: Snapshot, waits: Waits) -> None:
+    def __init__(self, snapshot: Snapshot, waits: Waits, closed: dict[str, Wait | None] | None = None) -> None:
+        """`closed` has what is known of cluster queues by now (`closed_queue`), and is added to."""
         self._snapshot = snapshot
         self._waits = waits
+        self._closed = {} if closed is None else closed
         self._known: dict[QueueKey, ClusterQueue | Wait] = {}
 
     def of(self, key: QueueKey) -> ClusterQueue | Wait:
         """Return the cluster queue behind a local queue, or why nobody is let in."""
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = door(self._snapshot, key)
+            found = self._known[key] = door(self._snapshot, key, self._closed)
         return found
 
     def enter(self, kind: WorkloadClass) -> ClusterQueue | None:
@@ -50,8 +52,11 @@ def held(hold: Hold) -> Wait:
     return Wait(hold.reason, hold.text)
 
 
-def door(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:
-    """Follow a local queue to its cluster queue; a Wait says why its workloads are not looked at."""
+def door(snapshot: Snapshot, key: QueueKey, closed: dict[str, Wait | None] | None = None) -> ClusterQueue | Wait:
+    """Follow a local queue to its cluster queue; a Wait says why its workloads are not looked at.
+
+    `closed` is as `Entrances` has it.
+    """
     namespace, name = key
     local = snapshot.local_queues.get(key)
     if local is None:
@@ -66,10 +71,14 @@ def door(snapshot: Snapshot, key: QueueKey) -> ClusterQueue | Wait:
         return Wait(Reason.QUEUE_NOT_FOUND, f"ClusterQueue {local.cluster_queue} of LocalQueue {name} does not exist")
     if local.stop is not StopPolicy.NONE:
         return Wait(Reason.QUEUE_STOPPED, f"LocalQueue {name} has stopPolicy {local.stop}{aside(local.stop_note)}")
-    return _enter(snapshot, queue, namespace)
+    known = {} if closed is None else closed
+    if queue.name not in known:
+        known[queue.name] = closed_queue(snapshot, queue)
+    return known[queue.name] or _enter(snapshot, queue, namespace)
 
 
-def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQueue | Wait:
+def closed_queue(snapshot: Snapshot, queue: ClusterQueue) -> Wait | None:
+    """Return why a cluster queue admits nobody, by the cluster queues and flavors alone; None: that is not why."""
     fault = tree_fault(snapshot.tree, queue.name, snapshot.flavors) or _takes_no_pods(snapshot, queue)
     if fault is not None:
         return Wait(Reason.QUEUE_INVALID, fault)
@@ -78,6 +87,10 @@ def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQu
         if above.stop is not StopPolicy.NONE:
             text = f"ClusterQueue {name} has stopPolicy {above.stop}{aside(above.stop_note)}"
             return Wait(Reason.QUEUE_STOPPED, text)
+    return None
+
+
+def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQueue | Wait:
     labels = snapshot.namespaces.get(namespace)
     if labels is None:
         return Wait(Reason.PENDING, f"namespace {namespace} is not known yet")

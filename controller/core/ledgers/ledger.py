@@ -6,7 +6,7 @@ Because it only shrinks, a flavor that once had no room for a shape is never ask
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -55,8 +55,8 @@ class Ledger:
         """No reservations: `booked.Beside` has some."""
         self.charges = 0
         """How often anything was charged for good."""
-        self.occupied = 0
-        """How often anything was taken from a node for good."""
+        self.occupied_nodes: list[str] = []
+        """Nodes that anything was taken from for good, one after the other."""
         self.charged: set[str] = set()
         """Queues that anything was charged to for good."""
         self._charged_in: dict[str, list[str]] = {}
@@ -329,10 +329,19 @@ class Ledger:
             self._most_free.clear()
             if self.is_trying:
                 return
-            self.occupied += 1
+            self.occupied_nodes.append(node)
             self._no_room.clear()
             if self._shadow is not None:
                 self._shadow.occupy(node, requests)
+
+    @property
+    def occupied(self) -> int:
+        """How often anything was taken from a node for good."""
+        return len(self.occupied_nodes)
+
+    def free(self, node: str) -> Mapping[str, int]:
+        """Return what is left on a node, by resource."""
+        return self._room.free(node)
 
     def charged_in(self, root: str) -> list[str]:
         """Return the queues of a tree to which anything was charged for good, one after the other; it goes on."""

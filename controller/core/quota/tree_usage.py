@@ -20,12 +20,12 @@ class Available(NamedTuple):
     at: str
 
 
-class _Row:
+class UsageCounter:
     """A link of the tree with what is used there: objects, for a decision asks for them more than for anything else."""
 
     __slots__ = ("before", "is_quota", "local", "most_borrowed", "name", "subtree", "total", "used")
 
-    def __init__(self, link: Link, used: int, total: _Row | None) -> None:
+    def __init__(self, link: Link, used: int, total: UsageCounter | None) -> None:
         cell = link.cell
         self.name = link.key[0]
         self.before = self.used = used
@@ -44,9 +44,9 @@ class TreeUsage:
         self._base = base
         self._start: dict[UsageKey, int] = {}
         """What was used at the beginning where the base says otherwise."""
-        self._rows: dict[UsageKey, _Row] = {}
-        self._paths: dict[tuple[str, Column], tuple[_Row, ...]] = {}
-        self._cells: dict[str, tuple[tuple[Column, _Row], ...]] = {}
+        self._rows: dict[UsageKey, UsageCounter] = {}
+        self._paths: dict[tuple[str, Column], tuple[UsageCounter, ...]] = {}
+        self._cells: dict[str, tuple[tuple[Column, UsageCounter], ...]] = {}
 
     @property
     def sums(self) -> Mapping[UsageKey, int]:
@@ -64,6 +64,10 @@ class TreeUsage:
         """Return what is used there; flavor empty: the total of a resource that the queue limits."""
         row = self._rows.get((queue, flavor, resource))
         return self._used_before((queue, flavor, resource)) if row is None else row.used
+
+    def counters(self, keys: Iterable[UsageKey]) -> list[UsageCounter]:
+        """Return what counts at each of these, for who reads all of them time and again."""
+        return [self._path(queue, (flavor, resource))[0] for queue, flavor, resource in keys]
 
     def _used_before(self, key: UsageKey) -> int:
         known = self._start.get(key)
@@ -192,7 +196,7 @@ class TreeUsage:
             left -= max(0, row.local - row.used)
         return self._tree.height(self._tree.path(queue)[-1])
 
-    def _path(self, queue: str, column: Column) -> tuple[_Row, ...]:
+    def _path(self, queue: str, column: Column) -> tuple[UsageCounter, ...]:
         """The rows from the queue up to its root."""
         known = self._paths.get((queue, column))
         if known is None:
@@ -200,11 +204,11 @@ class TreeUsage:
             self._paths[queue, column] = known
         return known
 
-    def _row(self, link: Link) -> _Row:
+    def _row(self, link: Link) -> UsageCounter:
         row = self._rows.get(link.key)
         if row is None:
             total = None
             if link.total is not None:
                 total = self._row(Link(link.total, None, None))
-            row = self._rows[link.key] = _Row(link, self._used_before(link.key), total)
+            row = self._rows[link.key] = UsageCounter(link, self._used_before(link.key), total)
         return row

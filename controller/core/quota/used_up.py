@@ -36,7 +36,7 @@ class UsedUpBudgets:
 
     def closing(self, tree: QuotaTree, queue: str) -> UsedUp | None:
         """Return the budget that keeps the queue from admitting, its own or one above; of several the last to open."""
-        return max(self._above(tree, queue, AtEnd.HOLD), key=_opening, default=None)
+        return max(self._above(tree, queue, AtEnd.HOLD), key=_opening, default=None) if self.by_queue else None
 
     def is_behind(self, tree: QuotaTree, queue: str) -> bool:
         """Say whether the queue's workloads go behind all others."""

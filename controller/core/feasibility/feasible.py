@@ -1,0 +1,72 @@
+"""Which classes may fit in what one decision leaves: a necessary test of all of them at once. `place` says who does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from controller.core.capacity.fitting_pods import FittingPods
+from controller.core.capacity.room import Room
+from controller.core.feasibility.amount_rows import AmountRows
+from controller.core.feasibility.class_rows import ClassRows, Verdict
+from controller.core.ledgers.ledger import Ledger
+from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.workloads.decisions import Wait
+from controller.core.workloads.workload import WorkloadClass
+from controller.core.world.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class FeasibilityIndex:
+    """What the test rests on, of one tree, one set of nodes and flavors, and the classes that wait."""
+
+    amounts: AmountRows
+    fitting: FittingPods
+    classes: ClassRows
+    asked_anyway: frozenset[str]
+    """Queues in which more may come of a look at a class than its admission: who is first holds up the others, or may
+    have others preempted."""
+    closed: dict[str, Wait | None] = field(default_factory=dict)
+    """What is known of queues that admit nobody, by the objects alone (`decision.doors`)."""
+
+
+def index_of(snapshot: Snapshot) -> FeasibilityIndex:
+    """Build the index of a snapshot from nothing."""
+    room = snapshot.room or Room(snapshot.nodes, snapshot.node_used)
+    amounts, fitting = AmountRows(snapshot.tree, snapshot.flavors), FittingPods(snapshot.nodes, room.free)
+
+    def queue_of(kind: WorkloadClass) -> ClusterQueue | None:
+        local = snapshot.local_queues.get(kind.queue)
+        return None if local is None else snapshot.cluster_queues.get(local.cluster_queue)
+
+    classes = ClassRows(amounts.row_of, snapshot.flavors, fitting, queue_of)
+    classes.put(snapshot.runs)
+    asked_anyway = (
+        name
+        for name, one in snapshot.cluster_queues.items()
+        if one.strategy is QueueingStrategy.STRICT_FIFO or one.preemption.is_any
+    )
+    return FeasibilityIndex(amounts, fitting, classes, frozenset(asked_anyway))
+
+
+class Feasible:
+    """The classes of one decision that may fit in what its ledger leaves, as of the last `refresh`."""
+
+    def __init__(self, snapshot: Snapshot, index: FeasibilityIndex, ledger: Ledger) -> None:
+        self._index = index
+        self._ledger = ledger
+        self._used = index.amounts.used(snapshot.usage)
+        self._fitting = index.fitting.fork(ledger.free)
+        self._taken_in = 0
+        self.refreshes = 0
+        self.classes: Collection[WorkloadClass] = ()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what the ledger spent since: `classes` are those that may still fit."""
+        self.refreshes += 1
+        self._fitting.update(self._ledger.occupied_nodes[self._taken_in :])
+        self._taken_in = len(self._ledger.occupied_nodes)
+        rows = self._index.classes
+        verdicts = rows.verdicts(self._index.amounts.available(self._used, self._ledger), self._fitting)
+        self.classes = dict.fromkeys(rows.having(verdicts, Verdict.FEASIBLE))
