@@ -48,6 +48,11 @@ class FittingPods:
         """Return by row how many pods fit; not to be changed."""
         return self._flavor(flavor).counts
 
+    @property
+    def most_shapes(self) -> int:
+        """How many shapes are counted in the flavor that has most of them."""
+        return max((len(one.counts) for one in self._of.values()), default=0)
+
     def fork(self, free: Free) -> FittingPods:
         """Return one that goes on from here by itself, where this is free, while this one stays as it is."""
         other = FittingPods(self._nodes, free)

@@ -124,13 +124,21 @@ class _Decision:
 
     def _hears_more(self, queue: ClusterQueue) -> bool:
         """Whether more than an admission may come of a look at the classes of a queue."""
-        if queue.name in self._index.asked_anyway:
+        return queue.name in self._index.asked_anyway or self._holds_up_or_books(queue)
+
+    def _holds_up_or_books(self, queue: ClusterQueue) -> bool:
+        if queue.strategy is QueueingStrategy.STRICT_FIFO:
             return True
         return self._backfill is not None and self._backfill.may_book(queue)
 
-    def _is_closed(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
-        """Whether a class cannot fit, and nothing else would come of a look at it."""
-        return self._feasible is not None and kind not in self._feasible.classes and not self._hears_more(queue)
+    def _is_closed(self, queue: ClusterQueue, head: Head) -> bool:
+        """Whether the head of a class cannot fit, and nothing else would come of a look at it."""
+        *_, index, kind = head
+        if self._feasible is None or kind in self._feasible.classes or self._holds_up_or_books(queue):
+            return False
+        if not queue.preemption.is_any:
+            return True
+        return not self._preempting.search.any_victims.may_be(queue, self._runs.of(kind)[index])
 
     def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
         for kind in kinds:
@@ -212,8 +220,9 @@ class _Decision:
 
         Who would only have to take it back again does not let a head borrow before it.
         """
-        queue, (*_, index, kind) = self._lines[name][0], self._lines[name][1][0]
-        if not self._owners.beside(name) or self._is_closed(queue, kind):
+        queue, heads = self._lines[name]
+        *_, index, kind = head = heads[0]
+        if not self._owners.beside(name) or self._is_closed(queue, head):
             return name, None
         found = self._placing.find(queue, self._runs.of(kind)[index], None)
         if isinstance(found, Wait):
@@ -230,7 +239,7 @@ class _Decision:
         if not heads:
             return None
         *_, index, kind = heads[0]
-        if self._is_closed(queue, kind):
+        if self._is_closed(queue, heads[0]):
             self._take(name)
             return None
         workload, turn = self._runs.of(kind)[index], self._heads.turn(name, heads[0])
@@ -267,7 +276,7 @@ class _Decision:
         """
         queue, heads = self._lines[name]
         *_, index, kind = head = heappop(heads)
-        if found is None and self._is_closed(queue, kind):
+        if found is None and self._is_closed(queue, head):
             return None
         run = self._runs.of(kind)
         found = found or self._as_nominated(queue, kind) or self._placing.find(queue, run[index], None)

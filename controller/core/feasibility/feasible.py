@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Final
 
 from controller.core.capacity.fitting_pods import FittingPods
 from controller.core.capacity.room import Room
@@ -14,6 +15,10 @@ from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import WorkloadClass
 from controller.core.world.snapshot import Snapshot
+
+_MOST_COUNTED: Final = 400_000
+"""So many shapes are counted anew at a time, each once for each admission since. Of the nodes behind these more is
+believed to be free than is: after thousands of admissions the looks that this costs take less than to count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,10 @@ class Feasible:
     def refresh(self) -> None:
         """Take in what the ledger spent since: `classes` are those that may still fit."""
         self.refreshes += 1
-        self._fitting.update(self._ledger.occupied_nodes[self._taken_in :])
-        self._taken_in = len(self._ledger.occupied_nodes)
+        most = max(1, _MOST_COUNTED // max(1, self._fitting.most_shapes))
+        occupied = self._ledger.occupied_nodes[self._taken_in : self._taken_in + most]
+        self._fitting.update(occupied)
+        self._taken_in += len(occupied)
         rows = self._index.classes
         verdicts = rows.verdicts(self._index.amounts.available(self._used, self._ledger), self._fitting)
         self.classes = dict.fromkeys(rows.having(verdicts, Verdict.FEASIBLE))

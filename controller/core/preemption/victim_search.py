@@ -19,6 +19,7 @@ from controller.core.ledgers.away import Away
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
 from controller.core.ledgers.looked_at import LookedAt
+from controller.core.preemption.any_victims import AnyVictims
 from controller.core.preemption.attempts import Attempt, Attempts, Need
 from controller.core.preemption.eligibility import Candidates, Claim
 from controller.core.preemption.giving_way import giving_way
@@ -59,6 +60,7 @@ class VictimSearch:
         self.candidates = Candidates(snapshot, returns)
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
+        self.any_victims = AnyVictims(snapshot, self.candidates, self.offers.borrowers, self._away)
         self._attempts = Attempts(snapshot.tree, self.candidates, self.offers)
         self._short = ShortColumns(snapshot, self._away)
         self._lines = VictimLines(snapshot, ledger, self.candidates, self._away)
