@@ -15,6 +15,7 @@ from rich.console import Console
 
 from controller.cli.acting import Where, acting_options
 from controller.cli.by_hand import Asked, run_by_hand
+from controller.cli.counts import counted
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
 from controller.core.gate.opening import GatedPod
@@ -99,9 +100,11 @@ def _open_gates(where: _Where, *, dry_run: bool, yes: bool) -> int:
         for pod in pods:
             click.echo(pod.key)
     if dry_run or not pods:
-        click.echo(f"{_count(len(pods))} {where} {'has' if len(pods) == 1 else 'have'} the gate {GATE}.", err=dry_run)
+        click.echo(
+            f"{counted(len(pods), 'pod')} {where} {'has' if len(pods) == 1 else 'have'} the gate {GATE}.", err=dry_run
+        )
         return 0
-    if not yes and not _agreed(f"Release {_count(len(pods))} {where}, whatever the quotas say?"):
+    if not yes and not _agreed(f"Release {counted(len(pods), 'pod')} {where}, whatever the quotas say?"):
         click.echo("None was released.")
         return EXIT_FAULT
     tally, interrupted = asyncio.run(_open(where, pods))
@@ -136,10 +139,10 @@ async def _open(where: _Where, pods: Sequence[GatedPod]) -> tuple[Tally, bool]:
 def _told(tally: Tally, expected: int, interrupted: bool) -> int:
     for line in _refusals(tally):
         click.echo(line, err=True)
-    needless = f"; {_count(tally.needless)} had no gate any more" if tally.needless else ""
-    left = f"; {_count(expected - tally.done)} not tried" if tally.done < expected else ""
-    refused = f"; {_count(len(tally.refused))} could not be" if tally.refused else ""
-    click.echo(f"Released {tally.opened} of {_count(expected)}{needless}{refused}{left}.")
+    needless = f"; {counted(tally.needless, 'pod')} had no gate any more" if tally.needless else ""
+    left = f"; {counted(expected - tally.done, 'pod')} not tried" if tally.done < expected else ""
+    refused = f"; {counted(len(tally.refused), 'pod')} could not be" if tally.refused else ""
+    click.echo(f"Released {tally.opened} of {counted(expected, 'pod')}{needless}{refused}{left}.")
     if interrupted and tally.done < expected:
         raise KeyboardInterrupt
     return EXIT_FAULT if tally.refused else 0
@@ -165,7 +168,3 @@ def _reason(error: KubeError) -> str:
     if webhook := webhook_away(error):
         return f"the webhook {webhook} does not answer: {_AS_BREAK_GLASS}"  # which none of ours is asked about
     return one_line(error)
-
-
-def _count(number: int) -> str:
-    return f"{number} pod" if number == 1 else f"{number} pods"

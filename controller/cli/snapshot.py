@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from controller.cli.counts import counted
 from controller.core.lists import first_few
 from controller.core.world.forecast import USUAL_DEPTH
 from controller.core.world.snapshot import Snapshot
@@ -95,9 +96,5 @@ def _write(target: Path, data: bytes) -> None:
 
 def _told(saved: Snapshot) -> str:
     waiting = sum(len(one.pods) for run in saved.runs.values() for one in run)
-    queues = _count(len(saved.cluster_queues), "ClusterQueue")
-    return f"{_count(len(saved.pods), 'pod')} ({waiting} waiting), {queues}, {_count(len(saved.nodes.nodes), 'node')}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    queues = counted(len(saved.cluster_queues), "ClusterQueue")
+    return f"{counted(len(saved.pods), 'pod')} ({waiting} waiting), {queues}, {counted(len(saved.nodes.nodes), 'node')}"

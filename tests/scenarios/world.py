@@ -261,8 +261,10 @@ class Cluster:
     def _decide_to_rest(self) -> list[tuple[str, Admit]]:
         released: list[tuple[str, Admit]] = []
         self.cache.pass_to(self.now)
-        self._compare_with_file(self.cache.snapshot())
-        self._compare_with_whole(self.cache.snapshot())
+        snapshot = self.cache.snapshot()
+        live = decide(without_memory(snapshot), limit=_UNLIMITED)
+        self._compare_with_file(snapshot, live)
+        self._compare_with_whole(snapshot, live)
         for _ in range(_ROUNDS):
             self.cache.pass_to(self.now)
             plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
@@ -306,18 +308,16 @@ class Cluster:
         self.cache.settle(pod.uid)
         return pod.name
 
-    def _compare_with_file(self, snapshot: Snapshot) -> None:
+    def _compare_with_file(self, snapshot: Snapshot, live: Plan) -> None:
         """What a file says of the world is decided as the world is: whoever reads it sees the same."""
         if not CAN_READ:
             return
-        live = decide(without_memory(snapshot), limit=_UNLIMITED)
         read = decide(from_bytes(to_bytes(snapshot)), limit=_UNLIMITED)
         if read != live:
             raise ShortcutDiffers(f"a file of the world is decided otherwise:\n{live}\n{read}")
 
-    def _compare_with_whole(self, snapshot: Snapshot) -> None:
+    def _compare_with_whole(self, snapshot: Snapshot, live: Plan) -> None:
         """Who tests all classes at once before anybody is looked at does the same."""
-        live = decide(without_memory(snapshot), limit=_UNLIMITED)
         whole = decide_whole(without_memory(snapshot), index_of(snapshot), limit=_UNLIMITED)
         waits = {kind: wait for kind, wait in live.waits.items() if kind in whole.waits}
         if whole != replace(live, waits=waits, beside=whole.beside):

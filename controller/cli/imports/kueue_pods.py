@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from controller.cli.acting import Where, acting_options
+from controller.cli.counts import counted
 from controller.cli.main import EXIT_FAULT
 from controller.core.gate.adoption import Adoption, Orphan
 from controller.core.gate.protection import Rule
@@ -53,12 +54,12 @@ def kueue_pods(
     if tally is None:
         for one in adoptions:
             click.echo(f"{one.pod.key}: LocalQueue {one.queue}, ClusterQueue {one.cluster_queue}, flavor {one.flavor}")
-        click.echo(f"{_count(len(adoptions))} would be adopted{_by_queue(adoptions)}.", err=True)
+        click.echo(f"{counted(len(adoptions), 'pod')} would be adopted{_by_queue(adoptions)}.", err=True)
         return EXIT_FAULT if orphans else 0
     for line in _told([(one.pod.key, _reason(error)) for one, error in tally.refused]):
         click.echo(line, err=True)
-    gone = f"; {_count(len(tally.gone))} had gone or changed meanwhile" if tally.gone else ""
-    click.echo(f"Adopted {_count(len(tally.adopted))}{_by_queue(tally.adopted)}{gone}.")
+    gone = f"; {counted(len(tally.gone), 'pod')} had gone or changed meanwhile" if tally.gone else ""
+    click.echo(f"Adopted {counted(len(tally.adopted), 'pod')}{_by_queue(tally.adopted)}{gone}.")
     return EXIT_FAULT if orphans or tally.refused else 0
 
 
@@ -103,7 +104,3 @@ def _by_queue(adoptions: Iterable[Adoption]) -> str:
     counts = Counter((one.cluster_queue, one.flavor) for one in adoptions)
     text = ", ".join(f"{queue}/{flavor} {count}" for (queue, flavor), count in sorted(counts.items()))
     return f" ({text})" if text else ""
-
-
-def _count(number: int) -> str:
-    return f"{number} pod" if number == 1 else f"{number} pods"

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from controller.cli.counts import counted
 from controller.cli.policy.changes import as_json
 from controller.cli.policy.expectations import Miss
 
@@ -107,13 +108,9 @@ def _failure(result: SuiteResult, case: CaseResult) -> list[Text]:
 
 def _summary(results: Sequence[SuiteResult]) -> Text:
     total, failed = _totals(results)
-    cases, suites = _counted(total, "case"), _counted(len(results), "suite")
+    cases, suites = counted(total, "case"), counted(len(results), "suite")
     text = f"{cases} in {suites}: {total - failed} passed, {failed} failed"
     return Text(text, style="red" if failed else "green")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _totals(results: Sequence[SuiteResult]) -> tuple[int, int]:

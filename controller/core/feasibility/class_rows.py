@@ -121,10 +121,6 @@ class ClassRows:
         np.minimum.at(of_kind, self._kind_of_part, of_part)
         return of_kind
 
-    def verdict(self, verdicts: Verdicts, kind: WorkloadClass) -> Verdict:
-        """Return what was said of one class."""
-        return Verdict(int(verdicts[self._place_of[kind]]))
-
     def _rows_of(self, queue: ClusterQueue, pods: PodSet, part: int) -> Iterator[_Row]:
         for quota in queue.flavors:
             flavor = self._flavors.get(quota.flavor)

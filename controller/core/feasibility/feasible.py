@@ -63,13 +63,11 @@ class Feasible:
         self._used = index.amounts.used(snapshot.usage)
         self._fitting = index.fitting.fork(ledger.free)
         self._taken_in = 0
-        self.refreshes = 0
         self.classes: Collection[WorkloadClass] = ()
         self.refresh()
 
     def refresh(self) -> None:
         """Take in what the ledger spent since: `classes` are those that may still fit."""
-        self.refreshes += 1
         most = max(1, _MOST_COUNTED // max(1, self._fitting.most_shapes))
         occupied = self._ledger.occupied_nodes[self._taken_in : self._taken_in + most]
         self._fitting.update(occupied)

@@ -8,6 +8,7 @@ from enum import Enum
 
 from controller.core.fitting.unlike_sets import Onto
 from controller.core.kubernetes.amounts import Requests
+from controller.core.ledgers.away import Away
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.preemption.eligibility import Candidates, Claim
 from controller.core.preemption.offers import Offers
@@ -91,16 +92,17 @@ class Need:
 class Attempts:
     """The attempts of one decision's searches."""
 
-    def __init__(self, tree: QuotaTree, candidates: Candidates, offers: Offers) -> None:
+    def __init__(self, tree: QuotaTree, candidates: Candidates, offers: Offers, away: Away) -> None:
         self._tree = tree
         self._candidates = candidates
         self._offers = offers
+        self._away = away
 
-    def of(self, ahead: AnyLedger, need: Need, *, is_any_away: bool) -> list[Attempt]:
+    def of(self, need: Need) -> list[Attempt]:
         """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each.
 
         None where nobody might go: most of those that look again after something ended find that. With others away for
-        good (`is_any_away`) it may fit without anybody more. `ahead` is what is left once these are gone.
+        good it may fit without anybody more.
         """
         policy = need.queue.preemption
         if self._tree.strategies(need.queue.name):
@@ -108,17 +110,18 @@ class Attempts:
         others = self._others(need)
         if not others:
             own = (next(self._candidates.own(need.claim, flavor), None) for flavor in need.flavors)
-            is_any = is_any_away or any(one is not None for one in own)
+            is_any = bool(self._away.victims) or any(one is not None for one in own)
             return [Attempt(may_borrow=True, yields=Yield.GOING)] if is_any else []
         attempts: list[Attempt] = []
         if any(map(self._candidates.going_of, others)):
             attempts.append(Attempt(may_borrow=True, takes_going=True))
-        level = _level(ahead, need)
+        with self._away.ahead(need.left) as ahead:
+            level, is_under_nominal = _level(ahead, need), self._is_under_nominal(ahead, need)
         first = self._advantage(need, others, level)
         # who stays within its own takes that back first, whatever priorities say of borrowing
         if level and (first or policy.borrows):
             attempts.append(Attempt(may_borrow=True, first=first, yields=Yield.MILD))
-        if not level or self._is_under_nominal(ahead, need):
+        if not level or is_under_nominal:
             attempts.append(Attempt(may_borrow=False))
         attempts.append(Attempt(may_borrow=True, yields=Yield.GOING))
         return attempts

@@ -61,7 +61,7 @@ class VictimSearch:
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
         self.any_victims = AnyVictims(snapshot, self.candidates, self.offers.borrowers, self._away)
-        self._attempts = Attempts(snapshot.tree, self.candidates, self.offers)
+        self._attempts = Attempts(snapshot.tree, self.candidates, self.offers, self._away)
         self._short = ShortColumns(snapshot, self._away)
         self._lines = VictimLines(snapshot, ledger, self.candidates, self._away)
         self._single = SinglePods(snapshot, ledger, self._away, looked_at)
@@ -82,9 +82,7 @@ class VictimSearch:
     ) -> list[Candidate] | None:
         """Say who has to go so that a workload fits, its sets going onto these flavors; None: that would not help."""
         need = self._need(claim, kind, onto, left)
-        with self._away.ahead(left) as ahead:
-            attempts = self._attempts.of(ahead, need, is_any_away=bool(self._away.victims))
-        for attempt in attempts:
+        for attempt in self._attempts.of(need):
             narrower = attempt if may_borrow else replace(attempt, may_borrow=False, borrows_nothing=True)
             victims = self._search_gently(need, narrower)
             if victims is not None:
