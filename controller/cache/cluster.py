@@ -17,18 +17,19 @@ from controller.cache.doors import Doors
 from controller.cache.doubts import Doubts
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
+from controller.cache.kept_index import IndexedWorld
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
 from controller.cache.lists import Lists
-from controller.cache.openings import Openings
 from controller.cache.parts import in_parts
 from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
 from controller.cache.snapshots import snapshot_of
-from controller.cache.usage import NOTHING, Usage
+from controller.cache.usage import Usage
 from controller.cache.waiting import Waiting
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.capacity.room import Room
+from controller.core.feasibility.feasible import FeasibilityIndex
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
 from controller.core.queueing.effective import FIXED, Variation, live_capacity
@@ -51,9 +52,9 @@ class ClusterCache:
     """
 
     def __init__(self, on_change: Callable[[], None], *, backfill_depth: int = USUAL_DEPTH, kept: int = KEPT) -> None:
-        self._on_change = on_change
+        self._wake = on_change
         self.now = 0.0
-        self.lists = Lists(on_change)
+        self.lists = Lists(self._on_change)
         self.pods: dict[str, Pod] = {}
         self.jobs: dict[str, Job] = {}
         self.nodes: dict[str, Node] = {}
@@ -78,11 +79,14 @@ class ClusterCache:
         self.evictions = Evictions(self.clocks.evictions, self.gangs.lost.returned, self._waiting.unschedulable.learn)
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
-        self._blocked = self._waiting.blocked
-        self.openings = Openings(self._doors, self.backlog, self._blocked, self.usage, self)
         self._index: NodeIndex | None = None
         self._tree: QuotaTree | None = None
         self._room: Room | None = None
+
+    def _on_change(self) -> None:
+        """Let what happened be seen by the next decision, and wake whoever makes it."""
+        self._waiting.asked.changed()
+        self._wake()
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -102,7 +106,7 @@ class ClusterCache:
             )
             if changed:
                 self._tree = None
-                self.openings.trees_changed(changed)
+                self._waiting.asked.changed()
         return self.queues.current
 
     @property
@@ -122,6 +126,7 @@ class ClusterCache:
         else:
             for node in self.usage.moved_nodes:
                 self._room.update(node, self.usage.by_node.get(node, {}))
+            self._waiting.kept_index.nodes_moved(self.usage.moved_nodes)
         self.usage.moved_nodes.clear()
         return self._room
 
@@ -129,44 +134,53 @@ class ClusterCache:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
         for _ in self.catch_up(now):
             pass
+        return self.next_change()
+
+    def next_change(self) -> float:
+        """Return when time changes something next, in seconds since 1970."""
         next_changes = self.queues.next_change, self.budgets.next_change, self.clocks.next_change()
-        return min(*next_changes, self._waiting.next_change(now))
+        return min(*next_changes, self._waiting.next_change())
 
     def catch_up(self, now: float) -> Iterator[None]:
         """Let it be this time, and do what was put off until somebody looks; in parts, as this is gone through."""
         self.now = now
         self.queues.pass_to(int(now))
         _ = self.cluster_queues  # whose pods' times rest on them
-        yield from in_parts(map(self._refresh, self.clocks.pass_to(now, self.pods, on_flavor=self.reopen_all)))
+        used_up, due = self.budgets.used_up, self.clocks.pass_to(now, self.pods, on_flavor=self.reopen_all)
+        yield from in_parts(map(self._refresh_due, due))
         world = World(self.cluster_queues, self.tree, self.flavors)
         self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
-        self._waiting.pass_to(now)
+        if self._waiting.pass_to(now) or self.budgets.used_up is not used_up:
+            self._waiting.asked.changed()
         yield from self._do_put_off()
-        self._waiting.look_on()
+
+    def _refresh_due(self, uid: str) -> None:
+        if self._refresh(uid):
+            self._waiting.asked.changed()
 
     def _do_put_off(self) -> Iterator[None]:
         if self._unstamped_moved:
             self._unstamped_moved, self._index = False, self.index
             uids = chain(list(self._unstamped), self.clocks.moved(self.pods, self.usage.charged))
             yield from in_parts(map(self._refresh, uids))
-        yield from self._waiting.catch_up(self.now, self.budgets.used_up)
+        yield from self._waiting.catch_up(self.now)
+        for uid in self.clocks.preemptible.take_changed():
+            charge = self.usage.charge_of(uid)
+            self.usage.candidates.forget(*([] if charge is None else [charge.cluster_queue]))
+        self.usage.candidates.of_several = self.clocks.preemptible.of_several
+        yield from self._waiting.kept_index.bring_up(IndexedWorld(self.tree, self.index, self.room, self.flavors))
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
-        self._catch_up()
-        return snapshot_of(self, self._waiting)
-
-    def _catch_up(self) -> None:
-        """Do what was put off until somebody looks."""
         for _ in self._do_put_off():
             pass
-        queues = self.cluster_queues
-        self.openings.let_go(self._waiting.take_let_go())
-        self.openings.may_be_preempted(self.clocks.preemptible.take_changed())
-        self.usage.candidates.of_several = self.clocks.preemptible.of_several
-        self.openings.mixes.open(self._blocked, queues, self.flavors, self.usage.in_tree, self.openings.classes_of)
-        for _ in self._waiting.open_marked():
-            pass
+        self._waiting.asked.pass_to(self.now)
+        return snapshot_of(self, self._waiting)
+
+    @property
+    def feasibility(self) -> FeasibilityIndex | None:
+        """The index of the latest snapshot."""
+        return self._waiting.kept_index.index
 
     def queues_of(self, cluster_queue: str) -> Sequence[QueueKey]:
         """Local queues that lead to this cluster queue."""
@@ -175,18 +189,16 @@ class ClusterCache:
     # -- decisions -------------------------------------------------------------------------------------------------
 
     def absorb(self, plan: Plan) -> None:
-        """Remember what a plan found blocked and why, and assume its admissions."""
-        is_left = plan.is_complete and self._blocked.rest()
+        """Remember what a plan says of those who wait, and assume its admissions."""
         for admit in plan.admits:
             self._assumed[admit.uid] = admit
-            self.openings.mixes.forget(admit.cluster_queue)
             self._refresh(admit.uid)
-        if self.openings.let_go(self._waiting.learn(plan, self.now)):
+        if self._waiting.learn(plan, self.now):
             self._on_change()
-        if plan.is_complete:
-            is_left |= self._blocked.pending.rest(self.backlog.runs, any_admitted=bool(plan.admits))
-        if is_left:
-            self._on_change()
+
+    def next_asked(self) -> float:
+        """Return when a decision is to tell why more classes wait, in seconds since 1970; infinite: all was told."""
+        return self._waiting.asked.next_change(self.now)
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
@@ -218,15 +230,9 @@ class ClusterCache:
             self._on_change()
 
     def reopen_all(self) -> None:
-        """Let every class be looked at anew before any that is known is left alone."""
+        """Let nothing that is kept from one decision to the next count any more, and tell anew why each class waits."""
         self.usage.candidates.forget_all()
-        self._waiting.open_all()
-        self._on_change()
-
-    def look_over(self) -> None:
-        """Let every class be looked at anew by and by, a few in each decision, though nothing happened to it."""
-        self.usage.candidates.forget_all()
-        self._waiting.look_over()
+        self._waiting.asked.begin_anew()
         self._on_change()
 
     def retry_eviction(self, uid: str) -> None:
@@ -273,7 +279,7 @@ class ClusterCache:
             self.pods[uid] = replace(self.pods[uid], resource_version="")
 
     def _refresh(self, uid: str) -> bool:
-        """Put the pod where its state says: into the backlog, the sums, or nowhere; say if that may open anything."""
+        """Put the pod where its state says: into the backlog, the sums, or nowhere; say if a decision should see it."""
         pod = landed(self.pods, uid, self.flavors, self._index)
         moved = self._waiting.see(uid, pod)
         is_stuck = self.evictions.see(uid, pod)
@@ -281,19 +287,15 @@ class ClusterCache:
         if is_stuck:
             self.clocks.preemptible.is_judged_anew(uid)
         self._unstamped.discard(uid)
-        former = self.usage.charge_of(uid)
-        back = self.usage.set(uid, None if pod is None else self._charge(pod))
-        self.openings.given_back(back, self.flavors, self.queues.giving)
+        moved |= self.usage.set(uid, None if pod is None else self._charge(pod))
         charge = self.usage.charge_of(uid)
-        # what is only assumed cannot be taken back yet
-        is_opened = pod is not None and pod.is_admitted and self.openings.taken(former, charge, self._waiting.holds)
         self._waiting.foresight.see(uid, pod, charge)
         is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
             if self.reasons.is_outdated(pod.said, is_overdue=uid in self.clocks.reservations.overdue):
                 self.reasons.released[uid] = None
-        return moved or is_metered or is_opened or back != NOTHING or self.clocks.preemptible.has_changed
+        return moved or is_metered or self.clocks.preemptible.has_changed
 
     def move(self, uids: Iterable[str]) -> None:
         """Let waiting pods take their new places in the order."""
@@ -322,13 +324,11 @@ class ClusterCache:
         if known == node:
             return
         self.nodes[node.name] = node
-        self._blocked.freed.add(node.name)
         self._reindex()
 
     def drop_node(self, name: str) -> None:
         """Forget a node that is gone."""
         if self.nodes.pop(name, None) is not None:
-            self._blocked.freed.discard(name)
             self._reindex()
 
     def set_flavor(self, name: str, flavor: Flavor | None) -> None:
@@ -344,7 +344,6 @@ class ClusterCache:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         if self.queues.put(name, queue, variation):
             self._reindex()
-        self.openings.queue_changed(name, queue)
         self.places.queue_changed(name, queue, self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
@@ -356,6 +355,7 @@ class ClusterCache:
     def set_local_queue(self, key: QueueKey, queue: LocalQueue | None) -> None:
         """Take in a local queue, or forget it."""
         self._doors.put(key, queue)
+        self._waiting.kept_index.local_queues_changed()
         self.places.moved.add(key)
         self._rules_changed()
 
@@ -392,7 +392,6 @@ class ClusterCache:
         self.queues.capacities_moved()
         # not here: a relist of nodes would recharge once a node, and build the index as often
         self._unstamped_moved = True
-        self._blocked.open_for_nodes()
         self._on_change()
 
     def _rules_changed(self) -> None:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from controller.cache.past_usage import PastUsageBook
-from controller.core.kubernetes.amounts import Requests
 from controller.core.quota.fair_sharing import KnownShares
 from controller.core.quota.quota_tree import QuotaTree, UsageKey
 from controller.core.quota.tree_usage import TreeUsage
@@ -23,19 +21,6 @@ from controller.core.world.candidates import KnownCandidates
 from controller.core.world.offer import KnownOffers
 
 _K = TypeVar("_K")
-
-
-@dataclass(frozen=True, slots=True)
-class GivenBack:
-    """What became free: quota of a queue, as much of each flavor, room on a node. Empty: nothing."""
-
-    cluster_queue: str = ""
-    flavors: tuple[str, ...] = ()
-    node: str = ""
-    requests: Requests = ()
-
-
-NOTHING = GivenBack()
 
 
 class Usage:
@@ -90,21 +75,21 @@ class Usage:
         """Return what the pod is charged with."""
         return self._charges.get(uid)
 
-    def set(self, uid: str, charge: Charge | None) -> GivenBack:
-        """Make `charge` the only one of a pod that changed; say what its former one gave back."""
+    def set(self, uid: str, charge: Charge | None) -> bool:
+        """Make `charge` the only one of a pod that changed; say whether it takes or leaves anything else by that."""
         former = self._charges.pop(uid, None)
         if charge is not None:
             self._charges[uid] = charge
         self.candidates.forget(*(one.cluster_queue for one in (former, charge) if one is not None))
         if former == charge:
-            return NOTHING
+            return former is not None and charge is not None and former.is_stamped != charge.is_stamped
         self.shares.forget(one.cluster_queue for one in (former, charge) if one is not None and one.cluster_queue)
         if former is not None:
             self._apply(former, -1)
         if charge is not None:
             self._apply(charge, 1)
         self._list(uid, former, charge)
-        return _given_back(former, charge)
+        return former is None or charge is None or _taken(former) != _taken(charge)
 
     def _list(self, uid: str, former: Charge | None, charge: Charge | None) -> None:
         before, now = former.cluster_queue if former else "", charge.cluster_queue if charge else ""
@@ -134,31 +119,9 @@ class Usage:
             _shift(self.local_counts, (charge.local_queue, charge.phase), sign)
 
 
-def taken(former: Charge | None, now: Charge) -> tuple[str, ...]:
-    """Return the flavors of which a pod holds quota that it did not hold before, or could not be preempted for."""
-    may_go_only_now = former is not None and now.is_stamped and not former.is_stamped
-    return _only_in(now, None if may_go_only_now else former)
-
-
-def _only_in(one: Charge, other: Charge | None) -> tuple[str, ...]:
-    """Return the flavors of which the one takes quota that the other does not take."""
-    is_same = other is not None and (other.cluster_queue, other.requests) == (one.cluster_queue, one.requests)
-    stays = other.flavors if is_same and other is not None else ()
-    return tuple(name for name in one.flavors if name not in stays) if one.cluster_queue else ()
-
-
-def _given_back(former: Charge | None, now: Charge | None) -> GivenBack:
-    if former is None:
-        return NOTHING
-    gone = _only_in(former, now)
-    same = now is not None and now.requests == former.requests
-    same_node = same and now is not None and now.node == former.node
-    return GivenBack(
-        former.cluster_queue if gone else "",
-        gone,
-        "" if same_node else former.node or "",
-        former.requests if gone else (),
-    )
+def _taken(charge: Charge) -> tuple[object, ...]:
+    """Return of what a pod takes quota and room, and whether it may be preempted."""
+    return charge.cluster_queue, charge.flavors, charge.requests, charge.node, charge.is_stamped
 
 
 def _shift(sums: dict[_K, int], key: _K, amount: int) -> None:

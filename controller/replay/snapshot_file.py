@@ -55,11 +55,10 @@ class SnapshotFileError(ValueError):
 
 
 def without_memory(snapshot: Snapshot) -> Snapshot:
-    """Return the same without what earlier decisions found, as a file has it: all of it is decided anew."""
+    """Return the same without what earlier decisions found, as a file has it, and with everybody asked about."""
     return replace(
         snapshot,
-        settled=None,
-        freed=frozenset(),
+        asked=None,
         candidates=KnownCandidates(),
         offers=KnownOffers(),
         shares=KnownShares(),

@@ -37,7 +37,7 @@ class Evictor(Protocol):
 
 
 class DecisionLoop:
-    """Decides whenever something changed and the executor has room; every 10 s begins to look at everything anew."""
+    """Decides whenever something changed and the executor has room; every 10 s nothing that is kept counts any more."""
 
     def __init__(self, cache: ClusterCache, executor: Executor, evictor: Evictor, metrics: ControllerMetrics) -> None:
         self._cache = cache
@@ -61,7 +61,7 @@ class DecisionLoop:
             # by the clock, not by the quiet: a stream of events must not keep the full pass away
             if monotonic() >= self._full_pass_at:
                 self._full_pass_at = monotonic() + _FULL_PASS_SECONDS
-                self._cache.look_over()
+                self._cache.reopen_all()
             self._changed.clear()
             for _ in self._cache.catch_up(now()):
                 await asyncio.sleep(0)
@@ -86,10 +86,10 @@ class DecisionLoop:
         if room <= 0:
             return
         with self._metrics.decision_seconds.time():
-            plan = decide(self._cache.snapshot(), limit=room)
+            plan = decide(self._cache.snapshot(), index=self._cache.feasibility, limit=room)
             self._cache.absorb(plan)
         # a decision may have set clocks of its own
-        self._again_at = min(self._again_at, self._cache.clocks.next_change())
+        self._again_at = min(self._cache.next_change(), self._cache.next_asked())
         for admit in plan.admits:
             self._executor.submit(admit)
         self._evictor.submit(plan.evicts)

@@ -129,12 +129,15 @@ def _paced() -> None:
 def _full_pass(cache: ClusterCache) -> tuple[float, int]:
     """Decide until nothing more fits, and leave the cache as it was; say how long it took and how many it admits."""
     start = process_time()
-    plan = decide(cache.snapshot(), limit=_ALL)
+    snapshot = cache.snapshot()
+    plan = decide(snapshot, index=cache.feasibility, limit=_ALL)
     return process_time() - start, len(plan.admits)
 
 
 def _decided(cache: ClusterCache, limit: int) -> Plan:
-    plan = decide(cache.snapshot(), limit=limit)
+    cache.pass_to(NOW + process_time())
+    snapshot = cache.snapshot()
+    plan = decide(snapshot, index=cache.feasibility, limit=limit)
     cache.absorb(plan)
     return plan
 

@@ -26,7 +26,7 @@ def decided(world: World) -> Decided:
     stage = begin(world)
     cache = stage.cluster.cache
     cache.pass_to(stage.cluster.now)
-    plan = decide(cache.snapshot(), limit=UNLIMITED)
+    plan = decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED)
     return read(cache, plan)
 
 

@@ -56,7 +56,7 @@ def disagreement(world: World, chance: Random) -> str:
 def _decide(stage: Stage) -> Decided:
     cache = stage.cluster.cache
     cache.pass_to(stage.cluster.now)
-    plan = decide(cache.snapshot(), limit=UNLIMITED)
+    plan = decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED)
     said = read(cache, plan)
     cache.absorb(plan)
     stage.cluster.carry_out(plan)

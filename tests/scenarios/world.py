@@ -24,9 +24,7 @@ from controller.cache.written import (
     read_priority_class,
 )
 from controller.core.decision.decide import decide
-from controller.core.decision.whole import decide_whole
 from controller.core.explaining.wording import describe
-from controller.core.feasibility.feasible import index_of
 from controller.core.gate.release_patch import Admission, release_patch
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
@@ -264,10 +262,11 @@ class Cluster:
         snapshot = self.cache.snapshot()
         live = decide(without_memory(snapshot), limit=_UNLIMITED)
         self._compare_with_file(snapshot, live)
-        self._compare_with_whole(snapshot, live)
+        self._compare_with_all(replace(snapshot, asked=()), live)
         for _ in range(_ROUNDS):
             self.cache.pass_to(self.now)
-            plan = decide(self.cache.snapshot(), limit=_UNLIMITED)
+            snapshot = self.cache.snapshot()
+            plan = decide(snapshot, index=self.cache.feasibility, limit=_UNLIMITED)
             self.cache.absorb(plan)
             if plan.is_complete and not plan.admits and not plan.evicts:
                 return released
@@ -316,12 +315,12 @@ class Cluster:
         if read != live:
             raise ShortcutDiffers(f"a file of the world is decided otherwise:\n{live}\n{read}")
 
-    def _compare_with_whole(self, snapshot: Snapshot, live: Plan) -> None:
-        """Who tests all classes at once before anybody is looked at does the same."""
-        whole = decide_whole(without_memory(snapshot), index_of(snapshot), limit=_UNLIMITED)
-        waits = {kind: wait for kind, wait in live.waits.items() if kind in whole.waits}
-        if whole != replace(live, waits=waits, beside=whole.beside):
-            raise ShortcutDiffers(f"all at once is decided otherwise:\n{live}\n{whole}")
+    def _compare_with_all(self, snapshot: Snapshot, live: Plan) -> None:
+        """Who tests all classes at once before anybody is looked at does the same as who looks at each of them."""
+        tested = decide(snapshot, index=self.cache.feasibility, limit=_UNLIMITED)
+        waits = {kind: wait for kind, wait in live.waits.items() if kind in tested.waits}
+        if tested != replace(live, waits=waits, beside=tested.beside):
+            raise ShortcutDiffers(f"a look at everybody is decided otherwise:\n{live}\n{tested}")
 
     def _compare_with_restarted(self) -> None:
         """The truth is in the pods: who reads them all for the first time admits nobody that we let wait.
@@ -333,7 +332,7 @@ class Cluster:
         is_any_lost |= any(one.shape.unschedulable for kind in self.cache.backlog.runs for one in kind.pod_sets)
         cache = self._fresh().cache
         cache.pass_to(self.now)
-        plan = decide(cache.snapshot(), limit=_UNLIMITED)
+        plan = decide(cache.snapshot(), index=cache.feasibility, limit=_UNLIMITED)
         if plan.evicts and not is_any_lost:
             raise ShortcutDiffers(f"a controller that starts now evicts {', '.join(e.pod.name for e in plan.evicts)}")
         more = [cache.pods[admit.uid].name for admit in plan.admits]

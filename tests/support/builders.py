@@ -252,7 +252,7 @@ def list_pods(cache: ClusterCache, pods: Iterable[Pod]) -> None:
 
 def decided(cache: ClusterCache, *, limit: int = UNLIMITED) -> Plan:
     """Decide once and let the cache remember it."""
-    plan = decide(cache.snapshot(), limit=limit)
+    plan = decide(cache.snapshot(), index=cache.feasibility, limit=limit)
     cache.absorb(plan)
     return plan
 

@@ -1,40 +1,42 @@
-"""The one decision: who is admitted now, onto what, and why the others wait. Pure: same snapshot, same plan.
+"""The one decision: who is admitted now, onto what, and who goes for whom. Pure: same snapshot, same plan.
+
+It remembers nothing of those before it (docs/adr/0002). What may fit is tested for all classes at once, before anybody
+is looked at, and again where looks are in vain (`feasibility`). Who cannot fit is looked at only where more than an
+admission may come of it: others may be preempted for it, it may get a reservation, it holds up its queue, or somebody
+asks why it waits.
 
 Each cluster queue is a line with one head, the first of its classes' heads. Of all heads the first in the order of
-workloads goes next, whether it has to borrow or not (but for `owners`); then its line's next head takes part.
-
-Within one decision quota and room only shrink, so what was blocked once stays blocked: each class of workloads has to
-fail only once, whatever its length. Cost follows classes and admissions, not waiting pods.
+workloads goes next, whether it has to borrow or not (but for `owners`); then its line's next head takes part. Within
+one decision quota and room only shrink, so what was blocked once stays blocked: each class has to fail only once.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from heapq import heapify, heappop, heappush
 
 from controller.core.backfill.easy import Backfill
-from controller.core.backfill.standbys import Standbys
 from controller.core.decision.admissions import Admissions
 from controller.core.decision.doors import Entrances, held
+from controller.core.decision.further_lines import FurtherLines
 from controller.core.decision.held_nodes import HeldNodes
 from controller.core.decision.kept_places import MembersMadeAnew
 from controller.core.decision.owners import Line, Owners
 from controller.core.decision.placing import Placing
 from controller.core.decision.runs import Runs
+from controller.core.decision.selection import Selection
+from controller.core.decision.stretches import Ahead, Stretches
 from controller.core.decision.waits import Waits, behind_head
 from controller.core.evictions.rules import evictions
-from controller.core.fitting.mixing import rests_on_mix
-from controller.core.fitting.placement import Placement, Placements, brought_up_to_date
-from controller.core.fitting.shortages import rests_on_other_nodes
+from controller.core.feasibility.feasible import FeasibilityIndex, index_of
+from controller.core.fitting.placement import Placements
 from controller.core.ledgers.ledger import Ledger
 from controller.core.ledgers.looked_at import looked_at
 from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
 from controller.core.quota.user_limits import UserUsage
-from controller.core.reasons import HOLDS_UP_NOBODY, Reason
+from controller.core.reasons import HOLDS_UP_NOBODY
 from controller.core.turns.fair_turns import FairTurns
 from controller.core.turns.heads import Head, Heads
 from controller.core.turns.nominations import Nominee, Takes, Turn
@@ -44,79 +46,99 @@ from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.snapshot import Snapshot
 
 
-def decide(snapshot: Snapshot, *, limit: int) -> Plan:
-    """Admit as many workloads as quota and room allow, first in order first, at most `limit` of them."""
-    return _Decision(snapshot, limit).run()
+def decide(snapshot: Snapshot, *, limit: int, index: FeasibilityIndex | None = None) -> Plan:
+    """Admit as many workloads as quota and room allow, first in order first, at most `limit` of them.
+
+    `index` is of this snapshot, kept up as that changed; None: it is built where it is needed.
+    """
+    if index is None and snapshot.asked is not None:
+        index = index_of(snapshot)
+    return _Decision(snapshot, index, limit).run()
 
 
 class _Decision:
     """The state of one decision, from its snapshot to its plan."""
 
-    def __init__(self, snapshot: Snapshot, limit: int) -> None:
+    def __init__(self, snapshot: Snapshot, index: FeasibilityIndex | None, limit: int) -> None:
         self._snapshot = snapshot
         self._limit = limit
-        self._ledger = Ledger(snapshot)
+        self._ledger = ledger = Ledger(snapshot)
         self._users = UserUsage(snapshot.tree, snapshot.user_usage)
         self._lines: dict[str, Line] = {}
         self._turns: list[Turn] = []
         self._waits = Waits()
-        self._entrances = Entrances(snapshot, self._waits)
-        self._backfill = None if snapshot.forecast is None else Backfill(snapshot, snapshot.forecast, self._ledger)
+        self._entrances = Entrances(snapshot, self._waits, None if index is None else index.closed)
+        self._backfill = None if snapshot.forecast is None else Backfill(snapshot, snapshot.forecast, ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
-        self._standbys: Standbys | None = None
-        self._looked_at = looked_at(snapshot, self._ledger)
-        self._preempting = Preempting(snapshot, self._ledger, self._looked_at)
-        self._placing = Placing(snapshot, self._ledger, self._users, self._backfill, self._preempting)
+        self._preempting = Preempting(snapshot, ledger, looked_at(snapshot, ledger))
+        self._placing = Placing(snapshot, ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
         self._runs = Runs(snapshot, self._heads)
-        self._owners = Owners(snapshot, self._ledger, self._placing, self._preempting, self._heads, self._lines)
+        self._owners = Owners(snapshot, ledger, self._placing, self._preempting, self._heads, self._lines)
         self._held_nodes = HeldNodes(snapshot.preemptors, snapshot.held)
-        fair = FairTurns(snapshot, self._ledger, self._nominate, self._earliest)
+        fair = FairTurns(snapshot, ledger, self._nominate, self._earliest)
         self._fair = fair if snapshot.tree.fair_roots else None
+        self._index = index
+        any_victims = self._preempting.search.any_victims
+        self._selection = Selection(snapshot, index, ledger, self._backfill, any_victims)
+        self._stretches = Stretches(
+            snapshot, self._placing, self._owners, self._heads, self._admitted, self._users, self._fair, limit=limit
+        )
+        self._further = FurtherLines(snapshot, self._selection, self._entrances, self._runs)
+        self._to_book: Iterator[str] = iter(())
+        self._last_to_book: str | None = None
+        """The queue that came up last of those only whose reservation is asked for."""
+        self._held_up: set[str] = set()
+        """StrictFIFO queues whose head waits, and everything behind it."""
 
     def run(self) -> Plan:
-        kinds = self._looked_at.kinds
         anew = MembersMadeAnew(self._snapshot, self._ledger, self._entrances, self._placing, self._admitted)
         for kind, uids in anew.let_in(self._is_over).items():
             self._runs.leave_out(kind, uids)
-        self._line_up(kinds)
-        if not self._let_begun_go_on():
+        begun = self._begun()
+        self._line_up(begun)
+        if not self._resume_preemptors():
             return self._plan(is_complete=False)
-        others = {kind: None for kind in self._looked_at.stirred if not self._stays_settled(kind)}
-        self._line_up(others)
-        self._line_up(self._stand_by({**kinds, **others}))
+        selected = self._selection.open()
+        self._line_up(kind for kind in selected if kind not in begun)
+        if self._index is not None and self._snapshot.asked is not None:
+            self._further.open(self._index.lines, {*begun, *selected}, self._lines)
+            for queue in self._further.at_once:
+                self._line_up(self._further.first(queue))
         self._begin()
         while self._turns:
             turn = heappop(self._turns)
             name = turn[-1] if self._fair is None else self._fair.line_of(turn)
             if name is None:
                 continue
+            if name == self._last_to_book:
+                self._bring_up_one_to_book()
             name, found = self._owner_first(name, turn)
             if self._is_over(self._lines[name][1][0][-1]):
                 return self._plan(is_complete=False)
             self._go_on(name, self._take(name, found))
             if self._admitted.frees_room:
                 return self._plan(is_complete=False)
+            self._test_again()
         return self._plan(is_complete=True)
 
-    def _owner_first(self, name: str, turn: Turn) -> tuple[str, Placements | Wait | None]:
-        """Return the line that goes next, and what a look at its head said, if there was one.
+    # -- who takes part ----------------------------------------------------------------------------------------------
 
-        Who would only have to take it back again does not let a head borrow before it.
-        """
-        queue, (*_, index, kind) = self._lines[name][0], self._lines[name][1][0]
-        if not self._owners.beside(name) or (self._standbys is not None and kind in self._standbys):
-            return name, None
-        found = self._placing.find(queue, self._runs.of(kind)[index], self._known(queue, kind))
-        if isinstance(found, Wait):
-            return name, found
-        first = self._owners.first(name, kind, found, self._runs.of)
-        if first != name:
-            self._turns = [turn, *(one for one in self._turns if one[-1] != first)]
-            heapify(self._turns)
-        return first, found if first == name else None
+    def _begun(self) -> dict[WorkloadClass, None]:
+        """Return the classes of those who have begun to preempt."""
+        begun, runs = self._snapshot.preemptors, self._snapshot.runs
+        return {kind: None for kind, run in runs.items() if any(one.uid in begun for one in run)} if begun else {}
 
-    def _let_begun_go_on(self) -> bool:
+    def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
+        for kind in kinds:
+            queue, head = self._entrances.enter(kind), self._runs.head(kind)
+            if queue is not None and queue.name in self._held_up:
+                self._tell_behind(queue, kind)
+            elif queue is not None and head is not None:
+                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
+                self._owners.line_up(queue)
+
+    def _resume_preemptors(self) -> bool:
         """Let those have their turn who have begun to preempt, one by one; say whether that did not end the decision.
 
         What others leave who go for them counts for all then, whenever in the decision they are looked at.
@@ -140,73 +162,55 @@ class _Decision:
                 if heads and self._heads.has_begun(heads[0]):
                     heappush(lines, (heads[0][0], turn[1]))
             lines = behind
-        # those who have begun come before who was settled as long as that room was held
         return not self._admitted.frees_room
 
     def _found_in_turn(self, name: str) -> Placements | Wait | None:
-        """Look at the head of a line; None: it would come in on what is held for others, who go before it then.
-
-        It has room held of its own, and those who went for them would have gone for nothing.
-        """
+        """Look at the head of a line; None: it would come in on what is held for others, who go before it then."""
         queue, heads = self._lines[name]
         *_, index, kind = heads[0]
         workload = self._runs.of(kind)[index]
-        found = self._placing.find(queue, workload, self._known(queue, kind))
+        found = self._placing.find(queue, workload, None)
         is_others = not isinstance(found, Wait) and self._held_nodes.are_for_others(workload.uid, found)
         return None if is_others else found
 
-    def _stays_settled(self, kind: WorkloadClass) -> bool:
-        """Whether nothing is new to a class but who may go, and nobody does who would help.
+    # -- turns -------------------------------------------------------------------------------------------------------
 
-        Most that are stirred are so only because shares moved, and a line costs more than to see that. Who is admitted
-        or begins to preempt in this decision stirs it for the next one.
-        """
-        queue = self._entrances.of(kind.queue)
-        workload = self._snapshot.runs[kind][0]
-        return not isinstance(queue, Wait) and self._preempting.is_in_vain(
-            queue, workload, self._placing.left(queue, kind)
-        )
+    def _begin(self) -> None:
+        fair, to_book = self._fair, self._further.only_to_book
+        plain = [name for name in self._lines if fair is None or not fair.has(name)]
+        self._turns = [self._heads.turn(name, self._lines[name][1][0]) for name in self._bring_up(plain)]
+        if fair is not None:
+            self._turns += fair.enter(filter(fair.has, (*self._lines, *to_book)), self._bring_up)
+        heapify(self._turns)
+        alone = [name for name in to_book if fair is None or not fair.has(name)]
+        self._to_book = iter(sorted(alone, key=self._further_turn))
+        self._bring_up_one_to_book()
 
-    def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
-        for kind in kinds:
-            queue, head = self._entrances.enter(kind), self._runs.head(kind)
-            if queue is not None and head is not None:
-                self._lines.setdefault(queue.name, (queue, []))[1].append(head)
-                self._owners.line_up(queue)
+    def _further_turn(self, name: str) -> Turn:
+        return self._heads.turn(name, self._heads.of(self._runs.of(self._further.peek(name)), 0))
 
-    def _earliest(self, name: str) -> Turn | None:
-        return self._heads.earliest(name, self._lines[name][1])
-
-    def _stand_by(self, found: Container[WorkloadClass]) -> list[WorkloadClass]:
-        """Of the settled classes, those to look at because they may be the first of a Backfill queue."""
-        if self._backfill is None or self._snapshot.settled is None:
-            return []
-        self._standbys = standbys = Standbys(self._snapshot, self._snapshot.settled, found)
-        kinds = [kind for name in self._lines for kind in standbys.of(name)]
-        if self._fair is not None:
-            # where shares decide, who is behind by the order may be first: a tree's are up when it is looked at
-            return kinds + [kind for name in standbys.queues if not self._fair.has(name) for kind in standbys.of(name)]
-        for _ in range(self._backfill.depth):
-            kinds += standbys.next_queue()
-        return kinds
+    def _bring_up_one_to_book(self) -> None:
+        """Let the next queue come up whose first may have a reservation: those before it had theirs, or need none."""
+        self._last_to_book = None
+        while self._last_to_book is None and self._backfill is not None and not self._backfill.is_full:
+            name = next(self._to_book, None)
+            if name is None:
+                return
+            self._line_up(self._further.first(name))
+            for up in self._bring_up([name]):
+                heappush(self._turns, self._heads.turn(up, self._lines[up][1][0]))
+                self._last_to_book = up
 
     def _bring_up(self, lines: Sequence[str]) -> list[str]:
-        """Bring up those that only stand by while anybody may have a reservation; return which lines have a head."""
-        if self._standbys is not None and self._backfill is not None and not self._backfill.is_full:
-            self._line_up([kind for name in lines for kind in self._standbys.of(name)])
+        if self._backfill is not None and not self._backfill.is_full:
+            self._line_up([kind for name in lines for kind in self._further.first(name)])
         up = [name for name in lines if name in self._lines and self._lines[name][1]]
         for name in up:
             heapify(self._lines[name][1])
         return up
 
-    def _begin(self) -> None:
-        fair = self._fair
-        plain = [name for name in self._lines if fair is None or not fair.has(name)]
-        self._turns = [self._heads.turn(name, self._lines[name][1][0]) for name in self._bring_up(plain)]
-        if fair is not None:
-            lines = (*self._lines, *(() if self._standbys is None else self._standbys.queues))
-            self._turns += fair.enter(filter(fair.has, dict.fromkeys(lines)), self._bring_up)
-        heapify(self._turns)
+    def _earliest(self, name: str) -> Turn | None:
+        return self._heads.earliest(name, self._lines[name][1])
 
     def _go_on(self, name: str, taken: Takes | None) -> None:
         """Let the turns come up that follow a line's."""
@@ -219,15 +223,23 @@ class _Decision:
             for turn in self._fair.moved(name, taken or Takes({}), head):
                 heappush(self._turns, turn)
 
-    def _is_over(self, kind: WorkloadClass) -> bool:
-        """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
-        done = len(self._admitted.made)
-        return done >= self._limit or (done > 0 and done + kind.size > self._limit)
+    def _owner_first(self, name: str, turn: Turn) -> tuple[str, Placements | Wait | None]:
+        """Return the line that goes next, and what a look at its head said, if there was one.
 
-    def _plan(self, *, is_complete: bool) -> Plan:
-        evicts, by = evictions(self._snapshot, self._preempting.end()), self._preempting
-        self._fair = None  # it refers back to this, and such a circle would stay in memory for long (`runtime/garbage`)
-        return Plan(tuple(self._admitted.made), self._waits.of, is_complete, evicts, by.preemptors, by.held, by.beside)
+        Who would only have to take it back again does not let a head borrow before it.
+        """
+        queue, heads = self._lines[name]
+        *_, index, kind = heads[0]
+        if not self._owners.beside(name) or self._selection.is_closed(queue, self._runs.of(kind)[index]):
+            return name, None
+        found = self._placing.find(queue, self._runs.of(kind)[index], None)
+        if isinstance(found, Wait):
+            return name, found
+        first = self._owners.first(name, kind, found, self._runs.of)
+        if first != name:
+            self._turns = [turn, *(one for one in self._turns if one[-1] != first)]
+            heapify(self._turns)
+        return first, found if first == name else None
 
     def _nominate(self, name: str) -> Nominee | None:
         """Let the head of a line wait that cannot go in, nor others would go for; else return it."""
@@ -235,11 +247,11 @@ class _Decision:
         if not heads:
             return None
         *_, index, kind = heads[0]
-        if self._standbys is not None and kind in self._standbys:
+        workload, turn = self._runs.of(kind)[index], self._heads.turn(name, heads[0])
+        if self._selection.is_closed(queue, workload):
             self._take(name)
             return None
-        workload, turn = self._runs.of(kind)[index], self._heads.turn(name, heads[0])
-        found = self._placing.find(queue, workload, self._known(queue, kind))
+        found = self._placing.find(queue, workload, None)
         if not isinstance(found, Wait):
             return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
         if (preempts := self._preempting.find(queue, workload, found, self._placing.left(queue, kind))) is not None:
@@ -253,16 +265,18 @@ class _Decision:
             return None
         return as_nominated(self._ledger, nominee, kind)
 
-    def _known(self, queue: ClusterQueue, kind: WorkloadClass) -> Wait | None:
-        """Return what is known of a class to which nothing is new but room that was freed, or who may go."""
-        settled = self._snapshot.settled
-        known = None if settled is None else settled.waits.get(kind)
-        is_moved = queue.preemption.is_any and not self._looked_at.is_settled(kind)
-        if known is None or queue.strategy is QueueingStrategy.STRICT_FIFO or kind.size > 1 or is_moved:
-            return None
-        # a mix may move within the decision, and then it is not freed room alone that lets others in
-        is_mixed = queue.mix is not None and rests_on_mix(known)
-        return None if is_mixed or rests_on_other_nodes(self._snapshot, kind, known) else known
+    def _is_over(self, kind: WorkloadClass) -> bool:
+        """Whether the limit ends the decision before a workload of this class; a gang larger than it goes alone."""
+        done = len(self._admitted.made)
+        return done >= self._limit or (done > 0 and done + kind.size > self._limit)
+
+    def _plan(self, *, is_complete: bool) -> Plan:
+        evicts, by = evictions(self._snapshot, self._preempting.end()), self._preempting
+        self._stretches.end()
+        self._fair = None  # it refers back to this, and such a circle would stay in memory for long (`runtime/garbage`)
+        return Plan(tuple(self._admitted.made), self._waits.of, is_complete, evicts, by.preemptors, by.held)
+
+    # -- a turn ------------------------------------------------------------------------------------------------------
 
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
@@ -270,37 +284,38 @@ class _Decision:
         `found` is what a look at it said, if there was one just now. Who preempts holds up a strict queue.
         """
         queue, heads = self._lines[name]
-        head = heappop(heads)
-        *_, index, kind = head
+        *_, index, kind = head = heappop(heads)
+        self._bring_up_next(queue, heads, kind)
         run = self._runs.of(kind)
-        if self._standbys is not None and kind in self._standbys:
-            self._reserve(queue, heads, kind, self._standbys)
+        if found is None and self._selection.is_closed(queue, run[index]):
             return None
-        known = self._known(queue, kind)
-        nominated = None if found else self._as_nominated(queue, kind)
-        found = found or nominated or self._placing.find(queue, run[index], known)
-        goes_on, taken = True, None
+        found = found or self._as_nominated(queue, kind) or self._placing.find(queue, run[index], None)
         if isinstance(found, Wait):
-            goes_on = self._wait(run[index], queue, known, found)
-            if goes_on and self._fair is not None:
-                taken = taken_by(kind, self._preempting.placed[run[index].uid])
-            if queue.strategy is QueueingStrategy.STRICT_FIFO and (goes_on or found.reason not in HOLDS_UP_NOBODY):
+            preempts = self._wait(run[index], queue, found)
+            taken = taken_by(kind, self._preempting.placed[run[index].uid]) if preempts and self._fair else None
+            if queue.strategy is QueueingStrategy.STRICT_FIFO and (preempts or found.reason not in HOLDS_UP_NOBODY):
                 self._close(queue, heads, kind)
-                return taken
-            index += 1
-        else:
-            self._admitted.admit(run[index], queue, found, self._placing.left(queue, kind))
-            self._use(heads, kind)
-            only_freed = known is not None and nominated is None
-            # who else has begun may stand in another line
-            is_alone = self._heads.has_begun(head)
-            nodes = [] if is_alone else self._admit_stretch(queue, run, index + 1, found[0], only_freed=only_freed)
-            index += 1 + len(nodes)
-            if self._fair is not None:
-                taken = taken_in_stretch(kind, found[0], nodes) if nodes else taken_by(kind, found)
-        if goes_on and index < len(run):
+            elif preempts and index + 1 < len(run):
+                heappush(heads, self._heads.of(run, index + 1))
+            return taken
+        self._selection.in_vain = 0
+        self._admitted.admit(run[index], queue, found, self._placing.left(queue, kind))
+        self._use(heads, kind)
+        # who else has begun may stand in another line
+        alone = self._heads.has_begun(head)
+        nodes = [] if alone else self._stretches.admit(queue, run, index + 1, found[0], Ahead(heads, self._turns))
+        index += 1 + len(nodes)
+        if index < len(run):
             heappush(heads, self._heads.of(run, index))
-        return taken
+        if self._fair is None:
+            return None
+        return taken_in_stretch(kind, found[0], nodes) if nodes else taken_by(kind, found)
+
+    def _bring_up_next(self, queue: ClusterQueue, heads: list[Head], kind: WorkloadClass) -> None:
+        """Let the next of a queue come up behind a class that has its turn, where more may come of a look at it."""
+        if self._further.is_latest(queue.name, kind) and self._selection.may_hear_more(queue):
+            self._line_up(self._further.next(queue.name))
+            heapify(heads)
 
     def _use(self, heads: list[Head], kind: WorkloadClass) -> None:
         """Let what was admitted count where past usage puts the others of its LocalQueue."""
@@ -308,92 +323,44 @@ class _Decision:
             heads[:] = [self._heads.of(self._runs.of(one), index) for *_, index, one in heads]
             heapify(heads)
 
-    def _admit_stretch(
-        self, queue: ClusterQueue, run: Sequence[Workload], index: int, first: Placement, *, only_freed: bool
-    ) -> list[str | None]:
-        """Admit those too that are next in the order anyway, where the one before them went; return their nodes.
-
-        Jobs make many pods at once. The flavors before this one had nothing for the last one, so they have nothing for
-        these. All else is left to the next turn.
-        """
-        kind, flavor = run[0].kind, first.flavor
-        if not kind.is_free or not queue.takes_first_flavor or index == len(run) or self._is_touchy(queue, kind):
-            return []
-        if not self._is_next(queue.name, run, index):
-            return []
-        left, shape = self._placing.left(queue, kind), kind.pod_sets[0].shape
-        most = min(self._limit - len(self._admitted.made), left.lasts_for(queue, flavor, shape.requests))
-        most = min(most, self._owners.lasts(queue, flavor, shape.requests))
-        ahead = self._heads.in_order(run, index, most)
-        count = bisect_left(ahead, True, key=lambda at: not self._is_next(queue.name, run, at))
-        if self._fair is not None:
-            turns = partial(self._turn_at, queue.name, run, index)
-            count = self._fair.lasts(queue.name, taken_by(kind, (first,)), count, turns)
-        nodes: Sequence[str | None] = (None,) * count
-        if not flavor.is_summed:
-            nodes = left.find_nodes(flavor, shape, count, only_freed=only_freed) if count else ()
-        if self._fair is not None:
-            nodes = nodes[: self._fair.lasts_on((first.node, *nodes), shape.requests) - 1]
-        # fewer nodes where room ends
-        self._admitted.admit_alike(run[index : index + len(nodes)], queue, flavor, nodes, left)
-        return list(nodes)
-
-    def _is_touchy(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
-        """Whether an admission may change more for the next of its class than quota and room."""
-        return self._users.is_limiting(queue.name) or kind.queue in self._snapshot.past_usage
-
-    def _turn_at(self, name: str, run: Sequence[Workload], index: int, number: int) -> Turn:
-        """Return the turn of a line once so many of a run's next workloads have gone."""
-        return self._heads.turn(name, self._heads.of(run, index + number))
-
-    def _is_next(self, name: str, run: Sequence[Workload], index: int) -> bool:
-        """Whether a workload of the line that is looked at comes before all heads, its own line's and the others'."""
-        head, heads = self._heads.of(run, index), self._lines[name][1]
-        return not (heads and heads[0] < head) and not (self._turns and self._turns[0] < self._heads.turn(name, head))
-
-    def _wait(self, workload: Workload, queue: ClusterQueue, known: Wait | None, found: Wait) -> bool:
-        """Note why a class waits, unless just what was known is so still; say whether its next one may be looked at."""
+    def _wait(self, workload: Workload, queue: ClusterQueue, found: Wait) -> bool:
+        """Note why a class waits; say whether others go for this one, so that its next one may be looked at."""
         kind = workload.kind
-        if known is not None and found.reason is not Reason.WOULD_DELAY:
-            found = brought_up_to_date(known, found)
         preempting = self._preempting.make_room(queue, workload, found, self._placing.left(queue, kind))
-        if workload.uid in self._preempting.put_off:
-            found = replace(found, is_put_off=True)
-        if preempting is None and self._backfill is not None:
-            found = self._backfill.book(queue, workload, found)
         if preempting is not None:
             for one in kind.pod_sets:
                 self._users.add(queue.name, one.shape.user, one.requests)  # held as its quota is
             self._waits.tell_preempting(kind, workload.uid, preempting)
-        else:
-            self._waits.tell(kind, found, known=known)
-        return preempting is not None
+            return True
+        if workload.uid in self._preempting.put_off:
+            found = replace(found, is_put_off=True)
+        if self._backfill is not None:
+            found = self._backfill.book(queue, workload, found)
+        self._waits.tell(kind, found)
+        self._selection.in_vain += 1
+        return False
 
-    def _reserve(self, queue: ClusterQueue, heads: list[Head], kind: WorkloadClass, standbys: Standbys) -> None:
-        """Reserve for the first of a settled class; where that is no use, let others come up that stand behind it."""
-        settled, backfill, runs = self._snapshot.settled, self._backfill, self._snapshot.runs
-        if settled is None or backfill is None or not backfill.may_book(queue):
+    def _test_again(self) -> None:
+        """Test again what may fit, where that is due; who cannot has no turn any more. Trees with shares stay."""
+        if not self._selection.refresh():
             return
-        wait = backfill.book(queue, runs[kind][0], self._placing.limited(queue, kind) or settled.waits[kind])
-        if wait.booking is not None:
-            self._waits.tell(kind, wait)
-            return
-        behind = standbys.behind(kind)
-        if behind is not None:
-            heappush(heads, self._heads.of(runs[behind], 0))
-        # as many queues as there may be reservations have to be up, or one that is behind would come before the first
-        for kinds in iter(standbys.next_queue, []) if self._fair is None else ():
-            self._line_up(kinds)
-            name = self._snapshot.local_queues[kinds[0].queue].cluster_queue
-            if name in self._lines:
-                heapify(self._lines[name][1])
-                heappush(self._turns, self._heads.turn(name, self._lines[name][1][0]))
-                return
+        fair, plain = self._fair, list[str]()
+        for name, (queue, heads) in self._lines.items():
+            if heads and not (fair is not None and fair.has(name)):
+                heads[:] = [head for head in heads if self._selection.stays(queue, head[-1])]
+                heapify(heads)
+                plain += [name] if heads else []
+        trees = [turn for turn in self._turns if fair is not None and turn[-1] in self._snapshot.tree.fair_roots]
+        self._turns = [*trees, *(self._heads.turn(name, self._lines[name][1][0]) for name in plain)]
+        heapify(self._turns)
 
     def _close(self, queue: ClusterQueue, heads: list[Head], first: WorkloadClass) -> None:
         """The head of a strict queue waits, of this class: so does everything behind it."""
-        behind = behind_head(queue.name)
+        self._held_up.add(queue.name)
         for *_, kind in heads:
-            self._waits.tell(kind, behind if kind.hold is None else held(kind.hold))
+            self._tell_behind(queue, kind)
         heads.clear()
-        self._waits.tell_behind(first, behind)
+        self._waits.tell_behind(first, behind_head(queue.name))
+
+    def _tell_behind(self, queue: ClusterQueue, kind: WorkloadClass) -> None:
+        self._waits.tell(kind, behind_head(queue.name) if kind.hold is None else held(kind.hold))

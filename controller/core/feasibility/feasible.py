@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,9 +11,9 @@ from controller.core.capacity.room import Room
 from controller.core.feasibility.amount_rows import AmountRows
 from controller.core.feasibility.class_rows import ClassRows, Verdict
 from controller.core.ledgers.ledger import Ledger
-from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.queueing.queues import ClusterQueue
 from controller.core.workloads.decisions import Wait
-from controller.core.workloads.workload import WorkloadClass
+from controller.core.workloads.workload import QueueKey, WorkloadClass
 from controller.core.world.snapshot import Snapshot
 
 _MOST_COUNTED: Final = 400_000
@@ -28,9 +28,8 @@ class FeasibilityIndex:
     amounts: AmountRows
     fitting: FittingPods
     classes: ClassRows
-    asked_anyway: frozenset[str]
-    """Queues in which more may come of a look at a class than its admission: who is first holds up the others, or may
-    have others preempted."""
+    lines: Mapping[QueueKey, Sequence[WorkloadClass]]
+    """By LocalQueue its classes in the order of their heads."""
     closed: dict[str, Wait | None] = field(default_factory=dict)
     """What is known of queues that admit nobody, by the objects alone (`decision.doors`)."""
 
@@ -46,12 +45,10 @@ def index_of(snapshot: Snapshot) -> FeasibilityIndex:
 
     classes = ClassRows(amounts.row_of, snapshot.flavors, fitting, queue_of)
     classes.put(snapshot.runs)
-    asked_anyway = (
-        name
-        for name, one in snapshot.cluster_queues.items()
-        if one.strategy is QueueingStrategy.STRICT_FIFO or one.preemption.is_any
-    )
-    return FeasibilityIndex(amounts, fitting, classes, frozenset(asked_anyway))
+    lines: dict[QueueKey, list[WorkloadClass]] = {}
+    for kind in sorted(snapshot.runs, key=lambda one: snapshot.runs[one][0].order):
+        lines.setdefault(kind.queue, []).append(kind)
+    return FeasibilityIndex(amounts, fitting, classes, lines)
 
 
 class Feasible:

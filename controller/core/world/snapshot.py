@@ -48,7 +48,8 @@ class Snapshot:
     decisions found of who may go. `rejected` are queued pods whose release was refused. `priority_classes` has the
     values of the WorkloadPriorityClasses. `loose_groups` are the PodGroups each of whose pods stands alone.
     `past_usage` orders the LocalQueues of a cluster queue, where its tree says so. `forecast` is what is expected to
-    end when, None where no queue backfills. `kept` are the places of members that gangs have lost a moment ago.
+    end when, None where no queue backfills. `asked` are classes of which it is told why they wait, whether they may fit
+    or not; None: all. `kept` are the places of members that gangs have lost a moment ago.
     """
 
     cluster_queues: Mapping[str, ClusterQueue]
@@ -87,4 +88,5 @@ class Snapshot:
     loose_groups: Collection[GroupKey] = frozenset()
     past_usage: Mapping[QueueKey, PastUsage] = field(default_factory=dict)
     forecast: Forecast | None = None
+    asked: Collection[WorkloadClass] | None = None
     kept: Sequence[KeptPlaces] = ()

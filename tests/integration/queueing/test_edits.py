@@ -100,7 +100,7 @@ class Stale:
 
     async def decide_and_release(self) -> int:
         """Decide on what is known and carry it out; return how many were admitted."""
-        plan = decide(self.cache.snapshot(), limit=10)
+        plan = decide(self.cache.snapshot(), index=self.cache.feasibility, limit=10)
         self.cache.absorb(plan)
         for admit in plan.admits:
             await self.executor.release(admit, (self.cache.flavors[admit.flavor],))

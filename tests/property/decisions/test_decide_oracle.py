@@ -385,7 +385,8 @@ def test_who_others_would_go_for_takes_part_by_its_share_though_nobody_goes_in_t
 
 
 def test_a_disagreement_is_shown_as_the_smallest_scenario_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def admitting_one(snapshot: Snapshot, *, limit: int) -> Plan:
+    def admitting_one(snapshot: Snapshot, *, limit: int, index: object) -> Plan:
+        assert index is not None
         admits = decide(snapshot, limit=limit).admits[:1]
         return Plan(admits, {kind: Wait(Reason.NO_CAPACITY) for kind in snapshot.runs}, is_complete=True)
 

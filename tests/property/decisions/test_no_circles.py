@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from controller.core.decision.decide import decide
-from tests.property.decisions.test_incremental import World
+from tests.property.decisions.test_whom_to_look_at import World
 from tests.support import contested_worlds
 from tests.support.contested_worlds import Contested
 
@@ -42,6 +42,6 @@ def test_a_decision_leaves_nothing_that_refers_to_itself(kind: Callable[[int], C
         for happening in drawn.happenings[:_EVENTS]:
             world.happen(happening)
             gc.collect()
-            decide(world.cache.snapshot(), limit=drawn.limit)
+            decide(world.cache.snapshot(), index=world.cache.feasibility, limit=drawn.limit)
             assert gc.collect() == 0
             world.rest()

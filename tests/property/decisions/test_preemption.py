@@ -176,7 +176,7 @@ def test_within_a_queue_only_lower_priorities_go(data: st.DataObject) -> None:
     for number in range(data.draw(st.integers(1, 8))):
         world.put(data.draw(pods(number)))
         before = dict(world.cache.pods)
-        plan = decide(world.cache.snapshot(), limit=UNLIMITED)
+        plan = decide(world.cache.snapshot(), index=world.cache.feasibility, limit=UNLIMITED)
         for evict in plan.evicts:
             waiting = [pod for pod in before.values() if pod.gates and pod.queue == evict.pod.queue]
             assert any(pod.priority > evict.pod.priority for pod in waiting)

@@ -346,7 +346,7 @@ def test_a_start_and_an_end_wake_the_loop_where_a_budget_counts_and_nowhere_else
         cache = a_counting_cache(*budgets)
         put(cache, a_run(started=0), now=NOON)
         woken: list[int] = []
-        cache._on_change = partial(woken.append, 1)
+        cache._wake = partial(woken.append, 1)
         put(cache, a_run(started=NOON), now=NOON)
         put(cache, a_run(started=NOON), now=NOON)
         assert len(woken) == len(budgets)

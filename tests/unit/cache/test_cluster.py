@@ -382,7 +382,7 @@ def test_lists_of_nodes_and_namespaces_drop_what_is_not_in_them() -> None:
 
 def test_after_a_rewind_older_versions_are_believed_and_a_patch_in_flight_stays_assumed() -> None:
     cache = a_cache(a_pod("a", resource_version="900"), a_released_pod("b", resource_version="901"))
-    plan = decide(cache.snapshot(), limit=1)
+    plan = decide(cache.snapshot(), index=cache.feasibility, limit=1)
     cache.absorb(plan)
     list(cache.forget_versions())
     list_pods(cache, [a_pod("a", resource_version="5"), replace(a_released_pod("b"), is_finished=True)])

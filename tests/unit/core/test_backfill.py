@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -19,10 +19,9 @@ from controller.core.queueing.preemption_policy import Preemption, Within
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.topology import Slices, Topology
-from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
+from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.forecast import USUAL_DEPTH
 from controller.core.world.run_history import LEAST
-from controller.core.world.settled import Settled
 from tests.support.backfilling import HOUR, a_world, backfilling, kept, reservations, runs, waits
 from tests.support.builders import (
     UNLIMITED,
@@ -225,9 +224,7 @@ def test_as_many_get_one_as_lost_theirs_at_once() -> None:
     assert set(kept(cache)) == {"q2", "q3"}
 
 
-def test_trees_that_share_fairly_bring_up_settled_queues_while_anybody_may_have_a_reservation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_first_of_several_fair_trees_are_reserved_for() -> None:
     teams = [(tree, f"{tree}-{n}") for tree in ("org-a", "org-b") for n in range(USUAL_DEPTH + 2)]
     trees = [a_cluster_queue(tree, a_quota(cpu="4"), fair_sharing=USUAL) for tree in ("org-a", "org-b")]
     cache = a_world(
@@ -238,16 +235,6 @@ def test_trees_that_share_fairly_bring_up_settled_queues_while_anybody_may_have_
     )
     decided(cache)
     assert {uid[:7] for uid in kept(cache)} == {"p-org-a"}
-
-    asked, line = list[str](), Settled.line
-
-    def counting(self: Settled, queue: QueueKey, runs: Runs) -> Iterator[WorkloadClass]:
-        asked.append(queue[1])
-        return line(self, queue, runs)
-
-    monkeypatch.setattr(Settled, "line", counting)
-    decided(cache)
-    assert {name[:5] for name in asked} == {"org-a"}  # the two that had none; nobody of the other tree
 
     for name in (name for tree, name in teams if tree == "org-a"):
         cache.drop_pod(f"p-{name}")

@@ -58,10 +58,10 @@ def evicts_of_a_drain(count: int) -> tuple[Evict, ...]:
     pods = (a_released_pod(f"p{n}", node="node-1") for n in range(count))
     queue = a_cluster_queue(stop=StopPolicy.HOLD_AND_DRAIN, allow_bare_pods=True)
     cache = a_cache(*pods, queues=[queue])
-    first = decide(cache.snapshot(), limit=UNLIMITED).evicts
+    first = decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED).evicts
     for evict in first:
         cache.evictions.begin(evict)
-    assert decide(cache.snapshot(), limit=UNLIMITED).evicts == ()
+    assert decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED).evicts == ()
     return first
 
 
@@ -74,7 +74,7 @@ def test_a_pod_that_is_going_already_does_not_stand_in_its_own_way() -> None:
     queue = a_cluster_queue(stop=StopPolicy.HOLD_AND_DRAIN, allow_job_retries=True)
     cache = a_cache(a_released_pod("a", owner=an_owner()), queues=[queue])
     cache.set_job("job", Job(uid="job", namespace="default", name="train", backoff_limit=1))
-    (evict,) = decide(cache.snapshot(), limit=UNLIMITED).evicts
+    (evict,) = decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED).evicts
     cache.evictions.begin(evict)
     returns = Returns(cache.snapshot())
     assert returns.verdict(evict.pod, "team-a").may_return

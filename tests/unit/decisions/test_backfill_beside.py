@@ -1,6 +1,6 @@
 """More may come free beside a reservation that itself stays the same: who waits behind it is let in at once then.
 
-None of these worlds is one that the property tests of `test_incremental` draw.
+None of these worlds is one that the property tests of `test_whom_to_look_at` draw.
 """
 
 from __future__ import annotations

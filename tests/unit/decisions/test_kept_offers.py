@@ -182,7 +182,7 @@ def test_who_goes_in_a_decision_that_comes_to_nothing_may_go_in_the_next() -> No
     )
 
     def goes() -> list[str]:
-        return [evict.pod.name for evict in decide(cache.snapshot(), limit=UNLIMITED).evicts]
+        return [evict.pod.name for evict in decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED).evicts]
 
     assert goes() == ["v0"]
     cache.drop_pod("own")

@@ -9,8 +9,7 @@ import pytest
 
 from controller.core.world.leaving import stuck_at
 from tests.support.builders import a_released_pod, decided
-from tests.unit.decisions.test_settled import pending
-from tests.unit.decisions.test_settled_preemptors import NOW, a_world
+from tests.unit.decisions.test_events_for_preemptors import NOW, a_world
 
 ASKED = 1000.0
 HOUR = 3600.0
@@ -48,7 +47,5 @@ def test_who_waited_long_for_a_pod_that_is_to_be_gone_earlier_now_is_looked_at_a
     decided(cache)
     cache.pass_to(NOW + 600)
     decided(cache)
-    assert pending(cache) == {"own"}
     cache.put_pod(replace(going, gone_by=NOW + 30, grace=30, resource_version="9"))
-    assert pending(cache) == {"own", "taker"}
     assert not decided(cache).preemptors

@@ -48,7 +48,7 @@ def a_world(*pods: Pod, quota: str, cpu: str) -> ClusterCache:
 def gone(*pods: Pod, quota: str, cpu: str = "3") -> set[str]:
     """Who goes for it."""
     cache = a_world(*pods, quota=quota, cpu=cpu)
-    return {one.pod.name for one in decide(cache.snapshot(), limit=UNLIMITED).evicts}
+    return {one.pod.name for one in decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED).evicts}
 
 
 ELSEWHERE = running("elsewhere", "1", "small", 30.0)
@@ -103,5 +103,5 @@ def test_beside_a_reservation_the_room_of_those_who_go_counts_though_the_nodes_w
         ],
         locals_=[a_local_queue(name, name) for name in ("kept", "a", "b")],
     )
-    plan = decide(cache.snapshot(), limit=UNLIMITED)
+    plan = decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED)
     assert {one.pod.name for one in plan.evicts} == {"large", "small"}

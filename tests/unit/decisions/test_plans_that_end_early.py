@@ -22,7 +22,6 @@ from tests.support.builders import (
     admitted,
     decided,
 )
-from tests.unit.decisions.test_settled import pending
 
 WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
 LOWER = Preemption(Within.LOWER_PRIORITY)
@@ -74,10 +73,3 @@ def test_what_a_preemptor_that_was_not_come_to_holds_lets_others_in_once_it_has_
     cache.drop_pod("stranger")
     assert admitted(decided(cache)) == {"second": ("steady", "b")}
     assert admitted(decided(cache)) == {"small": ("spot", "a")}
-
-
-def test_who_was_let_in_is_none_of_those_who_give_up() -> None:
-    cache = an_early_end()
-    assert decided(cache).is_complete
-    # of one that gives up nobody knows what it held, and all would be looked at again
-    assert pending(cache) == {"two"}

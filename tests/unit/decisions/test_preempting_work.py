@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from controller.core.decision.decide import decide
 from controller.core.fitting.placement import Placement, place
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.ledgers.ledger import Ledger
@@ -24,7 +23,6 @@ from controller.core.workloads.decisions import Wait
 from controller.core.workloads.pods import Pod
 from controller.core.world.offer import Offer
 from tests.support.builders import (
-    UNLIMITED,
     a_cache,
     a_cluster_queue,
     a_flavor,
@@ -298,18 +296,6 @@ def test_where_nobody_may_go_nothing_is_tried() -> None:
     search = Search(a_pod("equal"))
     assert search.go() == [0]
     assert (search.of.looked_at, search.of.tries) == (0, 0)
-
-
-def test_a_class_that_finds_nobody_is_searched_for_once_and_not_again_before_something_moves() -> None:
-    nodes = [a_node(f"n{number}", cpu="10") for number in range(NODES)]
-    queues = [a_cluster_queue("team-a", a_quota(cpu="1000"), preemption=Preemption(Within.LOWER_PRIORITY))]
-    cache = a_cache(*running("team-a"), *(a_pod(f"p{number}") for number in range(50)), nodes=nodes, queues=queues)
-    plan = decide(cache.snapshot(), limit=UNLIMITED)
-    assert (len(plan.waits), plan.evicts) == (1, ())
-    cache.absorb(plan)
-    settled = cache.snapshot().settled
-    assert settled is not None
-    assert not settled.pending
 
 
 def test_who_may_go_is_remembered_until_a_pod_of_the_queue_or_its_job_moves() -> None:

@@ -7,20 +7,18 @@ from dataclasses import replace
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.let_go import LetGo
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
 from tests.support.builders import a_foreign_pod, a_shape, admitted, decided
-from tests.unit.decisions.test_opened_preemptors import (
+from tests.unit.decisions.test_preemptors_after_events import (
     NOW,
     RECLAIMS,
     WITHIN,
     a_world,
     evicted,
     in_full,
-    is_in_vain,
     queue,
     runs,
     waits,
@@ -59,27 +57,6 @@ def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_nex
         assert (admitted(plan), plan.is_complete) == ({"preemptor": ("spot", "a")}, False)
     for plan in (in_full(cache), decided(cache)):
         assert (admitted(plan), plan.is_complete) == ({"next": ("spot", "b")}, True)
-
-
-def test_a_reservation_that_is_gone_is_news_only_to_those_whom_its_nodes_would_hold() -> None:
-    """`big` has a larger share all the time, but nobody of it makes room."""
-    org, near = ClusterQueue(name="org", fair_sharing=FairSharing()), queue("near", 0)
-    teams = [queue(name, 0, parent="near", preemption=RECLAIMS) for name in ("one", "other", "big")]
-    queues = [org, near, *teams, queue("lends", 20), queue("own", 9, strategy=QueueingStrategy.BACKFILL)]
-    small = [runs(f"big-{n}", "big", 1, f"t{n}") for n in range(8)]
-    lasts = {"expected_runtime": 10_000, "started": int(NOW)}
-    there = [runs("of-one", "one", 3, "a"), runs("of-other", "other", 1, "a"), runs("ends", "own", 2, "b", **lasts)]
-    waiting = [waits("first", "own", 2, priority=7), waits("more", "one", 3)]
-    nodes = {"a": "4", "b": "2", **{f"t{n}": "1" for n in range(8)}}
-    cache = a_world(queues, *small, *there, *waiting, **nodes)
-    assert evicted(cache) == []
-    cache.drop_pod("first")
-    assert evicted(cache) == []
-    known = cache.snapshot().settled
-    assert known is not None
-    assert list(known.rebooked.values()) == [{"b"}]
-    cache.put_pod(runs("late", "own", 1, "c"))
-    assert is_in_vain(cache, "more")
 
 
 def test_those_who_would_wait_for_what_another_leaves_do_not_take_turns_for_ever() -> None:
@@ -156,29 +133,7 @@ def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(wha
         cache.drop_pod("first")
     else:
         cache.put_pod(replace(cache.pods["first"], priority=1, resource_version="9"))
-    assert [evicted(cache), evicted(cache)].count(["low"]) == 1
-
-
-def test_where_shares_decide_reservations_that_go_on_giving_way_let_the_decisions_come_to_rest() -> None:
-    """Whom that concerns after three in a row looks at their nodes when any share moves."""
-    for in_a_row, stirred in ((3, True), (4, False)):
-        cache = one_finds_nobody_beside_a_reservation("org")
-        assert cache.openings.let_go(LetGo(rebooked={"first": {"n"}}, rebooked_in_a_row=in_a_row)) is stirred
-        known = cache.snapshot().settled
-        assert known is not None
-        assert [list(known.rebooked.values()), bool(known.stirred)] == [[{"n"}], stirred]
-
-
-def test_reservations_that_gave_way_in_decisions_in_a_row_are_counted() -> None:
-    cache = one_finds_nobody_beside_a_reservation("org")
-    counted = []
-    for name in ("first", "", "second"):
-        cache.put_pod(waits("second", "last", 2, priority=6))
-        decided(cache)
-        cache.drop_pod(name)
-        decided(cache)
-        counted.append(cache._waiting._rebooked_in_a_row)
-    assert counted == [1, 0, 1]
+    assert evicted(cache) == ["low"]
 
 
 def test_what_a_preemptor_gives_up_of_room_that_is_still_to_come_free_is_news_in_other_trees() -> None:

@@ -22,11 +22,9 @@ from tests.support.builders import (
     a_quota,
     a_released_pod,
     a_shape,
-    admitted,
     constraints,
     decided,
 )
-from tests.unit.decisions.test_settled import pending
 
 WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
 ON_A, ON_B = (a_shape(constraints(selector={"is": name}), cpu="2") for name in "ab")
@@ -70,11 +68,9 @@ def test_a_pod_that_runs_without_an_admission_of_this_process_opens_those_who_ma
     world = World(RUNS, former, owned="2")
     cache = world.cache
     assert not decided(cache).evicts
-    assert pending(cache) == set()
     before = world.woken
     cache.put_pod(COMES)
     assert world.woken > before
-    assert pending(cache) == {"wants"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["runs"]
 
 
@@ -82,31 +78,7 @@ def test_a_pod_that_is_stamped_only_later_opens_those_who_may_preempt_it_from_th
     world = World(replace(RUNS, cluster_queue=None, flavor=None), owned="0")
     cache = world.cache
     assert not decided(cache).evicts
-    assert pending(cache) == set()
     before = world.woken
     cache.put_pod(replace(RUNS, resource_version="3"))
     assert world.woken > before
-    assert pending(cache) == {"wants"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["runs"]
-
-
-def test_a_pod_that_is_admitted_here_opens_them_once_it_shows_that_and_not_again_when_it_starts() -> None:
-    # without owners, neither of them may go
-    cache = World(replace(RUNS, owner=None), owned="2", has_b=True).cache
-    decided(cache)
-    cache.put_pod(a_pod("comes", ON_B, queue="other"))
-    assert admitted(decided(cache)) == {"comes": ("spot", "b")}
-    assert pending(cache) == set()
-    cache.put_pod(replace(COMES, owner=None, node=None, pinned="b"))
-    cache.settle("comes")
-    assert pending(cache) == {"wants"}
-    assert not decided(cache).evicts
-    cache.put_pod(replace(COMES, owner=None, resource_version="6"))
-    assert pending(cache) == set()
-
-
-def test_a_pod_whose_queue_does_not_borrow_by_it_opens_nobody_of_others() -> None:
-    cache = World(RUNS, owned="4").cache
-    decided(cache)
-    cache.put_pod(COMES)
-    assert pending(cache) == set()

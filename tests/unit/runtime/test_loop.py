@@ -133,7 +133,7 @@ async def test_everything_is_looked_at_anew_in_time_even_when_changes_never_ceas
             return 1
 
     cache = a_cache()
-    monkeypatch.setattr(cache, "look_over", lambda: full_passes.append(now))
+    monkeypatch.setattr(cache, "reopen_all", lambda: full_passes.append(now))
     made = a_loop(cache, Busy())
     made.wake()
     await run(made, count=80)

@@ -10,9 +10,6 @@ import pytest
 from controller.cache.cluster import ClusterCache
 from controller.core.decision.decide import decide
 from controller.core.kubernetes.owners import Owner
-from controller.core.ledgers.ledger import Ledger
-from controller.core.ledgers.looked_at import looked_at
-from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.fair_sharing_policy import FairSharing, Strategy
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue
@@ -34,7 +31,6 @@ from tests.support.builders import (
     a_tree_quota,
     decided,
 )
-from tests.unit.decisions.test_settled import pending
 
 NOW = 100_000.0
 RECLAIMS, WITHIN = Preemption(Within.NEVER, Reclaim.ANY), Preemption(Within.LOWER_PRIORITY)
@@ -78,7 +74,7 @@ def evicted(cache: ClusterCache) -> list[str]:
 
 def at_rest(cache: ClusterCache) -> ClusterCache:
     plan = decided(cache)
-    assert (plan.admits, plan.evicts, pending(cache)) == ((), (), set())
+    assert (plan.admits, plan.evicts) == ((), ())
     return cache
 
 
@@ -87,7 +83,6 @@ def test_where_shares_decide_what_is_admitted_in_one_flavor_lets_its_queues_pods
     queues = [org, queue("owns", 2, preemption=RECLAIMS), queue("lends", 3, 3), queue("borrows", 0, 1)]
     cache = at_rest(a_world(queues, runs("spot", "borrows", 3, "a"), waits("first", "owns", 3), a="3", s="3"))
     cache.put_pod(runs("steady", "borrows", 3, "s"))
-    assert pending(cache) == {"owns"}
     assert evicted(cache) == ["spot"]
 
 
@@ -186,16 +181,8 @@ def test_who_goes_anyway_counts_alike_whether_others_were_preempted_before_or_no
     assert evicted(cache) == ["apart"] * has_gone_before
 
 
-def test_what_no_node_changes_is_not_looked_at_again_for_another_one() -> None:
-    """Of steady there is no quota for cpu at all."""
-    both = a_cluster_queue("owns", a_quota("spot", cpu="1"), a_quota("steady", memory="1G"), preemption=RECLAIMS)
-    cache = at_rest(a_world([both], runs("there", "owns", 1, "a"), waits("large", "owns", 1), a="4"))
-    cache.put_node(a_node("new", cpu="1", pods=20))
-    assert pending(cache) == set()
-
-
 def in_full(cache: ClusterCache) -> Plan:
-    return decide(replace(cache.snapshot(), settled=None, freed=frozenset()), limit=UNLIMITED)
+    return decide(replace(cache.snapshot(), asked=None), limit=UNLIMITED)
 
 
 def of_user(pod: Pod, user: str) -> Pod:
@@ -210,7 +197,6 @@ def test_beside_freed_room_nobody_goes_for_a_user_who_comes_to_a_limit_within_th
     cache = at_rest(a_world([own], *run, *foreign, *wait, a="2", b="2"))
     cache.drop_pod("foreign-a")
     cache.drop_pod("foreign-b")
-    assert pending(cache) == set()
     for plan in (in_full(cache), decided(cache)):
         assert ([evict.pod.uid for evict in plan.evicts], plan.preemptors) == (["runs-a"], {"first": 1})
 
@@ -223,12 +209,10 @@ def test_whom_moved_shares_let_have_nobody_go_is_not_lined_up_again() -> None:
     ends = runs("ends", "lends", 1, "s")
     cache = at_rest(a_world(queues, *there, ends, waits("more", "one", 1), a="4", s="1"))
     cache.drop_pod("ends")
-    assert pending(cache) == {"one"}
     plan = decided(cache)
-    assert (plan.waits, plan.evicts, pending(cache)) == ({}, (), set())
+    assert not plan.evicts
     # and once the other borrows more, it does
     cache.put_pod(runs("late", "other", 2, "s"))
-    assert pending(cache) == {"one"}
     assert evicted(cache) == ["of-other"]
 
 
@@ -240,36 +224,7 @@ def test_whom_those_who_go_for_another_let_have_others_go_is_not_forgotten() -> 
     of_c = [runs(f"c{n}", "c", cpu, "n1") for n, cpu in enumerate((1, 1, 2), 1)]
     cache = at_rest(a_world([*queues, queue("lends", 4)], *of_b, *of_c, waits("more", "b", 1), n1="50"))
     cache.put_pod(waits("reclaims", "owns", 3, priority=5))
-    assert evicted(cache) == ["b1"]
-    cache.put_pod(replace(cache.pods["b1"], is_terminating=True, resource_version="7"))
-    assert evicted(cache) == ["c1"]
-
-
-def test_a_class_is_looked_at_again_only_where_a_part_that_moved_has_a_larger_share() -> None:
-    """`big` has a larger share all the time, but nobody of it makes room; `far` moves and borrows nothing."""
-    org, far, near = ClusterQueue(name="org", fair_sharing=FairSharing()), queue("far", 0), queue("near", 0)
-    teams = [queue(name, 0, parent="near", preemption=RECLAIMS) for name in ("one", "other", "big")]
-    queues = [org, far, near, *teams, queue("lends", 20, parent="far"), queue("distant", 5, parent="far")]
-    small = [runs(f"big-{n}", "big", 1, f"t{n}") for n in range(5)]
-    there = [runs("of-one", "one", 1, "a"), runs("of-other", "other", 1, "a"), runs("ends", "distant", 1, "t5")]
-    nodes = {"a": "4", **{f"t{n}": "1" for n in range(6)}}
-    cache = at_rest(a_world(queues, *small, *there, waits("more", "one", 3), **nodes))
-    cache.drop_pod("ends")
-    assert pending(cache) == {"one"}
-    assert is_in_vain(cache, "more")
-    assert (evicted(cache), pending(cache)) == ([], set())
-    cache.put_pod(runs("late", "other", 4, "t0"))
-    assert not is_in_vain(cache, "more")
-    assert evicted(cache) == ["of-other"]
-
-
-def is_in_vain(cache: ClusterCache, uid: str) -> bool:
-    """Whether it is told without a search that nobody goes for a pod that waits."""
-    snapshot = cache.snapshot()
-    ledger = Ledger(snapshot)
-    preempting = Preempting(snapshot, ledger, looked_at(snapshot, ledger))
-    workload = next(one for run in snapshot.runs.values() for one in run if one.uid == uid)
-    return preempting.is_in_vain(snapshot.cluster_queues[workload.kind.queue[1]], workload, ledger)
+    assert evicted(cache) == ["b1", "c1"]
 
 
 def test_a_pod_of_a_queue_that_became_the_root_gives_way_to_nobody_and_disturbs_no_decision() -> None:

@@ -1,4 +1,4 @@
-"""Who is looked at each time is not searched for again whom to preempt, as long as nothing is new to that search."""
+"""Who found nobody to preempt beside a reservation, or before others moved, and finds somebody later."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decision.decide import _Decision, decide
+from controller.core.decision.decide import decide
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy, WhenCanPreempt
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupKey, Membership, PodGroup
 from tests.support.builders import admitted, decided
-from tests.unit.decisions.test_opened_preemptors import NOW, RECLAIMS, WITHIN, a_world, evicted, queue, runs, waits
+from tests.unit.decisions.test_preemptors_after_events import (
+    NOW,
+    RECLAIMS,
+    WITHIN,
+    a_world,
+    evicted,
+    queue,
+    runs,
+    waits,
+)
 
 LASTS = {"expected_runtime": 10_000, "started": int(NOW)}
 
@@ -27,13 +36,6 @@ def fair(*queues: ClusterQueue) -> list[ClusterQueue]:
     return [ClusterQueue(name="org", fair_sharing=FairSharing()), *queues]
 
 
-def tries(cache: ClusterCache) -> int:
-    """How often the next decision would see whether a workload fits once others are gone."""
-    decision = _Decision(cache.snapshot(), 100)
-    decision.run()
-    return decision._preempting.search.tries
-
-
 def finds_nobody_beside_a_reservation() -> ClusterCache:
     """The head of a strict queue might have `low` go, if `first` were not to have the whole node."""
     cache = a_world(
@@ -44,13 +46,6 @@ def finds_nobody_beside_a_reservation() -> ClusterCache:
     )
     assert evicted(cache) == []
     return cache
-
-
-def test_where_nothing_is_new_nobody_is_searched_for() -> None:
-    cache = finds_nobody_beside_a_reservation()
-    assert tries(cache) == 0
-    cache.reopen_all()
-    assert tries(cache) > 0
 
 
 @pytest.mark.parametrize("cpu", [0, 2], ids=["is gone", "leaves more than before"])

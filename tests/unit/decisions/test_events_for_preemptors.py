@@ -1,15 +1,12 @@
-"""What opens classes that may preempt, beside quota and room: counts of classes that the next decision looks at."""
+"""Events beside quota and room after which others go for a workload that waits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from controller.cache.cluster import ClusterCache
-from controller.core.kubernetes.owners import Job, Owner
+from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.fair_sharing_policy import USUAL, FairSharing, Strategy
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue
@@ -30,7 +27,6 @@ from tests.support.builders import (
     constraints,
     decided,
 )
-from tests.unit.decisions.test_settled import pending
 
 JOB = Owner("batch/v1", "Job", "train", "train")
 WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
@@ -69,7 +65,6 @@ def a_world(*pods: Pod, **fields: Any) -> ClusterCache:
     for pod in pods:
         cache.put_pod(pod)
     decided(cache)
-    assert pending(cache) == set()
     return cache
 
 
@@ -78,88 +73,18 @@ def begins_to_go(cache: ClusterCache) -> None:
     cache.put_pod(going)
 
 
-def runs_for_long(cache: ClusterCache) -> None:
-    cache.pass_to(NOW + 600)
-
-
-def its_job_fails_once_more(cache: ClusterCache) -> None:
-    cache.set_job("train", replace(cache.jobs["train"], failed=2))
-
-
-def its_job_is_known(cache: ClusterCache) -> None:
-    cache.set_job("train", Job(uid="train", namespace="default", name="train", ignores_disruption=True))
-
-
-def may_be_asked_again(cache: ClusterCache) -> None:
-    cache.retry_eviction("runs")
-
-
-def a_job(**fields: Any) -> Job:
-    return Job(uid="train", namespace="default", name="train", **{"failed": 1, "backoff_limit": 1, **fields})
-
-
-@pytest.mark.parametrize(
-    ("fields", "happens"),
-    [
-        ({}, begins_to_go),
-        ({"owner": WEB, "started": int(NOW)}, runs_for_long),
-        ({"owner": JOB}, its_job_is_known),
-        ({}, may_be_asked_again),
-    ],
-    ids=lambda one: getattr(one, "__name__", ""),
-)
-def test_who_may_preempt_a_pod_is_looked_at_again_when_that_changes_and_nobody_else(
-    fields: dict[str, Any], happens: Callable[[ClusterCache], None]
-) -> None:
-    cache = a_world(**fields)
-    happens(cache)
-    assert pending(cache) == {"own", "taker"}
-
-
-def test_who_waited_five_minutes_for_a_pod_to_go_is_looked_at_again_as_are_those_who_may_preempt_others() -> None:
+def test_a_preemptor_gives_up_on_a_pod_after_five_minutes() -> None:
     cache = a_world()
     begins_to_go(cache)
     decided(cache)
     assert decided(cache).preemptors == {"own": 1}
-    assert pending(cache) == {"own"}, "who waits for it to go"
     cache.pass_to(NOW + 299)
-    assert pending(cache) == {"own"}
     assert cache.clocks.next_change() == NOW + 300
     cache.pass_to(NOW + 300)
-    assert pending(cache) == {"own", "taker"}
     assert not decided(cache).preemptors
 
 
-def test_a_job_that_fails_opens_those_who_may_preempt_its_pods_where_it_is_charged_for_that() -> None:
-    cache = a_world(owner=JOB)
-    cache.set_job("train", a_job())
-    decided(cache)
-    cache.set_job("train", a_job(succeeded=1))
-    assert pending(cache) == set()
-    its_job_fails_once_more(cache)
-    assert pending(cache) == {"own", "taker"}
-    decided(cache)
-    cache.set_job("train", a_job(ignores_disruption=True))
-    for evict in decided(cache).evicts:
-        cache.evictions.begin(evict)
-    decided(cache)  # those who may preempt beside who goes for one of them
-    cache.set_job("train", a_job(ignores_disruption=True, failed=7))
-    assert pending(cache) <= {"own"}
-
-
-def test_a_pod_that_goes_opens_none_that_found_nobody_in_the_way_in_its_flavor() -> None:
-    steady = a_released_pod(
-        "other", a_shape(cpu="1"), queue="own", cluster_queue="own", node="b", flavor="steady", admitted_at=5.0
-    )
-    cache = a_world(steady)
-    cache.put_pod(replace(steady, is_terminating=True, resource_version="8"))
-    # none of them fits into steady, whoever goes there
-    assert pending(cache) == set()
-    begins_to_go(cache)
-    assert pending(cache) == {"own", "taker"}
-
-
-def test_only_pods_of_queues_with_a_minimum_runtime_have_a_timer() -> None:
+def test_only_a_minimum_runtime_sets_a_timer() -> None:
     cache = a_world(owner=WEB, started=int(NOW))
     assert cache.clocks.next_change() == NOW + 600
     cache.set_cluster_queue("own", a_cluster_queue("own", preemption=Preemption(Within.LOWER_PRIORITY)))
@@ -167,7 +92,7 @@ def test_only_pods_of_queues_with_a_minimum_runtime_have_a_timer() -> None:
     assert cache.clocks.next_change() > NOW + 600
 
 
-def test_what_a_preemptor_held_lets_others_in_once_it_has_a_place_elsewhere() -> None:
+def test_what_a_preemptor_held_is_free_once_it_is_elsewhere() -> None:
     low = {"node": "a", "owner": WEB, "admitted_at": 5.0, "queue": "mine", "cluster_queue": "mine"}
     cache = a_cache(
         a_released_pod("low-1", a_shape(cpu="2"), **low),
@@ -190,12 +115,10 @@ def test_what_a_preemptor_held_lets_others_in_once_it_has_a_place_elsewhere() ->
     assert not admitted(decided(cache))
     cache.drop_pod("stranger")
     assert admitted(decided(cache)) == {"high": ("steady", "b")}
-    # of another tree only those are looked at whom the room may be enough for
-    assert "other" not in pending(cache)
     assert admitted(decided(cache)) == {"small": ("spot", "a")}
 
 
-def test_what_a_part_of_the_tree_comes_to_own_again_opens_those_below_it_whom_that_is_enough_for() -> None:
+def test_a_subtree_takes_back_what_it_owns_again() -> None:
     # "rich" borrows what "lender" lends; it gives way to those who need no more than their own part of the tree owns
     reclaims = Preemption(Within.NEVER, Reclaim.ANY)
     parents = {"part": "org", "other-part": "org", "lender": "org", "rich": "other-part"}
@@ -218,13 +141,11 @@ def test_what_a_part_of_the_tree_comes_to_own_again_opens_those_below_it_whom_th
     )
     cache.put_pod(a_foreign_pod("stranger", a_shape(cpu="2"), node="b"))
     assert not decided(cache).evicts
-    assert pending(cache) == set()
     cache.drop_pod("ends")
-    assert pending(cache) == {"wants"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["lent"]
 
 
-def test_what_a_queue_keeps_for_itself_counts_where_its_part_of_the_tree_comes_to_own_enough() -> None:
+def test_what_a_queue_does_not_lend_counts_for_its_subtree() -> None:
     # of the four that "keeps" asks for two are its own and are lent to nobody; the others "part" has to own
     reclaims = Preemption(Within.NEVER, Reclaim.ANY)
     parents = {"part": "org", "other-part": "org", "lender": "org", "rich": "other-part", "has": "part"}
@@ -248,13 +169,11 @@ def test_what_a_queue_keeps_for_itself_counts_where_its_part_of_the_tree_comes_t
         locals_=[a_local_queue(name, name) for name in ("has", "keeps", "rich")],
     )
     assert not decided(cache).evicts
-    assert pending(cache) == set()
     cache.drop_pod("ends")
-    assert pending(cache) == {"keeps"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["lent"]
 
 
-def test_when_the_head_of_a_class_leaves_the_next_may_have_the_better_claim_where_its_queue_preempts() -> None:
+def test_the_next_of_a_class_preempts_once_its_head_left() -> None:
     # for a head whose release was refused before nobody goes, and while it waits nobody is looked at behind it
     cache = a_cache(
         *(
@@ -276,10 +195,8 @@ def test_when_the_head_of_a_class_leaves_the_next_may_have_the_better_claim_wher
         cache.reject(head, "no")
         cache.retry(head)
     assert not decided(cache).evicts
-    assert pending(cache) == set()
     cache.drop_pod("may-head")
     cache.drop_pod("never-head")
-    assert pending(cache) == {"may"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["may-runs"]
 
 
@@ -318,18 +235,16 @@ def where_shares_decide(fair: FairSharing | None = USUAL) -> ClusterCache:
         locals_=[a_local_queue("door", "wants"), *(a_local_queue(name, name) for name in (*parents, "apart"))],
     )
     assert not decided(cache).evicts
-    assert pending(cache) == set()
     return cache
 
 
-def test_where_shares_decide_usage_that_falls_opens_all_who_may_preempt_in_that_tree_whatever_the_flavor() -> None:
+def test_usage_that_falls_in_another_flavor_moves_shares() -> None:
     cache = where_shares_decide()
     cache.drop_pod("ends")
-    assert pending(cache) == {"wants"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["second"]
 
 
-def test_where_shares_decide_it_opens_those_too_of_whom_others_have_the_same_share() -> None:
+def test_usage_that_falls_lets_an_equal_share_go() -> None:
     """`theirs` has more than `mine` with the demand until "ends" is gone; then "own" goes first, "other" after it."""
     both = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
     fair = FairSharing(strategies=(Strategy.LESS_THAN_OR_EQUAL_TO_FINAL_SHARE,))
@@ -354,12 +269,11 @@ def test_where_shares_decide_it_opens_those_too_of_whom_others_have_the_same_sha
         locals_=[a_local_queue(name, name) for name in ("mine", "theirs")],
     )
     assert not decided(cache).evicts
-    assert pending(cache) == set()
     cache.drop_pod("ends")
     assert {evict.pod.name for evict in decided(cache).evicts} == {"own", "other"}
 
 
-def test_a_queue_that_has_some_of_its_own_left_again_may_take_it_back_though_its_workload_would_borrow_as_far() -> None:
+def test_a_queue_reclaims_once_it_borrows_no_more() -> None:
     # as long as "owner" borrows, nobody of others goes for it; then both go, and what waits is within its own two
     policy = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
     cpu = {"owner": "2", "rich": "0", "lender": "8"}
@@ -378,20 +292,11 @@ def test_a_queue_that_has_some_of_its_own_left_again_may_take_it_back_though_its
         locals_=[a_local_queue(name, name) for name in cpu],
     )
     assert not decided(cache).evicts
-    assert pending(cache) == set()
     cache.drop_pod("ends")
-    assert pending(cache) == {"owner"}
     assert {evict.pod.name for evict in decided(cache).evicts} == {"lent", "mine"}
 
 
-def test_where_shares_decide_usage_that_grows_opens_all_who_may_preempt_in_that_tree_whatever_the_flavor() -> None:
+def test_usage_that_grows_in_another_flavor_moves_shares() -> None:
     cache = where_shares_decide()
     cache.put_pod(a_released_pod("more", a_shape(cpu="4"), node="a", queue="rich", cluster_queue="rich"))
-    assert pending(cache) == {"wants"}
     assert [evict.pod.name for evict in decided(cache).evicts] == ["second"]
-
-
-def test_where_shares_do_not_decide_usage_that_grows_opens_nobody_who_waits_for_another_flavor() -> None:
-    cache = where_shares_decide(None)
-    cache.put_pod(a_released_pod("more", a_shape(cpu="4"), node="a", queue="rich", cluster_queue="rich"))
-    assert pending(cache) == set()
