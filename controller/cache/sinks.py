@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from controller.api.cluster_queue import ClusterQueue
 from controller.api.flavor import ResourceFlavor
@@ -26,139 +27,130 @@ from controller.core.workloads.pods import Pod
 from controller.kube.wire import Owned
 
 K = TypeVar("K")
+T = TypeVar("T")
 
 
-def _whole(cache: ClusterCache, parts: Iterator[None]) -> Iterator[None]:
-    """Take in a list in parts, and let nothing be decided before all of it is there.
-
-    Half a list shows who came and still those that went: others would be preempted for want of what is free already.
-    """
-    with cache.lists.taking_one():
-        yield from parts
-
-
-def _keep(listed: Container[K], known: Iterable[K], drop: Callable[[K], None]) -> Iterator[None]:
-    """Drop in parts what is known and not listed."""
+def _take_list(
+    items: Sequence[T],
+    known: Iterable[K],
+    *,
+    key: Callable[[T], K],
+    put: Callable[[T], object],
+    drop: Callable[[K], object],
+    drops_last: bool = False,
+) -> Iterator[None]:
+    """Take in a whole list in parts: drop what is known and not listed, and put what is listed."""
+    listed = set(map(key, items))
 
     def judge(one: K) -> None:
         if one not in listed:
             drop(one)
 
-    return in_parts(map(judge, known))
+    drops, puts = in_parts(map(judge, list(known))), in_parts(map(put, items))
+    yield from chain(puts, drops) if drops_last else chain(drops, puts)
 
 
-class PodSink:
+class _Sink(Generic[T, K]):
+    """Objects of one kind into the cache, by the key that an object and its last metadata have."""
+
+    def __init__(
+        self,
+        cache: ClusterCache,
+        *,
+        key: Callable[[Any], K],
+        known: Callable[[], Iterable[K]],
+        put: Callable[[T], None],
+        drop: Callable[[K], None],
+        drops_last: bool = False,
+    ) -> None:
+        self._lists = cache.lists
+        self._key = key
+        self._known = known
+        self._drop = drop
+        self._drops_last = drops_last
+        self.upsert = put
+
+    def replace(self, items: Sequence[T]) -> Iterator[None]:
+        """All objects there are, in parts: a hundred thousand take seconds, and the Lease has to be kept meanwhile.
+
+        Nothing is decided before all of the list is there. Half a list shows who came and still those that went:
+        others would be preempted for want of what is free already.
+        """
+        with self._lists.taking_one():
+            yield from _take_list(
+                items,
+                self._known(),
+                key=self._key,
+                put=self.upsert,
+                drop=self._drop,
+                drops_last=self._drops_last,
+            )
+
+    def remove(self, gone: Owned) -> None:
+        """One object is gone."""
+        self._drop(self._key(gone))
+
+
+class PodSink(_Sink[Pod, str]):
     """Pods into the cache."""
 
     def __init__(self, cache: ClusterCache) -> None:
-        self._cache = cache
-        self.upsert = cache.put_pod
-
-    def replace(self, items: Sequence[Pod]) -> Iterator[None]:
-        """All pods there are, in parts: a hundred thousand take seconds, and the Lease has to be kept meanwhile."""
-        return _whole(self._cache, self._replace(items))
-
-    def _replace(self, items: Sequence[Pod]) -> Iterator[None]:
-        listed = set(map(attrgetter("uid"), items))
-        yield from in_parts(map(self._cache.put_pod, items))
-        yield from _keep(listed, list(self._cache.pods), self._cache.drop_pod)
-
-    def remove(self, gone: Owned) -> None:
-        """One pod is gone."""
-        self._cache.drop_pod(gone.uid)
+        super().__init__(
+            cache,
+            key=attrgetter("uid"),
+            known=lambda: cache.pods,
+            put=cache.put_pod,
+            drop=cache.drop_pod,
+            drops_last=True,  # so that a gang whose pods were all recreated is known throughout
+        )
 
 
-class NodeSink:
+class NodeSink(_Sink[Node, str]):
     """Nodes into the cache."""
 
     def __init__(self, cache: ClusterCache) -> None:
-        self._cache = cache
-        self.upsert = cache.put_node
-
-    def replace(self, items: Sequence[Node]) -> Iterator[None]:
-        """All nodes there are, in parts."""
-        return _whole(self._cache, self._replace(items))
-
-    def _replace(self, items: Sequence[Node]) -> Iterator[None]:
-        listed = set(map(attrgetter("name"), items))
-        yield from _keep(listed, list(self._cache.nodes), self._cache.drop_node)
-        yield from in_parts(map(self._cache.put_node, items))
-
-    def remove(self, gone: Owned) -> None:
-        """One node is gone."""
-        self._cache.drop_node(gone.name)
+        super().__init__(
+            cache, key=attrgetter("name"), known=lambda: cache.nodes, put=cache.put_node, drop=cache.drop_node
+        )
 
 
-class NamespaceSink:
+class NamespaceSink(_Sink[Owned, str]):
     """Namespaces' labels into the cache."""
 
     def __init__(self, cache: ClusterCache) -> None:
-        self._cache = cache
-
-    def replace(self, items: Sequence[Owned]) -> Iterator[None]:
-        """All namespaces there are, in parts."""
-        return _whole(self._cache, self._replace(items))
-
-    def _replace(self, items: Sequence[Owned]) -> Iterator[None]:
-        listed, known = set(map(attrgetter("name"), items)), list(self._cache.namespaces)
-        yield from _keep(listed, known, lambda name: self._cache.set_namespace(name, None))
-        yield from in_parts(map(self.upsert, items))
-
-    def upsert(self, item: Owned) -> None:
-        """One namespace is new or changed."""
-        self._cache.set_namespace(item.name, item.labels or {})
-
-    def remove(self, gone: Owned) -> None:
-        """One namespace is gone."""
-        self._cache.set_namespace(gone.name, None)
+        super().__init__(
+            cache,
+            key=attrgetter("name"),
+            known=lambda: cache.namespaces,
+            put=lambda item: cache.set_namespace(item.name, item.labels or {}),
+            drop=lambda name: cache.set_namespace(name, None),
+        )
 
 
-class JobSink:
+class JobSink(_Sink[Job, str]):
     """Jobs into the cache."""
 
     def __init__(self, cache: ClusterCache) -> None:
-        self._cache = cache
-
-    def replace(self, items: Sequence[Job]) -> Iterator[None]:
-        """All Jobs there are, in parts."""
-        return _whole(self._cache, self._replace(items))
-
-    def _replace(self, items: Sequence[Job]) -> Iterator[None]:
-        listed = set(map(attrgetter("uid"), items))
-        yield from _keep(listed, list(self._cache.jobs), lambda uid: self._cache.set_job(uid, None))
-        yield from in_parts(map(self.upsert, items))
-
-    def upsert(self, item: Job) -> None:
-        """One Job is new or changed."""
-        self._cache.set_job(item.uid, item)
-
-    def remove(self, gone: Owned) -> None:
-        """One Job is gone."""
-        self._cache.set_job(gone.uid, None)
+        super().__init__(
+            cache,
+            key=attrgetter("uid"),
+            known=lambda: cache.jobs,
+            put=lambda job: cache.set_job(job.uid, job),
+            drop=lambda uid: cache.set_job(uid, None),
+        )
 
 
-class PodGroupSink:
+class PodGroupSink(_Sink[PodGroup, GroupKey]):
     """PodGroups of Kubernetes into the cache."""
 
     def __init__(self, cache: ClusterCache) -> None:
-        self._cache = cache
-
-    def replace(self, items: Sequence[PodGroup]) -> Iterator[None]:
-        """All PodGroups there are, in parts."""
-        return _whole(self._cache, self._replace(items))
-
-    def _replace(self, items: Sequence[PodGroup]) -> Iterator[None]:
-        listed, known = set(map(_key_of, items)), self._cache.gangs.native()
-        yield from _keep(listed, known, lambda key: self._cache.set_pod_group(key, None))
-        yield from in_parts(map(self.upsert, items))
-
-    def upsert(self, item: PodGroup) -> None:
-        """One PodGroup is new or changed."""
-        self._cache.set_pod_group(_key_of(item), item)
-
-    def remove(self, gone: Owned) -> None:
-        """One PodGroup is gone."""
-        self._cache.set_pod_group(_key_of(gone), None)
+        super().__init__(
+            cache,
+            key=_key_of,
+            known=cache.gangs.native,
+            put=lambda group: cache.set_pod_group(_key_of(group), group),
+            drop=lambda key: cache.set_pod_group(key, None),
+        )
 
 
 def _key_of(one: PodGroup | Owned) -> GroupKey:
@@ -174,9 +166,7 @@ class ObjectSink:
 
     def replace(self, items: Sequence[Read]) -> Iterator[None]:
         """All objects of the kind there are, in parts."""
-        listed = {item.entry.key for item in items}
-        yield from _keep(listed, list(self._entries), self._forget)
-        yield from in_parts(map(self.upsert, items))
+        return _take_list(items, self._entries, key=attrgetter("entry.key"), put=self.upsert, drop=self._forget)
 
     def upsert(self, item: Read) -> None:
         """One object is new or changed; a change of its status alone changes nothing for the decision."""
