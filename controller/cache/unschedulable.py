@@ -16,21 +16,23 @@ from controller.core.kubernetes.amounts import Requests
 from controller.core.workloads.decisions import Evict
 from controller.core.workloads.pods import Phase, Pod
 from controller.core.workloads.shapes import Unschedulable
+from controller.kube.backoff import Backoff
 
-_FIRST_PAUSE: Final = 600.0
-_LONGEST_PAUSE: Final = 86_400.0
+_BACKOFF: Final = Backoff(first=600.0, longest=86_400.0)
 _REMEMBERED: Final = 86_400.0
 """Seconds after a pause for which it is known that there was one: the next is twice as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """What a pod showed, at `at` in epoch seconds, when the pause was begun that it is in; `requests` are the pod's."""
+    """What a pod showed, at `at` in epoch seconds, when the pause was begun that it is in, and how many times in a row
+    that is; `requests` are the pod's.
+    """
 
     requests: Requests
     namespace: str
     at: float
-    pause: float
+    times: int
     told: Unschedulable
 
 
@@ -53,15 +55,15 @@ class UnschedulableFlavors:
 
     def _learn(self, maker: str, flavor: str, pod: Pod) -> None:
         known, now, requests = self._learnt.setdefault(maker, {}), self._timers.now, pod.shape.requests
-        former, pause = known.get(flavor), _FIRST_PAUSE
+        former, times = known.get(flavor), 1
         if former is not None and former.requests == requests:
             # of many that were sent before it was known, and of one whose eviction is tried again, one counts
             is_next = pod.admitted_at > former.at
             if not is_next and now < former.told.until:
                 return
-            pause = min(former.pause * 2, _LONGEST_PAUSE) if is_next else former.pause
-        told = Unschedulable(flavor, now + pause, unschedulable_text(pod))
-        known[flavor] = _Learnt(requests, pod.namespace, now, pause, told)
+            times = former.times + 1 if is_next else former.times
+        told = Unschedulable(flavor, now + _BACKOFF.delay(times), unschedulable_text(pod))
+        known[flavor] = _Learnt(requests, pod.namespace, now, times, told)
         self._timers.set(_timer(maker, flavor), told.until)
         self._moved.add(pod.namespace)
 

@@ -19,6 +19,7 @@ from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
 from controller.kube import clock, wire
+from controller.kube.backoff import Backoff
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata
 from controller.kube.errors import ApiError, Gone, KubeError, Silent, TooManyRequests, UnreadableObject, api_error
@@ -35,9 +36,8 @@ Bookmarks come once a minute, but none while the version of the kind has not mov
 minutes unless told otherwise: so silence alone is no dead connection.
 """
 _WATCH_SECONDS = (300, 600)
-_FIRST_PAUSE = 0.2
+BACKOFF = Backoff(first=0.2, longest=30.0)
 _SHORT_SECONDS = 1.0
-_LONGEST_PAUSE = 30.0
 _MOST_REFUSALS = 3
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 """Annotation of the bookmark after which a watch tells what is new (KEP-3157)."""
@@ -128,7 +128,7 @@ class Informer(Generic[T]):
         """List and watch until cancelled."""
         # a standby makes its informers long before it leads
         self._last_touch = clock.monotonic()
-        pause = _FIRST_PAUSE
+        failures = 1
         while True:
             self._arrived = False
             began = clock.monotonic()
@@ -146,15 +146,15 @@ class Informer(Generic[T]):
             except KubeError as error:
                 if isinstance(error, Silent) and self._version:
                     # a quiet kind or a dead connection: whether a watch opens now will show
-                    self._refusals, pause = 0, _FIRST_PAUSE
+                    self._refusals, failures = 0, 1
                     continue
                 self._is_in_touch = False
                 self._trouble(type(error).__name__, error)
                 self._count_refusal(error)
             # a watch that brought something was a good one, however it ended
-            pause = _FIRST_PAUSE if self._arrived else min(pause * 2, _LONGEST_PAUSE)
+            failures = 1 if self._arrived else failures + 1
             if not self._arrived or clock.monotonic() - began < _SHORT_SECONDS:
-                await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+                await asyncio.sleep(BACKOFF.delay(failures) * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
 
     def _count_refusal(self, error: KubeError) -> None:
         """Have everything listed anew where the apiserver answers again and again but gives no watch from here on."""

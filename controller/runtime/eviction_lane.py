@@ -14,6 +14,7 @@ from controller.core.keys import EVICTION
 from controller.core.workloads.decisions import Evict
 from controller.core.workloads.pods import Pod
 from controller.kube import clock
+from controller.kube.backoff import Backoff
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound, one_line
 from controller.runtime.eviction_requests import Refusal, evict, why_not_together
@@ -24,11 +25,9 @@ from controller.telemetry.metrics import ControllerMetrics, EvictionResult
 _log = logs.get("evictions")
 
 _WORKERS = 4
-_FIRST_PAUSE = 5.0
-_LONGEST_PAUSE = 300.0
-_DOUBLINGS = 6
-_UNANSWERED_PAUSE = 1.0
-"""The first of those that double where there was no answer: most often an apiserver starts anew."""
+_REFUSED_BACKOFF = Backoff(first=5.0, longest=300.0)
+_UNANSWERED_BACKOFF = Backoff(first=1.0, longest=300.0)
+"""Sooner where there was no answer: most often an apiserver starts anew."""
 _MESSAGE_ROOM = 1024
 _REFUSED = "EvictionRefused"
 _UNANSWERED = "EvictionUnanswered"
@@ -144,7 +143,7 @@ class EvictionLane:
         if times is None:
             await self._refused(staying, refusal)
         else:
-            await self._postponed(staying, refusal, _UNANSWERED_PAUSE * 2 ** (times - 1))
+            await self._postponed(staying, refusal, _UNANSWERED_BACKOFF.delay(times))
 
     async def _refused(self, staying: Sequence[Evict], refusal: Refusal) -> None:
         """Most often by a PodDisruptionBudget (429): let them go for a while that doubles, up to five minutes."""
@@ -152,7 +151,7 @@ class EvictionLane:
         for one in staying:
             text = refusal.told(one.pod)
             times = self._cache.evictions.refuse(one.pod.uid, text)
-            pause = min(_FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS), _LONGEST_PAUSE)
+            pause = _REFUSED_BACKOFF.delay(times)
             asyncio.get_running_loop().call_later(pause, self._retry, [one.pod.uid])
             self._count(one, EvictionResult.REFUSED)
             _log.warning("eviction_refused", pod=one.pod.key, error=text, retry_seconds=pause)

@@ -18,6 +18,7 @@ from controller.core.queueing.queues import Flavor
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Phase, Pod
 from controller.kube import clock
+from controller.kube.backoff import Backoff
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
 from controller.kube.errors import (
@@ -37,9 +38,7 @@ from controller.telemetry.metrics import ControllerMetrics, PatchResult
 
 _log = logs.get("executor")
 
-_FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 60.0
-_DOUBLINGS = 6
+_BACKOFF = Backoff(first=1.0, longest=60.0)
 _MESSAGE_ROOM = 500
 _UNDONE = (
     "the apiserver took the release patch, and the pod is gated all the same: an admission webhook or policy of the"
@@ -257,9 +256,9 @@ class Executor:
 
     def _hold_back(self, pod: Pod, error: KubeError) -> None:
         times = self._cache.reject(pod.uid, str(error)[:_MESSAGE_ROOM])
-        pause = min(_FIRST_PAUSE * 2 ** min(times - 1, _DOUBLINGS), _LONGEST_PAUSE)
+        pause = _BACKOFF.delay(times)
         if isinstance(error, TooManyRequests):
-            pause = max(pause, min(error.retry_after_seconds, _LONGEST_PAUSE))
+            pause = max(pause, min(error.retry_after_seconds, _BACKOFF.longest))
         _log.warning("release_rejected", pod=pod.key, error=str(error), retry_seconds=pause)
         asyncio.get_running_loop().call_later(pause, self._cache.retry, pod.uid)
 

@@ -15,6 +15,7 @@ from controller.core.gate.release_fate import Fate, Stamps, fate, revocation
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Pod
 from controller.kube import clock
+from controller.kube.backoff import Backoff
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
 from controller.kube.errors import Conflict, Invalid, KubeError, NotFound, one_line
@@ -26,8 +27,7 @@ _log = logs.get("doubts")
 MOST_IN_NAMESPACE = 8
 """With so many doubts of one namespace, no further pod of it is released."""
 _REQUESTS = 8
-_FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 6.0
+_BACKOFF = Backoff(first=1.0, longest=6.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,14 @@ class DoubtLane:
 
     async def _find_out(self, sent: Sent) -> Pod | None:
         """Return the state of the pod that ends the doubt; None where the pod is gone."""
-        known, pause = sent.pod, _FIRST_PAUSE
+        known, failures = sent.pod, 0
         while True:
             seen = self._cache.pods.get(sent.pod.uid)
             # a state without a version is from before the apiserver's history began anew: it says nothing of now
             if seen is None or (seen.resource_version and sent.fate(seen) is not Fate.OPEN):
                 return seen
+            failures += 1
+            pause = _BACKOFF.delay(failures)
             try:
                 async with self._slots:
                     now = await self._revoke(sent, known)
@@ -111,7 +113,6 @@ class DoubtLane:
                     return now
                 known = now
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _revoke(self, sent: Sent, known: Pod) -> Pod | None:
         """Revoke the patch; return the pod as the answer shows it, None where it is gone. Raises KubeError.

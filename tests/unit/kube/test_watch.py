@@ -8,6 +8,7 @@ import pytest
 from msgspec import Raw
 
 from controller.kube import clock, watch
+from controller.kube.backoff import Backoff
 from controller.kube.decode import decode_metadata
 from controller.kube.errors import Gone, Silent, TooManyRequests, Unreachable, UnreadableObject
 from controller.kube.watch import Informer, Trouble
@@ -17,6 +18,7 @@ from tests.support.pod_documents import raw
 
 Json = dict[str, Any]
 PATH = "/api/v1/widgets"
+USUAL = watch.BACKOFF
 
 
 class Remembering:
@@ -59,7 +61,7 @@ class InParts:
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "_FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(watch, "BACKOFF", Backoff(first=0.0, longest=0.0))
 
 
 def widget(name: str, version: str = "1", **metadata: Any) -> Json:
@@ -309,7 +311,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def remember(seconds: float) -> None:
         found.append(round(seconds, 1))
 
-    monkeypatch.setattr(watch, "_FIRST_PAUSE", 0.2)
+    monkeypatch.setattr(watch, "BACKOFF", USUAL)
     monkeypatch.setattr("asyncio.sleep", remember)
     monkeypatch.setattr("random.uniform", lambda *_: 1.0)
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.kube import watch
+from controller.kube.backoff import Backoff
 from controller.kube.decode import decode_metadata
 from controller.kube.errors import Forbidden, Silent, TooLarge, Unreachable
 from controller.kube.listing import list_all
@@ -22,7 +23,7 @@ END = {"k8s.io/initial-events-end": "true"}
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "_FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(watch, "BACKOFF", Backoff(first=0.0, longest=0.0))
 
 
 class Remembering:
