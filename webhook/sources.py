@@ -12,14 +12,15 @@ from typing import Any
 from msgspec import Raw
 
 from controller.cache.access import binding_sink, role_sink
-from controller.cache.pod_policies import PolicySink, read_cluster_policy, read_policy
-from controller.cache.scheduling_policies import read_scheduling_policy
+from controller.cache.pod_policies import PolicySink
 from controller.core.keys import GROUP, VERSION
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_priority_class, decode_runtime_class
 from controller.kube.decode_queues import decode_cluster_queue, decode_local_queue
 from controller.kube.decode_rbac import BINDINGS, ROLES, decode_binding, decode_role
 from controller.kube.watch import Informer, Sink, Trouble
+from controller.objects.pod_policies import read_cluster_policy, read_policy
+from controller.objects.scheduling_policies import read_scheduling_policy
 from controller.telemetry import logs
 from webhook import runtime_classes
 from webhook.account_policies import AccountPolicies

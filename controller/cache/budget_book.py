@@ -21,6 +21,7 @@ from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.used_up import NOTHING_USED_UP, UsedUp, UsedUpBudgets
 from controller.core.workloads.charges import Charge
 from controller.core.workloads.pods import Pod
+from controller.objects.budgets import Remembered
 
 BudgetKey = tuple[str, str]
 """(cluster queue, budget)."""
@@ -29,14 +30,6 @@ _Payment = tuple[str, str, Requests]
 """Cluster queue, flavor and requests of a run."""
 
 _REMEMBERED = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A sum as a status keeps it, and of what it is the sum (`Budget.key`)."""
-
-    key: str
-    memory: Memory
 
 
 @dataclass(frozen=True, slots=True)

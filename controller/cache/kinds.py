@@ -9,16 +9,11 @@ from typing import Any, Final, NamedTuple
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import (
-    Written,
-    read_cluster_queue,
-    read_flavor,
-    read_local_queue,
-    read_priority_class,
-)
+from controller.cache.written import Written
 from controller.core.keys import GROUP, VERSION
 from controller.kube.decode import decode_metadata, decode_node
 from controller.kube.decode_owners import decode_job
+from controller.objects.read import read_cluster_queue, read_flavor, read_local_queue, read_priority_class
 
 OURS: Final = f"/apis/{GROUP}/{VERSION}"
 PODS: Final = "/api/v1/pods"

@@ -13,18 +13,19 @@ from controller.api.local_queue import LocalQueue
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.api.scheduling_policy import SchedulingPolicy
 from controller.api.workload_priority_class import WorkloadPriorityClass
-from controller.cache.budget_objects import read_sums
 from controller.cache.cluster import ClusterCache
-from controller.cache.objects import to_cluster_queue, to_dry_spell, to_flavor, to_local_queue, to_variation
 from controller.cache.parts import in_parts
-from controller.cache.pod_policies import to_policy
-from controller.cache.written import Entry, Key, Read, Written
+from controller.cache.written import Written
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
 from controller.core.policies.pod_policies import Mode
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
 from controller.kube.wire import Owned
+from controller.objects.budgets import read_sums
+from controller.objects.pod_policies import to_policy
+from controller.objects.queues import to_cluster_queue, to_dry_spell, to_flavor, to_local_queue, to_variation
+from controller.objects.read import Entry, Key, Read
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from controller.cache.budget_objects import write_sums
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry, counted_until
 from controller.core.budgets.budget import AtEnd, Budget
 from controller.core.budgets.periods import CalendarPeriod
 from controller.core.budgets.tally import Tally
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.used_up import UsedUp
 from controller.kube.clock import rfc3339
+from controller.objects.budgets import write_sums
+from controller.objects.read import Entry, counted_until
 from controller.runtime.status import Finding, Status
 from controller.telemetry import events
 

@@ -12,13 +12,14 @@ from typing import Any
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
 from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GROUPS_IN, PODS, Kind, deciding
-from controller.cache.written import Written, read_cluster_pod_policy, read_pod_policy, read_scheduling_policy
+from controller.cache.written import Written
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_owners import decode_pod_group
 from controller.kube.served import InformerIfServed
 from controller.kube.watch import Informer, Trouble
+from controller.objects.read import read_cluster_pod_policy, read_pod_policy, read_scheduling_policy
 from controller.runtime import garbage, gauges
 from controller.runtime.eviction_lane import EvictionLane
 from controller.runtime.executor import Executor

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry, counted_until
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.fair_sharing import FairShares, shown
+from controller.objects.read import Entry, counted_until
 from controller.runtime.status import Finding, Status
 
 _WRITTEN_SECONDS: Final = 60

@@ -14,7 +14,6 @@ from typing import Final, TypeVar
 from urllib.parse import quote
 
 from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_resource_flavor
-from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.gate.adoption import Adoption, Households, KueuePod, Orphan, adopt
 from controller.core.keys import ACCEPTED, GROUP, KUEUE_LABELS, KUEUE_QUEUE, VERSION
@@ -23,6 +22,7 @@ from controller.kube.decode import decode_metadata, decode_node
 from controller.kube.decode_kueue import decode_kueue_pod
 from controller.kube.errors import Conflict, KubeError, NotFound
 from controller.kube.listing import list_all, pages
+from controller.objects.queues import to_cluster_queue, to_flavor, to_local_queue
 
 _OURS: Final = f"/apis/{GROUP}/{VERSION}"
 _NAMESPACES: Final = "/api/v1/namespaces"

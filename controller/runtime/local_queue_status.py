@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry
 from controller.core.decision.doors import door
 from controller.core.queueing.hands import aside
 from controller.core.queueing.queues import LocalQueue, StopPolicy
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.pods import Phase
+from controller.objects.read import Entry
 from controller.runtime.drain_status import local_queue_drain
 from controller.runtime.fair_sharing_status import past_usage_status
 from controller.runtime.status import Finding, Status, conditions

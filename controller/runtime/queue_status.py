@@ -7,7 +7,6 @@ from typing import Any
 
 from controller.api.cluster_queue_status import FLAVORS_REPORTED, LIMITS_REPORTED
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry
 from controller.core.calendar.windows import Outlook
 from controller.core.decision.doors import any_fault, tree_fault
 from controller.core.evictions.over_quota import excesses
@@ -18,6 +17,7 @@ from controller.core.queueing.queues import ClusterQueue, StopPolicy
 from controller.core.quota.quota_tree import Column
 from controller.core.workloads.pods import Phase
 from controller.kube.clock import rfc3339
+from controller.objects.read import Entry
 from controller.runtime.budget_status import budgets_status, used_up
 from controller.runtime.drain_status import queue_drain
 from controller.runtime.fair_sharing_status import fair_sharing_status, weight_without_effect

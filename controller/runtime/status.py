@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry
 from controller.core.kubernetes.amounts import format_amount
 from controller.core.policies.pod_policies import Mode, Policy, Target
 from controller.core.queueing.queues import Flavor
 from controller.kube.clock import rfc3339
+from controller.objects.read import Entry
 
 Status = dict[str, Any]
 Finding = tuple[str, bool, str, str]

@@ -9,11 +9,12 @@ from math import inf
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry, Key, Written
+from controller.cache.written import Written
 from controller.core.keys import GROUP, VERSION
 from controller.kube import clock
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound
+from controller.objects.read import Entry, Key
 from controller.runtime.budget_status import budgets_status, news
 from controller.runtime.fair_sharing_status import past_usage_status
 from controller.runtime.local_queue_status import local_queue_status

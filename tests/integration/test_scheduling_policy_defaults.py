@@ -9,10 +9,10 @@ import orjson
 import pytest
 from msgspec import Raw
 
-from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.core.kubernetes.directives import PREFERRED, REQUIRED
 from controller.kube.client import Client
 from controller.kube.errors import Invalid
+from controller.objects.scheduling_policies import read_scheduling_policy
 from controller.sandbox import Sandbox
 from tests.support.api_objects import Json, node_terms, scheduling_policy
 from tests.support.served_kinds import serve_our_kinds

@@ -1,6 +1,6 @@
 """The cluster of a scenario: objects as JSON, the cache that reads them, and decisions until nothing moves any more.
 
-All goes the way it goes in the controller: documents are decoded by `kube.decode` and `cache.written`, handed over by
+All goes the way it goes in the controller: documents are decoded by `kube.decode` and `objects.read`, handed over by
 `cache.sinks`, decided on by the one `decide`, and released by the real release patch, which is applied to the document
 as the apiserver applies it. What this stands in for is the apiserver, the executor and the clock.
 """
@@ -15,14 +15,7 @@ from msgspec import Raw
 
 from controller.cache import sinks
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import (
-    Read,
-    Written,
-    read_cluster_queue,
-    read_flavor,
-    read_local_queue,
-    read_priority_class,
-)
+from controller.cache.written import Written
 from controller.core.decision.decide import decide
 from controller.core.explaining.wording import describe
 from controller.core.gate.release_patch import Admission, release_patch
@@ -34,6 +27,7 @@ from controller.core.world.snapshot import Snapshot
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node
 from controller.kube.decode_owners import decode_job, decode_pod_group
+from controller.objects.read import Read, read_cluster_queue, read_flavor, read_local_queue, read_priority_class
 from controller.replay.snapshot_file import CAN_READ, from_bytes, to_bytes, without_memory
 from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status

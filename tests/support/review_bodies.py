@@ -11,11 +11,11 @@ from typing import Any, Final
 import orjson
 from msgspec import Raw
 
-from controller.cache.pod_policies import read_cluster_policy, read_policy
 from controller.core.keys import BREAK_GLASS, CONDITION, GATE, KUEUE_LABELS
 from controller.core.kubernetes.directives import PREFERRED, REQUIRED
 from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.kubernetes.taints import Toleration
+from controller.objects.pod_policies import read_cluster_policy, read_policy
 from tests.support import api_objects
 from tests.support.scheduling_worlds import NAMESPACE, a_world
 from tests.support.worlds import TRUSTED

@@ -7,12 +7,12 @@ from typing import Any
 import yaml
 from msgspec import Raw
 
-from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.core.scheduling_policies.completion import complete
 from controller.core.scheduling_policies.judgement import judge
 from controller.core.scheduling_policies.merging import Merged, merge
 from controller.core.scheduling_policies.pod import NOTHING_EXEMPT, Exempt, Pod
 from controller.core.scheduling_policies.policy import MergeOption, Policy
+from controller.objects.scheduling_policies import read_scheduling_policy
 from tests.support.api_objects import Json, scheduling_policy
 from tests.support.pod_documents import raw
 from tests.support.pod_update_rules import REQUIRED

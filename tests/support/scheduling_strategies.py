@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from controller.cache.scheduling_policies import read_scheduling_policy
+from controller.objects.scheduling_policies import read_scheduling_policy
 from tests.support.api_objects import scheduling_policy
 from tests.support.pod_documents import raw
 from tests.support.pod_update_rules import PREFERRED, REQUIRED

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 from msgspec import Raw
 
-from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.core.kubernetes.priority_classes import PriorityClass
 from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.wire import Owned
+from controller.objects.scheduling_policies import read_scheduling_policy
 from tests.support.api_objects import Json
 from tests.support.rbac_objects import a_binding, a_role, a_rule, account, group, put
 from tests.support.worlds import TRUSTED

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from controller.cache.pod_policies import PolicySink, ReadPolicy
-from controller.cache.scheduling_policies import ReadSchedulingPolicy
+from controller.cache.pod_policies import PolicySink
 from controller.cli.policy.accounts import usable_by
 from controller.cli.policy.surroundings import Surroundings
 from controller.core.policies.pod_policies import Mode, Outcome, Result
+from controller.objects.pod_policies import ReadPolicy
+from controller.objects.scheduling_policies import ReadSchedulingPolicy
 from webhook import scheduling_pods
 from webhook.account_policies import AccountPolicies
 from webhook.cluster_world import ClusterWorld

@@ -9,14 +9,14 @@ from typing import Any
 import orjson
 from msgspec import Raw
 
-from controller.cache.pod_policies import ReadPolicy
-from controller.cache.scheduling_policies import ReadSchedulingPolicy
 from controller.cli.policy.faults import NoAnswer
 from controller.cli.policy.kinds import KINDS, OTHERS_OF_OURS, OURS, Kind
 from controller.cli.policy.surroundings import Settings, Surroundings
 from controller.core.keys import GROUP
 from controller.kube.errors import KubeError
 from controller.kube.manifests import Document, ManifestError, read_documents
+from controller.objects.pod_policies import ReadPolicy
+from controller.objects.scheduling_policies import ReadSchedulingPolicy
 
 _KINDS = {(kind.api_version, kind.name): kind for kind in KINDS}
 

@@ -11,8 +11,6 @@ from msgspec import Raw
 
 from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_workload_priority_class
 from controller.cache.access import binding_sink, role_sink
-from controller.cache.pod_policies import read_cluster_policy, read_policy
-from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.cli.policy.priorities import read_priority_class
 from controller.cli.policy.surroundings import Surroundings, named_namespace
 from controller.core.keys import GROUP, VERSION
@@ -21,6 +19,8 @@ from controller.kube.decode import decode_metadata, decode_runtime_class
 from controller.kube.decode_queues import decode_cluster_queue, decode_local_queue
 from controller.kube.decode_rbac import decode_binding, decode_role
 from controller.kube.wire import Owned
+from controller.objects.pod_policies import read_cluster_policy, read_policy
+from controller.objects.scheduling_policies import read_scheduling_policy
 
 Object = Mapping[str, Any]
 

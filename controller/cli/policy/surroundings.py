@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller.cache.pod_policies import PolicySink, ReadPolicy
-from controller.cache.scheduling_policies import ReadSchedulingPolicy
+from controller.cache.pod_policies import PolicySink
 from controller.cli.policy.priorities import Priorities, PriorityClass
 from controller.core.kubernetes import priority_classes
 from controller.core.policies.pod_policies import Policy, Target, order_key
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.wire import Owned
+from controller.objects.pod_policies import ReadPolicy
+from controller.objects.scheduling_policies import ReadSchedulingPolicy
 from webhook.account_policies import AccountPolicies
 from webhook.cluster_world import ClusterWorld
 from webhook.runtime_classes import KnownClasses

@@ -12,10 +12,10 @@ from msgspec import Raw
 
 from controller.api.parse import parse_cluster_queue, parse_local_queue, parse_resource_flavor
 from controller.cache.cluster import ClusterCache
-from controller.cache.objects import to_cluster_queue, to_flavor, to_local_queue
 from controller.core.decision.decide import decide
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder, decode_node
+from controller.objects.queues import to_cluster_queue, to_flavor, to_local_queue
 from controller.runtime.executor import Executor, Released
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE
 from controller.telemetry.metrics import ControllerMetrics, PatchResult

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.cache.budget_objects import read_sums, write_sums
 from controller.core.budgets.periods import CalendarUnit, Period, SlidingPeriod, slices
 from controller.core.budgets.tally import Tally
+from controller.objects.budgets import read_sums, write_sums
 from tests.property.objects.test_windows import MOVED_CLOCKS
 from tests.support.budgets import NOON, a_budget, a_calendar, a_counting_cache, a_run, put, used
 from tests.support.builders import a_cluster_queue

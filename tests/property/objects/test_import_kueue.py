@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.api.parse import parse_cluster_queue
-from controller.cache.objects import to_cluster_queue
 from controller.cli.imports.kueue_conversion import convert
 from controller.cli.imports.kueue_documents import read
 from controller.cli.imports.kueue_report import Report
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
+from controller.objects.queues import to_cluster_queue
 from tests.support.api_objects import Json
 from tests.support.kueue_objects import kueue_cohort, kueue_flavor, kueue_group, kueue_object, kueue_quota
 

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from controller.cache.pod_policies import read_policy
 from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.kubernetes.taints import Toleration
+from controller.objects.pod_policies import read_policy
 from tests.support.api_objects import node_terms, pod_policy, scheduling_policy
 from tests.support.scheduling_strategies import pod_specs, policy_specs
 from tests.support.scheduling_worlds import NAMESPACE, a_pod, a_request, a_world

@@ -7,13 +7,13 @@ from functools import partial
 
 import pytest
 
-from controller.cache.budget_book import Remembered
 from controller.cache.cluster import ClusterCache
 from controller.core.budgets.budget import AtEnd, Budget, money, read_price
 from controller.core.budgets.periods import Period
 from controller.core.budgets.tally import Memory
 from controller.core.calendar.windows import FOR_EVER
 from controller.core.workloads.pods import Pod
+from controller.objects.budgets import Remembered
 from tests.support.budgets import (
     NOON,
     a_budget,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from controller.cache import pod_policies
-from controller.cache.pod_policies import Policies, ReadPolicy
+from controller.cache.pod_policies import Policies
 from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement
 from controller.core.policies.pod_policies import Policy
+from controller.objects.pod_policies import ReadPolicy
 
 EVERYTHING = LabelSelector()
 BATCH = LabelSelector((Requirement("team", Operator.IN, ("batch",)),))

@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
-from controller.cache.scheduling_policies import (
-    ReadSchedulingPolicy,
-    SchedulingPolicies,
-    read_scheduling_policy,
-)
+from controller.cache.scheduling_policies import SchedulingPolicies
 from controller.core.policies.pod_policies import Mode
 from controller.core.scheduling_policies.policy import (
     AffinityKind,
@@ -27,6 +23,7 @@ from controller.core.scheduling_policies.policy import (
 from controller.kube.errors import UnreadableObject
 from controller.kube.manifests import load_documents
 from controller.kube.wire import Owned
+from controller.objects.scheduling_policies import ReadSchedulingPolicy, read_scheduling_policy
 from tests.support.api_objects import Json, scheduling_policy
 from tests.support.pod_documents import raw
 from tests.support.pod_update_rules import PREFERRED, REQUIRED

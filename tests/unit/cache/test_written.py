@@ -14,9 +14,15 @@ from controller.cache.sinks import (
     policy_sinks,
     scheduling_policy_sink,
 )
-from controller.cache.written import (
+from controller.cache.written import Written
+from controller.core.keys import HELD
+from controller.core.kubernetes.labels import LabelSelector
+from controller.core.kubernetes.taints import Toleration
+from controller.core.policies.pod_policies import Mode
+from controller.kube.errors import UnreadableObject
+from controller.kube.wire import Owned
+from controller.objects.read import (
     Read,
-    Written,
     read_cluster_pod_policy,
     read_cluster_queue,
     read_flavor,
@@ -24,12 +30,6 @@ from controller.cache.written import (
     read_pod_policy,
     read_scheduling_policy,
 )
-from controller.core.keys import HELD
-from controller.core.kubernetes.labels import LabelSelector
-from controller.core.kubernetes.taints import Toleration
-from controller.core.policies.pod_policies import Mode
-from controller.kube.errors import UnreadableObject
-from controller.kube.wire import Owned
 from tests.support import api_objects
 from tests.support.builders import (
     HOLD,

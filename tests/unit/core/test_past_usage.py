@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.usage_sums import MOST_USERS
-from controller.cache.written import Entry
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.past_usage import PastUsage, PastUsageRule, cores, mixed
+from controller.objects.read import Entry
 from controller.runtime.fair_sharing_status import past_usage_status
 from tests.support.builders import (
     a_cache,

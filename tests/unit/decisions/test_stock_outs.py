@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.objects import to_dry_spell
 from controller.cache.stock_outs import StockOuts
-from controller.cache.written import Entry
 from controller.core.calendar.windows import FOR_EVER
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.queues import CapacityMode, Flavor, OnReservationTimeout, StopPolicy
 from controller.core.workloads.decisions import DrySpell
 from controller.core.workloads.pods import Pod
+from controller.objects.queues import to_dry_spell
+from controller.objects.read import Entry
 from controller.runtime.status import flavor_status
 from tests.support.builders import (
     a_cache,

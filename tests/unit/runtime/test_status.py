@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from controller.cache.written import Entry, Written
+from controller.cache.written import Written
 from controller.core.kubernetes.directives import Directives
 from controller.core.kubernetes.labels import LabelSelector
 from controller.core.policies.pod_policies import Mode, Policy, Target
 from controller.kube.errors import Forbidden, NotFound
+from controller.objects.read import Entry
 from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import (

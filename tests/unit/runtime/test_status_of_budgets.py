@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.cache.budget_book import Remembered
-from controller.cache.budget_objects import read_sums
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry, Written
+from controller.cache.written import Written
 from controller.core.budgets.budget import AtEnd
 from controller.core.budgets.tally import Memory
 from controller.kube.errors import Conflict, Forbidden
+from controller.objects.budgets import Remembered, read_sums
+from controller.objects.read import Entry
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.written import Entry, Written
+from controller.cache.written import Written
 from controller.core.queueing.effective import Override, Variation, WrittenQuota
+from controller.objects.read import Entry
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics

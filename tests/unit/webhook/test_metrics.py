@@ -3,10 +3,10 @@ from __future__ import annotations
 import orjson
 from msgspec import Raw
 
-from controller.cache.pod_policies import read_cluster_policy, read_policy
-from controller.cache.scheduling_policies import read_scheduling_policy
 from controller.core.keys import DEFAULT_RUNTIME_CLASS
 from controller.kube.wire import Owned
+from controller.objects.pod_policies import read_cluster_policy, read_policy
+from controller.objects.scheduling_policies import read_scheduling_policy
 from tests.support.api_objects import cluster_pod_policy, node_terms, pod_policy, scheduling_policy
 from tests.support.classes import a_class
 from tests.support.scheduling_worlds import a_world

@@ -17,10 +17,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from cryptography import x509
 from msgspec import Raw
 
-from controller.cache.pod_policies import ReadPolicy, read_policy
-from controller.cache.scheduling_policies import ReadSchedulingPolicy
 from controller.core.kubernetes.directives import REQUIRED
 from controller.core.scheduling_policies.policy import MergeOption
+from controller.objects.pod_policies import ReadPolicy, read_policy
+from controller.objects.scheduling_policies import ReadSchedulingPolicy
 from controller.telemetry.http import Address, serving
 from tests.support.api_objects import pod_policy
 from tests.support.worlds import EmptyWorld

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from controller.api.budget import Budget as WrittenBudget
 from controller.api.time_zones import load_zone
-from controller.cache.budget_book import Remembered
 from controller.core.budgets.budget import AtEnd, Budget, hours_of, money
 from controller.core.budgets.periods import CalendarPeriod, CalendarUnit, Period, SlidingPeriod
 from controller.core.budgets.tally import Memory
@@ -15,6 +15,14 @@ from controller.core.calendar.durations import parse_duration
 from controller.kube.clock import epoch, rfc3339
 
 _DEFAULT_ZONE: Final = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A sum as a status keeps it, and of what it is the sum (`Budget.key`)."""
+
+    key: str
+    memory: Memory
 
 
 def to_budget(written: WrittenBudget) -> Budget:

@@ -19,7 +19,6 @@ from controller.api.queue_flavors import FlavorQuotas, ResourceQuota
 from controller.api.schedule import OverriddenQuota, ScheduleWindow
 from controller.api.time_zones import load_zone
 from controller.api.values import is_share
-from controller.cache.budget_objects import to_budget
 from controller.core.budgets.budget import read_price
 from controller.core.calendar.cron import parse_cron
 from controller.core.calendar.durations import parse_duration
@@ -51,6 +50,7 @@ from controller.core.queueing.queues import (
 from controller.core.queueing.shares import Amount, parse_share
 from controller.core.workloads.decisions import DrySpell
 from controller.kube.clock import epoch
+from controller.objects.budgets import to_budget
 
 
 def to_flavor(written: ResourceFlavor) -> Flavor:
