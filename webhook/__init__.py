@@ -2,7 +2,6 @@
 
 And what happens to a pod template when it is written.
 
-Pure: `review`, `template_review`, `patching`, `world`, `creators`, `updates`, `steps`, `validation`. Edge: `server`,
-`tls`, `live`, `runtime_classes`, `known_queues`, `cluster_world`, `sources`, `metrics`, `app`. Uses what `controller`
-shares, no more.
+Pure: `steps`, `checks`, and what they work with, `pods` and `reviews`. Edge: `server`, `tls`, `world`, `metrics`,
+`app`. Uses what `controller` shares, no more.
 """

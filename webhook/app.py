@@ -9,14 +9,14 @@ from functools import partial
 from controller.kube import config
 from controller.kube.client import Client
 from controller.telemetry import http, logs
-from webhook import sources
-from webhook.account_policies import AccountPolicies
-from webhook.cluster_world import ClusterWorld
 from webhook.metrics import WebhookMetrics
-from webhook.runtime_classes import KnownClasses
 from webhook.server import admission
 from webhook.settings import Settings
 from webhook.tls import Certificate
+from webhook.world import sources
+from webhook.world.account_policies import AccountPolicies
+from webhook.world.cluster import ClusterWorld
+from webhook.world.runtime_classes import KnownClasses
 
 _log = logs.get("app")
 

@@ -1,4 +1,4 @@
-"""The HTTPS side of admission: one POST a review. Bytes in, bytes out; what is done is `steps` and `validation`."""
+"""The HTTPS side of admission: one POST a review. Bytes in, bytes out; what is done is in `steps` and `checks`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from functools import partial
 from aiohttp import web
 
 from controller.telemetry import logs
-from webhook.bodies import BUDGET, LIMIT, Bodies, Body, Busy, TooLarge
-from webhook.kueue_labels import check_owner, mutate_owner
-from webhook.live import NotKnown
+from webhook.checks.chain import validate
+from webhook.checks.templates import check_owner
 from webhook.metrics import WebhookMetrics
-from webhook.review import Answer, BadReview, Request, Unreadable, cut, read, unread, write
-from webhook.steps import mutate
-from webhook.subresource_review import read_validated
-from webhook.template_review import read_template
-from webhook.templates_step import mutate_template
-from webhook.validation import validate
-from webhook.world import World
+from webhook.reviews.admission import Answer, BadReview, Request, Unreadable, cut, read, unread, write
+from webhook.reviews.bodies import BUDGET, LIMIT, Bodies, Body, Busy, TooLarge
+from webhook.reviews.lookups import World
+from webhook.reviews.subresources import read_validated
+from webhook.reviews.templates import read_template
+from webhook.steps.chain import mutate
+from webhook.steps.kueue_labels import mutate_owner
+from webhook.steps.templates import mutate_template
+from webhook.world.live import NotKnown
 
 _log = logs.get("webhook")
 

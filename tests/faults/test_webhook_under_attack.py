@@ -18,11 +18,11 @@ from tests.support.fake_client import FakeClient
 from tests.support.on_uvloop import on_uvloop
 from tests.support.secured import LOOPBACK, Pair, Wire, head, review
 from tests.support.worlds import EmptyWorld
-from webhook.bodies import LARGE, LIMIT
-from webhook.cluster_world import ClusterWorld
 from webhook.metrics import WebhookMetrics
+from webhook.reviews.bodies import LARGE, LIMIT
 from webhook.server import admission
 from webhook.tls import Certificate
+from webhook.world.cluster import ClusterWorld
 
 MIB = 2**20
 

@@ -19,14 +19,15 @@ from controller.objects.pod_policies import read_cluster_policy, read_policy
 from tests.support import api_objects
 from tests.support.scheduling_worlds import NAMESPACE, a_world
 from tests.support.worlds import TRUSTED
-from webhook.cluster_world import ClusterWorld
-from webhook.kueue_labels import check_owner, mutate_owner
-from webhook.review import Answer, Unreadable, read, write
-from webhook.steps import mutate
-from webhook.subresource_review import read_validated
-from webhook.template_review import read_template
-from webhook.templates_step import mutate_template
-from webhook.validation import validate
+from webhook.checks.chain import validate
+from webhook.checks.templates import check_owner
+from webhook.reviews.admission import Answer, Unreadable, read, write
+from webhook.reviews.subresources import read_validated
+from webhook.reviews.templates import read_template
+from webhook.steps.chain import mutate
+from webhook.steps.kueue_labels import mutate_owner
+from webhook.steps.templates import mutate_template
+from webhook.world.cluster import ClusterWorld
 
 Json = dict[str, Any]
 

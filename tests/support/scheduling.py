@@ -16,7 +16,7 @@ from controller.objects.scheduling_policies import read_scheduling_policy
 from tests.support.api_objects import Json, scheduling_policy
 from tests.support.pod_documents import raw
 from tests.support.pod_update_rules import REQUIRED
-from webhook import directives
+from webhook.pods import directives
 
 DEEP = MergeOption.DEEP_MERGE
 PODS = [{"topologyKey": "zone", "labelSelector": {}}]

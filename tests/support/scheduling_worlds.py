@@ -16,12 +16,12 @@ from controller.objects.scheduling_policies import read_scheduling_policy
 from tests.support.api_objects import Json
 from tests.support.rbac_objects import a_binding, a_role, a_rule, account, group, put
 from tests.support.worlds import TRUSTED
-from webhook.account_policies import AccountPolicies
-from webhook.cluster_world import ClusterWorld
-from webhook.review import Request
-from webhook.runtime_classes import KnownClasses
-from webhook.validation import validate
-from webhook.world import World
+from webhook.checks.chain import validate
+from webhook.reviews.admission import Request
+from webhook.reviews.lookups import World
+from webhook.world.account_policies import AccountPolicies
+from webhook.world.cluster import ClusterWorld
+from webhook.world.runtime_classes import KnownClasses
 
 NAMESPACE = "team"
 GIVEN = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}

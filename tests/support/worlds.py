@@ -8,7 +8,7 @@ from controller.core.keys import BREAK_GLASS
 from controller.core.policies.pod_policies import Policy
 from controller.core.queueing.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
-from webhook.world import RuntimeClasses
+from webhook.reviews.lookups import RuntimeClasses
 
 TRUSTED = "system:serviceaccount:penstock-system:penstock-controller"
 TEMPLATE_CONTROLLER = "system:serviceaccount:argo-rollouts:argo-rollouts"

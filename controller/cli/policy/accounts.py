@@ -10,9 +10,9 @@ from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.outcome import completed
 from controller.core.scheduling_policies.policy import MergeOption, Policy
 from controller.core.scheduling_policies.rbac import ALL
-from webhook import scheduling_pods
-from webhook.creators import is_mirror_pod
-from webhook.review import Request
+from webhook.pods import scheduling_pods
+from webhook.pods.creators import is_mirror_pod
+from webhook.reviews.admission import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from controller.cli.policy.surroundings import Surroundings
 from controller.core.kubernetes.directives import DEFAULT_SCHEDULER
-from webhook.patching import applied
-from webhook.review import Request
-from webhook.runtime_class_step import assign_runtime_class
+from webhook.reviews.admission import Request
+from webhook.reviews.patching import applied
+from webhook.steps.runtime_class import assign_runtime_class
 
 _SECONDS: Final = 300
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")

@@ -10,9 +10,9 @@ import orjson
 
 from controller.cli.policy.workloads import WORKLOADS, Unusable, maker_of, pod_of
 from controller.kube import fields
-from webhook import directives
-from webhook.limits import TooMuch
-from webhook.review import BadReview, Request, read
+from webhook.pods import directives
+from webhook.pods.limits import TooMuch
+from webhook.reviews.admission import BadReview, Request, read
 
 Object = Mapping[str, Any]
 

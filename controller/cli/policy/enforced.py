@@ -12,19 +12,19 @@ from controller.cli.policy.surroundings import Surroundings
 from controller.core.policies.pod_policies import Mode, Outcome, Result
 from controller.objects.pod_policies import ReadPolicy
 from controller.objects.scheduling_policies import ReadSchedulingPolicy
-from webhook import scheduling_pods
-from webhook.account_policies import AccountPolicies
-from webhook.cluster_world import ClusterWorld
-from webhook.creators import is_mirror_pod
-from webhook.limits import limited
-from webhook.noted import scheduling_entry
-from webhook.patching import applied
-from webhook.pod_policies_step import apply_pod_policies
-from webhook.review import Answer, Request
-from webhook.runtime_class_step import assign_runtime_class
-from webhook.scheduling_policies_step import apply_scheduling_policies
-from webhook.steps import Step
-from webhook.validation import judge_by_policies
+from webhook.checks.chain import judge_by_policies
+from webhook.pods import scheduling_pods
+from webhook.pods.creators import is_mirror_pod
+from webhook.pods.limits import limited
+from webhook.pods.noted import scheduling_entry
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.patching import applied
+from webhook.steps.chain import Step
+from webhook.steps.pod_policies import apply_pod_policies
+from webhook.steps.runtime_class import assign_runtime_class
+from webhook.steps.scheduling_policies import apply_scheduling_policies
+from webhook.world.account_policies import AccountPolicies
+from webhook.world.cluster import ClusterWorld
 
 _STEPS: Final[tuple[Step, ...]] = (assign_runtime_class, apply_pod_policies, apply_scheduling_policies)
 """Those that policies have a say in, in the order of the chain: stamps and gates of a pod that exists are its own."""

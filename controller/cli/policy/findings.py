@@ -13,7 +13,7 @@ from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.workloads import Unusable
 from controller.core.policies.pod_policies import Mode, Target
 from controller.core.policies.pod_policies import Result as PolicyResult
-from webhook.noted import scheduling_entry
+from webhook.pods.noted import scheduling_entry
 
 _ENDED = ("Succeeded", "Failed")
 

@@ -17,9 +17,9 @@ from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.wire import Owned
 from controller.objects.pod_policies import ReadPolicy
 from controller.objects.scheduling_policies import ReadSchedulingPolicy
-from webhook.account_policies import AccountPolicies
-from webhook.cluster_world import ClusterWorld
-from webhook.runtime_classes import KnownClasses
+from webhook.world.account_policies import AccountPolicies
+from webhook.world.cluster import ClusterWorld
+from webhook.world.runtime_classes import KnownClasses
 
 NOT_ASKED: Final = frozenset({"kube-system", "kube-node-lease", "kube-public", "penstock-system"})
 """Namespaces whose pods `config/` does not show to the webhook."""

@@ -11,10 +11,10 @@ import orjson
 from controller.cli.policy.candidates import Candidate
 from controller.cli.policy.workloads import WORKLOADS, Unusable
 from controller.core.kubernetes.directives import DEFAULT_SCHEDULER
-from webhook.patching import applied
-from webhook.review import Answer, BadReview, Request
-from webhook.template_review import TemplateRequest, read_template
-from webhook.world import World
+from webhook.reviews.admission import Answer, BadReview, Request
+from webhook.reviews.lookups import World
+from webhook.reviews.patching import applied
+from webhook.reviews.templates import TemplateRequest, read_template
 
 Object = Mapping[str, Any]
 

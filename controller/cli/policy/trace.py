@@ -19,20 +19,20 @@ from controller.cli.policy.workloads import deadline_in_queue, labelled_in_vain
 from controller.core.keys import DEFAULT_QUEUE
 from controller.core.policies.pod_policies import Mode, Outcome, Policy, Target, Verdict
 from controller.core.policies.pod_policies import Result as PolicyResult
-from webhook import directives
-from webhook.cluster_world import ClusterWorld
-from webhook.kueue_labels import mutate_owner
-from webhook.patching import applied
-from webhook.pod_policies_step import apply_pod_policies
-from webhook.protection_check import protection_check
-from webhook.queue_step import assign_queue
-from webhook.review import Answer, Request
-from webhook.runtime_class_step import assign_runtime_class
-from webhook.scheduling_policies_step import apply_scheduling_policies
-from webhook.stamps_step import strip_stamps
-from webhook.steps import Step, stages
-from webhook.templates_step import mutate_template
-from webhook.validation import judge_by_policies
+from webhook.checks.chain import judge_by_policies
+from webhook.checks.protection import protection_check
+from webhook.pods import directives
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.patching import applied
+from webhook.steps.chain import Step, stages
+from webhook.steps.kueue_labels import mutate_owner
+from webhook.steps.pod_policies import apply_pod_policies
+from webhook.steps.queue import assign_queue
+from webhook.steps.runtime_class import assign_runtime_class
+from webhook.steps.scheduling_policies import apply_scheduling_policies
+from webhook.steps.stamps import strip_stamps
+from webhook.steps.templates import mutate_template
+from webhook.world.cluster import ClusterWorld
 
 Object = Mapping[str, Any]
 

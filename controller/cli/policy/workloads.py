@@ -9,7 +9,7 @@ from typing import Any, Final
 from controller.core.keys import QUEUE_NAME
 from controller.core.kubernetes.directives import REQUIRED
 from controller.core.kubernetes.node_terms import NODE_NAME_FIELD
-from webhook.template_review import WORKLOADS as TREATED
+from webhook.reviews.templates import WORKLOADS as TREATED
 
 Object = Mapping[str, Any]
 

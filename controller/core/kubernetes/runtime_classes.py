@@ -2,7 +2,7 @@
 
 Mirrors `setOverhead`, `setScheduling` and `validateOverhead` of k8s.io/kubernetes/plugin/pkg/admission/runtimeclass,
 so that the apiserver, which does the same before and after our webhook, finds nothing left to change.
-Which class a pod gets is not here (`webhook.runtime_class_step`).
+Which class a pod gets is not here (`webhook.steps.runtime_class`).
 """
 
 from __future__ import annotations

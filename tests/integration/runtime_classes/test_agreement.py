@@ -14,8 +14,8 @@ from controller.kube.errors import ApiError
 from tests.integration.runtime_classes.conftest import CLASSES, Corner
 from tests.support.classes import ClassyWorld
 from tests.support.json_patch import patched
-from webhook.review import Request
-from webhook.runtime_class_step import assign_runtime_class
+from webhook.reviews.admission import Request
+from webhook.steps.runtime_class import assign_runtime_class
 
 pytestmark = pytest.mark.integration
 

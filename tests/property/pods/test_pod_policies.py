@@ -35,8 +35,8 @@ from tests.support.strategies import (
     toleration_documents,
     values,
 )
-from webhook import directives
-from webhook.patching import applied
+from webhook.pods import directives
+from webhook.reviews.patching import applied
 
 Json = dict[str, Any]
 THOROUGH = settings(deadline=None, max_examples=250)

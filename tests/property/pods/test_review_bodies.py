@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.review_bodies import drawn, judged, spoil, world
-from webhook.review import BadReview
+from webhook.reviews.admission import BadReview
 
 WORLD = world()
 

@@ -20,8 +20,8 @@ from tests.support.json_patch import patched
 from tests.support.pod_documents import ADMISSION, decoded
 from tests.support.pod_update_rules import may_run_on
 from tests.support.strategies import KEYS, VALUES, narrowing_flavors, node_labels, pod_documents
-from webhook.review import Request
-from webhook.runtime_class_step import assign_runtime_class
+from webhook.reviews.admission import Request
+from webhook.steps.runtime_class import assign_runtime_class
 
 BRIEF = settings(deadline=None, max_examples=400)
 EFFECTS = ("", "NoSchedule", "NoExecute")

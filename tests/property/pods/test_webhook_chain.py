@@ -17,8 +17,8 @@ from tests.support.api_objects import node_terms, pod_policy, scheduling_policy
 from tests.support.scheduling_strategies import pod_specs, policy_specs
 from tests.support.scheduling_worlds import NAMESPACE, a_pod, a_request, a_world
 from tests.support.strategies import KEYS
-from webhook.patching import applied
-from webhook.steps import mutate
+from webhook.reviews.patching import applied
+from webhook.steps.chain import mutate
 
 Json = dict[str, Any]
 THOROUGH = settings(deadline=None, max_examples=300)

@@ -24,7 +24,7 @@ from tests.support.api_objects import (
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.policy_commands import ExplainTool, step
 from tests.support.policy_files import SPOT, a_namespace, a_pod
-from webhook.steps import CHAIN
+from webhook.steps.chain import CHAIN
 
 CONFIG = Path(__file__).parents[3] / "config"
 NOT_READY = "{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}"

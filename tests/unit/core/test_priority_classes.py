@@ -7,7 +7,7 @@ from controller.core.kubernetes.priority_classes import PriorityClass, default_o
 from controller.kube.decode import decode_priority_class
 from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
-from webhook.account_policies import PriorityClasses
+from webhook.world.account_policies import PriorityClasses
 
 
 def a_class(name: str, value: int = 0, *, is_default: bool = True) -> PriorityClass:

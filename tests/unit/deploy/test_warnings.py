@@ -7,7 +7,7 @@ from typing import Any
 from controller.core.keys import QUEUE_NAME
 from controller.kube.manifests import load_documents
 from deploy import generate
-from webhook.template_review import WORKLOADS
+from webhook.reviews.templates import WORKLOADS
 
 WARNINGS = load_documents(generate.CONFIG / "warnings")
 

@@ -11,7 +11,7 @@ from controller.cli.policy.kueue_unsupported import UNSUPPORTED
 from controller.cli.policy.other_kinds import GROUPS
 from controller.core.gate import kueue_labels
 from controller.kube.manifests import load_documents
-from webhook.template_review import WORKLOADS
+from webhook.reviews.templates import WORKLOADS
 
 CONFIG = Path(__file__).parents[3] / "config"
 NAME = "penstock-kueue-unsupported"

@@ -13,10 +13,10 @@ from controller.kube.errors import Forbidden, NotFound, Unreachable
 from controller.kube.wire import Owned
 from tests.support.classes import a_class
 from tests.support.fake_client import FakeClient
-from webhook.cluster_world import ClusterWorld
-from webhook.review import Request
-from webhook.runtime_classes import KnownClasses
-from webhook.steps import mutate
+from webhook.reviews.admission import Request
+from webhook.steps.chain import mutate
+from webhook.world.cluster import ClusterWorld
+from webhook.world.runtime_classes import KnownClasses
 
 Json = dict[str, Any]
 

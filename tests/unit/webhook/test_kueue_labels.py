@@ -32,11 +32,12 @@ from controller.core.keys import (
 )
 from tests.support.json_patch import patched
 from tests.support.worlds import TRUSTED, EmptyWorld
-from webhook.kueue_labels import check_owner, mutate_owner
-from webhook.review import Request
-from webhook.steps import mutate
-from webhook.template_review import TemplateRequest, read_template
-from webhook.validation import validate
+from webhook.checks.chain import validate
+from webhook.checks.templates import check_owner
+from webhook.reviews.admission import Request
+from webhook.reviews.templates import TemplateRequest, read_template
+from webhook.steps.chain import mutate
+from webhook.steps.kueue_labels import mutate_owner
 
 Json = dict[str, Any]
 BY_KUEUE = {KUEUE_QUEUE: "theirs", KUEUE_PRIORITY_CLASS: "high"}

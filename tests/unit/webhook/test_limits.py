@@ -13,11 +13,11 @@ from tests.support.classes import ClassyWorld
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.policy_worlds import PolicyWorld, a_pod
 from tests.support.worlds import EmptyWorld
-from webhook.limits import ENTRIES_MOST, VALUES_MOST
-from webhook.review import Request
-from webhook.steps import mutate
-from webhook.validation import validate
-from webhook.world import World
+from webhook.checks.chain import validate
+from webhook.pods.limits import ENTRIES_MOST, VALUES_MOST
+from webhook.reviews.admission import Request
+from webhook.reviews.lookups import World
+from webhook.steps.chain import mutate
 
 MANY = ENTRIES_MOST + 1
 IN = requirement("In", "x")

@@ -10,9 +10,9 @@ from controller.objects.scheduling_policies import read_scheduling_policy
 from tests.support.api_objects import cluster_pod_policy, node_terms, pod_policy, scheduling_policy
 from tests.support.classes import a_class
 from tests.support.scheduling_worlds import a_world
-from webhook.cluster_world import ClusterWorld
 from webhook.metrics import WebhookMetrics
-from webhook.runtime_classes import KnownClasses
+from webhook.world.cluster import ClusterWorld
+from webhook.world.runtime_classes import KnownClasses
 
 
 class ASource:

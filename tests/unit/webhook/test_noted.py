@@ -8,7 +8,7 @@ import pytest
 
 from controller.core.keys import POLICIES
 from tests.support.json_patch import patched
-from webhook.noted import entries, scheduling_entry, with_entries
+from webhook.pods.noted import entries, scheduling_entry, with_entries
 
 Json = dict[str, Any]
 A, B = scheduling_entry("a"), scheduling_entry("b")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from webhook.patching import applied
+from webhook.reviews.patching import applied
 
 
 def test_neither_the_document_nor_a_value_of_an_operation_is_changed() -> None:

@@ -15,8 +15,8 @@ from tests.support.api_objects import Json, cluster_pod_policy, field_requiremen
 from tests.support.json_patch import patched
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.policy_worlds import PolicyWorld, a_pod, raw
-from webhook.review import Answer, Request, write
-from webhook.steps import mutate
+from webhook.reviews.admission import Answer, Request, write
+from webhook.steps.chain import mutate
 
 SPOT = {"key": "spot", "operator": "Exists"}
 

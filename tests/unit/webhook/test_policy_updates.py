@@ -12,10 +12,10 @@ from tests.support.json_patch import patched
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.policy_worlds import PolicyWorld, a_pod
 from tests.support.worlds import TRUSTED
-from webhook import validation
-from webhook.review import Answer, Request
-from webhook.steps import mutate
-from webhook.validation import validate
+from webhook.checks import chain
+from webhook.checks.chain import validate
+from webhook.reviews.admission import Answer, Request
+from webhook.steps.chain import mutate
 
 GATED = [{"name": "example.com/other"}]
 SELECTED = {"matchLabels": {"app": "a"}}
@@ -238,8 +238,8 @@ def test_the_first_refusal_ends_the_chain_and_words_add_up(monkeypatch: pytest.M
     def refuses(*_: object) -> Answer:
         return Answer(denial="no")
 
-    monkeypatch.setattr(validation, "POLICY_CHECKS", (tells, tells))
+    monkeypatch.setattr(chain, "POLICY_CHECKS", (tells, tells))
     told = Answer(warnings=("told",) * 2, audit=(("a", "b"),) * 2, counted=(("p", "r"),) * 2)
     assert update(a_gated_pod(), a_gated_pod(), BREAKING) == told
-    monkeypatch.setattr(validation, "POLICY_CHECKS", (tells, refuses, tells))
+    monkeypatch.setattr(chain, "POLICY_CHECKS", (tells, refuses, tells))
     assert update(a_gated_pod(), a_gated_pod(), BREAKING) == Answer(denial="no")

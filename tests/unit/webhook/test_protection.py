@@ -26,9 +26,9 @@ from controller.core.keys import (
 )
 from controller.kube.manifests import load_documents
 from tests.support.worlds import TRUSTED, EmptyWorld
-from webhook.review import Answer, Request
-from webhook.template_review import WORKLOADS
-from webhook.validation import validate
+from webhook.checks.chain import validate
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.templates import WORKLOADS
 
 Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[3]

@@ -12,10 +12,10 @@ from controller.kube.wire import Owned
 from tests.support.classes import ClassyWorld, a_class
 from tests.support.json_patch import patched
 from tests.support.worlds import EmptyWorld
-from webhook.review import Answer, BadReview, Request, read
-from webhook.runtime_classes import KnownClasses
-from webhook.steps import mutate
-from webhook.world import World
+from webhook.reviews.admission import Answer, BadReview, Request, read
+from webhook.reviews.lookups import World
+from webhook.steps.chain import mutate
+from webhook.world.runtime_classes import KnownClasses
 
 Json = dict[str, Any]
 

@@ -15,9 +15,9 @@ from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
 from tests.support.scheduling_worlds import a_pod, a_request
 from tests.support.worlds import TRUSTED
-from webhook.cluster_world import ClusterWorld
-from webhook.review import Answer, write
-from webhook.steps import mutate
+from webhook.reviews.admission import Answer, write
+from webhook.steps.chain import mutate
+from webhook.world.cluster import ClusterWorld
 
 Json = dict[str, Any]
 QUEUED = {"labels": {"penstock.dev/queue-name": "main"}}

@@ -14,11 +14,11 @@ from tests.support.json_patch import patched
 from tests.support.pod_update_rules import PREFERRED, REQUIRED
 from tests.support.policy_worlds import PolicyWorld
 from tests.support.scheduling_worlds import GIVEN, NAMESPACE, SPOT, a_pod, a_request, a_world, denial
-from webhook.cluster_world import ClusterWorld
-from webhook.review import Answer, write
-from webhook.steps import mutate
-from webhook.validation import validate
-from webhook.world import World
+from webhook.checks.chain import validate
+from webhook.reviews.admission import Answer, write
+from webhook.reviews.lookups import World
+from webhook.steps.chain import mutate
+from webhook.world.cluster import ClusterWorld
 
 DAEMON_SETS = "system:serviceaccount:kube-system:daemon-set-controller"
 OWNED = {"ownerReferences": [{"kind": "DaemonSet", "controller": True}]}
@@ -299,7 +299,7 @@ def test_accounts_with_the_same_rights_share_one_merged_value() -> None:
 
 
 def test_merged_values_follow_the_policies_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.account_policies._KEPT_MOST", 3)
+    monkeypatch.setattr("webhook.world.account_policies._KEPT_MOST", 3)
     world = a_world(scheduling_policy(), grants={f"a{number}": ["schedpol-a", f"x{number}"] for number in range(9)})
     for number in range(9):
         world.scheduling_policies(NAMESPACE, f"a{number}")

@@ -7,8 +7,8 @@ import pytest
 from tests.support.api_objects import Json, node_terms, requirement, scheduling_policy
 from tests.support.scheduling_worlds import GIVEN, OTHER, SPOT, a_pod, a_request, a_world, update_denial
 from tests.support.worlds import TRUSTED
-from webhook.review import Answer
-from webhook.validation import validate
+from webhook.checks.chain import validate
+from webhook.reviews.admission import Answer
 
 SSD = scheduling_policy(allowed={"nodeSelectors": {"disk": ["ssd"]}})
 

@@ -25,12 +25,12 @@ from controller.telemetry.http import Address, serving
 from tests.support.api_objects import pod_policy
 from tests.support.worlds import EmptyWorld
 from webhook import server
-from webhook.account_policies import AccountPolicies
-from webhook.cluster_world import ClusterWorld
 from webhook.metrics import WebhookMetrics
-from webhook.review import Answer
+from webhook.reviews.admission import Answer
 from webhook.server import admission
 from webhook.tls import Certificate, CertificateError
+from webhook.world.account_policies import AccountPolicies
+from webhook.world.cluster import ClusterWorld
 
 Json = dict[str, Any]
 

@@ -25,11 +25,11 @@ from controller.core.keys import (
 )
 from tests.support.json_patch import patched
 from tests.support.worlds import EmptyWorld
-from webhook import steps
-from webhook.limits import ENTRIES_MOST
-from webhook.review import Answer, BadReview, Request, read, write
-from webhook.steps import mutate
-from webhook.world import World
+from webhook.pods.limits import ENTRIES_MOST
+from webhook.reviews.admission import Answer, BadReview, Request, read, write
+from webhook.reviews.lookups import World
+from webhook.steps import chain
+from webhook.steps.chain import mutate
 
 Json = dict[str, Any]
 DAEMON_SETS = "system:serviceaccount:kube-system:daemon-set-controller"
@@ -266,7 +266,7 @@ def test_every_step_sees_the_pod_as_the_steps_before_left_it(monkeypatch: pytest
     def deny(request: Request, _: World) -> Answer:
         return Answer(denial="no") if len(request.pod["spec"]["counted"]) == 2 else Answer()
 
-    monkeypatch.setattr(steps, "CHAIN", (count, count, deny, count))
+    monkeypatch.setattr(chain, "CHAIN", (count, count, deny, count))
     assert mutate(a_request(a_new_pod()), PLAIN) == Answer(denial="no")
 
 

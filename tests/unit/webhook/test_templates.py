@@ -14,9 +14,9 @@ from tests.support.json_patch import patched
 from tests.support.pod_update_rules import REQUIRED
 from tests.support.policy_worlds import PolicyWorld
 from tests.support.worlds import TEMPLATE_CONTROLLER
-from webhook.review import Answer, BadReview
-from webhook.template_review import WORKLOADS, TemplateRequest, read_template
-from webhook.templates_step import mutate_template
+from webhook.reviews.admission import Answer, BadReview
+from webhook.reviews.templates import WORKLOADS, TemplateRequest, read_template
+from webhook.steps.templates import mutate_template
 
 SPOT = {"key": "spot", "operator": "Exists"}
 OF_A_CONTROLLER = {"ownerReferences": [{"kind": "Other"}, {"kind": "Deployment", "controller": True}]}

@@ -10,10 +10,11 @@ import pytest
 from controller.core.keys import QUEUE_NAME, USER
 from tests.support.json_patch import patched
 from tests.support.worlds import TRUSTED, EmptyWorld
-from webhook.review import Answer, Request
-from webhook.steps import mutate
-from webhook.template_review import read_template
-from webhook.users import check_template, note_on_template
+from webhook.checks.templates import check_note
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.templates import read_template
+from webhook.steps.chain import mutate
+from webhook.steps.users import note_on_template
 
 Json = dict[str, Any]
 ACCOUNTS = "system:serviceaccount:kube-system:"
@@ -134,7 +135,7 @@ def test_what_is_being_deleted_is_left_alone() -> None:
 
 
 def check(*given: Any, **fields: Any) -> Answer:
-    return check_template(read_template(review(*given, **fields)), EmptyWorld())
+    return check_note(read_template(review(*given, **fields)), EmptyWorld())
 
 
 def test_a_forged_note_is_refused_with_what_it_has_to_be() -> None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from webhook.limits import limited
-from webhook.patching import applied
-from webhook.pod_policies_step import apply_pod_policies
-from webhook.queue_step import assign_queue
-from webhook.review import NOTHING, Answer, Request
-from webhook.runtime_class_step import assign_runtime_class
-from webhook.scheduling_policies_step import apply_scheduling_policies
-from webhook.stamps_step import strip_stamps
-from webhook.update_advice import advise
-from webhook.world import World
+from webhook.pods.limits import limited
+from webhook.reviews.admission import NOTHING, Answer, Request
+from webhook.reviews.lookups import World
+from webhook.reviews.patching import applied
+from webhook.steps.pod_policies import apply_pod_policies
+from webhook.steps.queue import assign_queue
+from webhook.steps.runtime_class import assign_runtime_class
+from webhook.steps.scheduling_policies import apply_scheduling_policies
+from webhook.steps.stamps import strip_stamps
+from webhook.steps.update_advice import advise
 
 Step = Callable[[Request, World], Answer]
 

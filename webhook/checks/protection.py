@@ -14,11 +14,11 @@ from controller.core.gate.protection import Guarded
 from controller.core.gate.users import noted_user
 from controller.core.keys import CONDITION
 from controller.core.kubernetes.demand import Quantities
-from webhook.creators import actor
-from webhook.review import Answer, Request
-from webhook.subresource_review import BINDING, RESIZE, STATUS
-from webhook.users import is_from_template
-from webhook.world import World
+from webhook.pods.creators import actor
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.lookups import World
+from webhook.reviews.subresources import BINDING, RESIZE, STATUS
+from webhook.steps.users import is_from_template
 
 
 def protection_check(request: Request, world: World) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from webhook.review import BadReview, Request, Unreadable, opened, request_of, resource_of
+from webhook.reviews.admission import BadReview, Request, Unreadable, opened, request_of, resource_of
 
 BINDING: Final = "binding"
 """Subresource of a request whose object is a Binding: its `pod` has the Binding's metadata and nothing else."""

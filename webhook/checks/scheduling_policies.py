@@ -9,12 +9,12 @@ from __future__ import annotations
 from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.outcome import Outcome, judged, judged_update
 from controller.core.scheduling_policies.pod import Pod
-from webhook import scheduling_pods
-from webhook.creators import is_mirror_pod
-from webhook.noted import scheduling_entry
-from webhook.review import Answer, Request
-from webhook.updates import is_judged_update
-from webhook.world import World
+from webhook.pods import scheduling_pods
+from webhook.pods.creators import is_mirror_pod
+from webhook.pods.noted import scheduling_entry
+from webhook.pods.updates import is_judged_update
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.lookups import World
 
 
 def scheduling_policies_check(request: Request, world: World) -> Answer:

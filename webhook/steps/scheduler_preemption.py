@@ -9,8 +9,8 @@ from __future__ import annotations
 from controller.core.keys import PRIORITY_CLASS
 from controller.core.queueing.queues import SchedulerPreemption
 from controller.core.queueing.scheduler_preemption import preempting_class
-from webhook.review import NOTHING, Answer, Request
-from webhook.world import World
+from webhook.reviews.admission import NOTHING, Answer, Request
+from webhook.reviews.lookups import World
 
 _REMEDY = "name one with preemptionPolicy: Never"
 

@@ -18,13 +18,13 @@ from controller.core.kubernetes.owners import Owner
 from controller.core.kubernetes.pointers import escape
 from controller.core.workloads.groups import GroupFault, membership
 from controller.core.world.runtimes import RuntimeFault, read_runtime
-from webhook import scheduler_preemption
-from webhook.creators import actor, is_daemon_set_pod, is_mirror_pod
-from webhook.kueue_labels import taken_over
-from webhook.patching import Operations, applied
-from webhook.review import NOTHING, Answer, Request
-from webhook.users import user_noted
-from webhook.world import World
+from webhook.pods.creators import actor, is_daemon_set_pod, is_mirror_pod
+from webhook.reviews.admission import NOTHING, Answer, Request
+from webhook.reviews.lookups import World
+from webhook.reviews.patching import Operations, applied
+from webhook.steps import scheduler_preemption
+from webhook.steps.kueue_labels import taken_over
+from webhook.steps.users import user_noted
 
 
 def assign_queue(request: Request, world: World) -> Answer:

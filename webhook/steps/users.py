@@ -1,4 +1,4 @@
-"""Who the user of a queue's pod is (`core.gate.users`), noted on pods and on templates, and checked on these.
+"""Who the user of a queue's pod is (`core.gate.users`), noted on pods and on templates.
 
 What a user or a template brings as such a note is put right without a word: templates carry true ones.
 """
@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.core.gate.protection import Rule
 from controller.core.gate.users import POD_MAKERS, noted_on_template, noted_user
 from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME, USER
 from controller.core.kubernetes.pointers import escape
-from webhook.creators import actor, has_controller
-from webhook.patching import Operations
-from webhook.review import NOTHING, Answer, Request
-from webhook.template_review import TemplateRequest
-from webhook.templates_step import is_made_from_another, within
-from webhook.world import World
+from webhook.pods.creators import has_controller
+from webhook.reviews.admission import NOTHING, Answer, Request
+from webhook.reviews.lookups import World
+from webhook.reviews.patching import Operations
+from webhook.reviews.templates import TemplateRequest
+from webhook.steps.templates import is_made_from_another, within
 
 
 def user_noted(request: Request, world: World) -> Operations:
@@ -35,33 +34,22 @@ def is_from_template(request: Request, world: World) -> bool:
 def note_on_template(request: TemplateRequest, world: World) -> Answer:
     """Note on a template who writes it, and keep the note that it has; of a request that nobody makes, nothing."""
     inner = request.inner
-    if not _is_concerned(request, world):
+    if not is_concerned(request, world):
         return NOTHING
-    operations = _noting(_metadata(inner.pod).get("annotations"), _right(request, world) or None)
+    operations = _noting(_metadata(inner.pod).get("annotations"), right_note(request, world) or None)
     return Answer(operations=within(request.workload.path, operations))
 
 
-def check_template(request: TemplateRequest, world: World) -> Answer:
-    """Refuse a note on a template that is not as it has to be: nothing has put it right."""
-    inner = request.inner
-    if not _is_concerned(request, world) or actor(inner, world).is_trusted:
-        return NOTHING
-    noted, right = _noted(inner.pod), _right(request, world)
-    if noted == right or (noted is None and inner.operation == "CREATE"):
-        return NOTHING
-    what = f"would be {_quoted(noted)} and has to be {_quoted(right)}: only Penstock writes this"
-    path = f"{request.path}.metadata.annotations[{USER}]"
-    return Answer(denial=f"{Rule.USER_IS_TRUE}: {path}: {what}; leave it as it was, or out of what is new")
-
-
-def _is_concerned(request: TemplateRequest, world: World) -> bool:
+def is_concerned(request: TemplateRequest, world: World) -> bool:
+    """Whether this request is one that may change the note of its template."""
     inner = request.inner
     if inner.operation not in ("CREATE", "UPDATE") or inner.subresource or request.is_terminating or not inner.pod:
         return False
     return inner.operation == "UPDATE" or not is_made_from_another(request, world)
 
 
-def _right(request: TemplateRequest, world: World) -> str | None:
+def right_note(request: TemplateRequest, world: World) -> str | None:
+    """Return the user that the template has to name; None where it must name nobody."""
     inner = request.inner
     is_queued = QUEUE_NAME in (_metadata(inner.pod).get("labels") or {}) or DEFAULT_QUEUE in world.namespace_labels(
         inner.namespace
@@ -83,14 +71,5 @@ def _noting(annotations: Mapping[str, str] | None, user: str | None) -> Operatio
     return ({"op": "add", "path": path, "value": user},)
 
 
-def _noted(pod: Mapping[str, Any]) -> str | None:
-    noted: str | None = (_metadata(pod).get("annotations") or {}).get(USER)
-    return noted
-
-
 def _metadata(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     return pod.get("metadata") or {}
-
-
-def _quoted(value: str | None) -> str:
-    return "absent" if value is None else repr(value)

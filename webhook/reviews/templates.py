@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from webhook.review import BadReview, Request, Unreadable, opened, request_of, resource_of
+from webhook.reviews.admission import BadReview, Request, Unreadable, opened, request_of, resource_of
 
 _TEMPLATE = ("spec", "template")
 _ACCOUNTS = "system:serviceaccount:kube-system:"

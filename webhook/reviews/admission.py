@@ -13,7 +13,7 @@ import orjson
 
 from controller.core.kubernetes.directives import Directives
 from controller.core.policies.pod_policies import Outcome
-from webhook.forms import RequestForm
+from webhook.reviews.forms import RequestForm
 
 _API_VERSION = "admission.k8s.io/v1"
 _WARNING_ROOM = 250

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from webhook.limits import limited
-from webhook.pod_policies_check import pod_policies_check
-from webhook.protection_check import protection_check
-from webhook.review import Answer, Request
-from webhook.scheduling_policies_check import scheduling_policies_check
-from webhook.world import World
+from webhook.checks.pod_policies import pod_policies_check
+from webhook.checks.protection import protection_check
+from webhook.checks.scheduling_policies import scheduling_policies_check
+from webhook.pods.limits import limited
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.lookups import World
 
 Check = Callable[[Request, World], Answer]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from controller.core.scheduling_policies.levels import Levels
 from controller.core.scheduling_policies.pod import Exempt, Pod
-from webhook import directives, limits
-from webhook.creators import is_daemon_set_pod
-from webhook.review import Request
-from webhook.world import World
+from webhook.pods import directives, limits
+from webhook.pods.creators import is_daemon_set_pod
+from webhook.reviews.admission import Request
+from webhook.reviews.lookups import World
 
 _DEFAULT_ACCOUNT = "default"
 """The ServiceAccount admission writes it into pods that name none; only where that is off is there none."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from controller.core.policies.pod_policies import Mode, Policy, Result
 from controller.core.policies.policy_breaches import Breach, breaches
-from webhook import directives
-from webhook.review import Answer, Request
-from webhook.updates import is_gated, is_judged_update
-from webhook.world import World
+from webhook.pods import directives
+from webhook.pods.updates import is_gated, is_judged_update
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.lookups import World
 
 
 def pod_policies_check(request: Request, world: World) -> Answer:

@@ -14,13 +14,13 @@ from typing import Any
 
 from controller.core.gate.users import ALL_CONTROLLERS
 from controller.core.kubernetes.pointers import escape
-from webhook.limits import limited
-from webhook.noted import entries
-from webhook.patching import Operations
-from webhook.pod_policies_step import merge_policies
-from webhook.review import Answer
-from webhook.template_review import TemplateRequest
-from webhook.world import World
+from webhook.pods.limits import limited
+from webhook.pods.noted import entries
+from webhook.reviews.admission import Answer
+from webhook.reviews.lookups import World
+from webhook.reviews.patching import Operations
+from webhook.reviews.templates import TemplateRequest
+from webhook.steps.pod_policies import merge_policies
 
 
 def mutate_template(request: TemplateRequest, world: World) -> Answer:

@@ -23,8 +23,8 @@ from controller.core.kubernetes.documents import term_document, toleration_docum
 from controller.core.kubernetes.pointers import escape
 from controller.kube import wire
 from controller.kube.decode_placement import read_term, read_toleration
-from webhook import limits
-from webhook.patching import Operations, changed
+from webhook.pods import limits
+from webhook.reviews.patching import Operations, changed
 
 _FIELDS = ("nodeSelector", "nodeName", "schedulerName", "tolerations", "affinity")
 _NODE_AFFINITY = ("affinity", "nodeAffinity")

@@ -15,14 +15,14 @@ from controller.core.scheduling_policies.levels import Levels
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_runtime_class
 from controller.kube.wire import Owned
-from webhook import runtime_classes
-from webhook.account_policies import AccountPolicies
-from webhook.known_queues import KnownClusterQueues, KnownLocalQueues
-from webhook.live import Live
-from webhook.noted import scheduling_entry
-from webhook.review import Request
-from webhook.runtime_class_step import choose
-from webhook.runtime_classes import KnownClasses
+from webhook.pods.noted import scheduling_entry
+from webhook.reviews.admission import Request
+from webhook.steps.runtime_class import choose
+from webhook.world import runtime_classes
+from webhook.world.account_policies import AccountPolicies
+from webhook.world.live import Live
+from webhook.world.queues import KnownClusterQueues, KnownLocalQueues
+from webhook.world.runtime_classes import KnownClasses
 
 NAMESPACES: Final = "/api/v1/namespaces"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from controller.core.keys import STAMPED_ANNOTATIONS, STAMPED_LABELS, WRITTEN_AT_CREATE
 from controller.core.kubernetes.pointers import escape
-from webhook.review import NOTHING, Answer, Request
-from webhook.world import World
+from webhook.reviews.admission import NOTHING, Answer, Request
+from webhook.reviews.lookups import World
 
 _STAMPS = (
     ("labels", tuple(STAMPED_LABELS)),

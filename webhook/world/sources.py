@@ -22,10 +22,10 @@ from controller.kube.watch import Informer, Sink, Trouble
 from controller.objects.pod_policies import read_cluster_policy, read_policy
 from controller.objects.scheduling_policies import read_scheduling_policy
 from controller.telemetry import logs
-from webhook import runtime_classes
-from webhook.account_policies import AccountPolicies
-from webhook.cluster_world import NAMESPACES, ClusterWorld
 from webhook.settings import Settings
+from webhook.world import runtime_classes
+from webhook.world.account_policies import AccountPolicies
+from webhook.world.cluster import NAMESPACES, ClusterWorld
 
 _log = logs.get("sources")
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from controller.core.kubernetes.directives import Directives
 from controller.core.kubernetes.labels import Term
-from webhook.review import Answer, Request
-from webhook.world import World
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.lookups import World
 
 ENTRIES_MOST: Final = 256
 """Of any one list: far more than any scheduler is asked to work through for a pod."""

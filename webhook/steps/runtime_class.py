@@ -23,12 +23,12 @@ from controller.core.policies.pod_policies import Result
 from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.pod import Exempt, Pod
 from controller.core.scheduling_policies.runtime_class import ChosenClass, ClassSource, choose_class
-from webhook import limits, scheduling_pods
-from webhook.creators import is_daemon_set_pod, is_mirror_pod
-from webhook.noted import entries, scheduling_entry, with_entries
-from webhook.patching import Operations
-from webhook.review import NOTHING, Answer, Request
-from webhook.world import RuntimeClasses, World
+from webhook.pods import limits, scheduling_pods
+from webhook.pods.creators import is_daemon_set_pod, is_mirror_pod
+from webhook.pods.noted import entries, scheduling_entry, with_entries
+from webhook.reviews.admission import NOTHING, Answer, Request
+from webhook.reviews.lookups import RuntimeClasses, World
+from webhook.reviews.patching import Operations
 
 _FLAG = "--default-runtime-class"
 

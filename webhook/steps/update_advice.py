@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.core.pod_update import may_change
-from webhook import directives
-from webhook.limits import ENTRIES_MOST, TooMuch
-from webhook.review import Answer, Request
-from webhook.updates import is_gated
+from webhook.pods import directives
+from webhook.pods.limits import ENTRIES_MOST, TooMuch
+from webhook.pods.updates import is_gated
+from webhook.reviews.admission import Answer, Request
 
 
 def advise(request: Request) -> Answer:

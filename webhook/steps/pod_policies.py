@@ -16,11 +16,11 @@ from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME
 from controller.core.kubernetes.directives import Directives
 from controller.core.policies.pod_policies import Mode, Outcome, Policy, Result, Verdict, apply, order_key
 from controller.core.policies.policy_merge import for_fixed_template, merge
-from webhook import directives
-from webhook.creators import has_controller, is_mirror_pod
-from webhook.noted import entries, with_entries
-from webhook.review import NOTHING, Answer, Request
-from webhook.world import World
+from webhook.pods import directives
+from webhook.pods.creators import has_controller, is_mirror_pod
+from webhook.pods.noted import entries, with_entries
+from webhook.reviews.admission import NOTHING, Answer, Request
+from webhook.reviews.lookups import World
 
 
 def apply_pod_policies(request: Request, world: World) -> Answer:

@@ -12,7 +12,7 @@ from typing import Any
 
 from controller.core.keys import POLICIES, SCHEDULING_POLICY_ENTRY
 from controller.core.kubernetes.pointers import escape
-from webhook.patching import Operations
+from webhook.reviews.patching import Operations
 
 
 def scheduling_entry(name: str) -> str:

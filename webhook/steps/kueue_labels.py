@@ -13,16 +13,14 @@ from dataclasses import replace
 from typing import Any
 
 from controller.core.gate import kueue_labels
-from controller.core.gate.protection import Rule
-from controller.core.keys import KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME
+from controller.core.keys import KUEUE_QUEUE, QUEUE_NAME
 from controller.core.kubernetes.pointers import escape
-from webhook.creators import actor
-from webhook.patching import Operations, applied
-from webhook.review import Answer, Request
-from webhook.template_review import TemplateRequest
-from webhook.templates_step import is_being_written, within
-from webhook.users import check_template, note_on_template
-from webhook.world import World
+from webhook.reviews.admission import Answer, Request
+from webhook.reviews.lookups import World
+from webhook.reviews.patching import Operations, applied
+from webhook.reviews.templates import TemplateRequest
+from webhook.steps.templates import is_being_written, within
+from webhook.steps.users import note_on_template
 
 _OWNERS = ("jobs", "cronjobs", "deployments", "statefulsets")
 """What Kueue queues by a label of its own, or by that of the Jobs that it makes. What these make has their template."""
@@ -42,7 +40,7 @@ def taken_over(request: Request, world: World) -> Operations:
 
 def mutate_owner(request: TemplateRequest, world: World) -> Answer:
     """Take the labels of Kueue over into the template, and note its user."""
-    metadata, labels = _metadata(request), _lacking(request, world)
+    metadata, labels = _metadata(request), lacking_labels(request, world)
     inside = _added("labels", metadata.get("labels"), labels)
     if QUEUE_NAME in labels:
         inside += _added("annotations", metadata.get("annotations"), _gang(request))
@@ -52,16 +50,7 @@ def mutate_owner(request: TemplateRequest, world: World) -> Answer:
     return Answer(operations=(*within(request.workload.path, inside), *noted.operations, *begins))
 
 
-def check_owner(request: TemplateRequest, world: World) -> Answer:
-    """Refuse a template whose pods would run without the queue that Kueue's label names, and forged notes."""
-    if QUEUE_NAME not in _lacking(request, world) or actor(request.inner, world).is_trusted:
-        return check_template(request, world)
-    path = f"{request.path}.metadata.labels[{QUEUE_NAME}]"
-    what = f"is missing: the namespace has the label {KUEUE_LABELS}, and {KUEUE_QUEUE} names a queue"
-    return Answer(denial=f"{Rule.GATE_REQUIRED}: {path}: {what}; create it again: Penstock adds it")
-
-
-def _lacking(request: TemplateRequest, world: World) -> dict[str, str]:
+def lacking_labels(request: TemplateRequest, world: World) -> dict[str, str]:
     """Return the labels that the template has to have, where this request writes it."""
     if not (request.kind in _OWNERS and is_being_written(request) and _is_accepted(request, world)):
         return {}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from controller.core.gate.protection import Actor
-from webhook.review import Request
-from webhook.world import World
+from webhook.reviews.admission import Request
+from webhook.reviews.lookups import World
 
 _MIRROR = "kubernetes.io/config.mirror"
 _NODES = "system:nodes"

@@ -12,12 +12,12 @@ from typing import Any
 from controller.core.scheduling_policies.holding import held_givers
 from controller.core.scheduling_policies.levels import Levels, enforced
 from controller.core.scheduling_policies.outcome import Outcome, completed
-from webhook import directives, scheduling_pods
-from webhook.creators import is_mirror_pod
-from webhook.noted import entries, scheduling_entry, with_entries
-from webhook.patching import Operations
-from webhook.review import NOTHING, Answer, Request
-from webhook.world import World
+from webhook.pods import directives, scheduling_pods
+from webhook.pods.creators import is_mirror_pod
+from webhook.pods.noted import entries, scheduling_entry, with_entries
+from webhook.reviews.admission import NOTHING, Answer, Request
+from webhook.reviews.lookups import World
+from webhook.reviews.patching import Operations
 
 
 def apply_scheduling_policies(request: Request, world: World) -> Answer:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webhook.review import Request
-from webhook.world import World
+from webhook.reviews.admission import Request
+from webhook.reviews.lookups import World
 
 
 def is_judged_update(request: Request, world: World) -> bool:

@@ -1,0 +1,1 @@
+"""What is refused at create or update: one file a check, joined in `chain`."""
