@@ -36,14 +36,11 @@ class Program:
         self._log_start = 0
 
     @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._running().pid
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it was started and has not ended."""
-        return self._process is not None and self._process.poll() is None
+    def process(self) -> subprocess.Popen[bytes]:
+        """Its process. Raises RuntimeError when it was never started."""
+        if self._process is None:
+            raise RuntimeError(f"{self.name} was not started")
+        return self._process
 
     @property
     def exit_code(self) -> int | None:
@@ -64,8 +61,8 @@ class Program:
         deadline = clock.monotonic() + _READY_SECONDS
         trouble: str | None = "it has not said yet where it listens"
         while clock.monotonic() < deadline:
-            if self._running().poll() is not None:
-                raise SandboxError(f"{self.name} ended with {self._running().returncode}:\n{self.tail()}")
+            if self.process.poll() is not None:
+                raise SandboxError(f"{self.name} ended with {self.process.returncode}:\n{self.tail()}")
             port = self.port("http")
             if port is not None:
                 trouble = await asyncio.to_thread(probe.trouble, f"http://127.0.0.1:{port}/readyz")
@@ -83,14 +80,10 @@ class Program:
                     return int(entry["port"])
         return None
 
-    def send(self, number: signal.Signals) -> None:
-        """Signal it."""
-        self._running().send_signal(number)
-
     def kill(self) -> None:
         """End it as a crash would."""
-        self._running().kill()
-        self._running().wait()
+        self.process.kill()
+        self.process.wait()
 
     async def stop(self) -> int:
         """Ask it to end, insist after a while; return its exit code (0 when it was never started)."""
@@ -113,8 +106,3 @@ class Program:
         with self.log.open("rb") as file:
             file.seek(self._log_start)
             return file.read().splitlines()
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            raise RuntimeError(f"{self.name} was not started")
-        return self._process

@@ -142,10 +142,6 @@ class Sandbox:
             raise SandboxError(f"sandbox {self.name!r} keeps no audit log; start it with audit on")
         return self._layout.audit_log
 
-    def logs(self) -> dict[str, Path]:
-        """The log file of each component."""
-        return {component.name: self._layout.log(component.name) for component in self._state.components}
-
     @asynccontextmanager
     async def client(self, kubeconfig: Path | None = None) -> AsyncIterator[Client]:
         """A client for the administrator, or for whom `kubeconfig` is."""

@@ -60,11 +60,6 @@ class Authority:
         """The authority's own certificate and key, to be kept."""
         return _pair(self._certificate, self._key)
 
-    @property
-    def certificate_pem(self) -> bytes:
-        """What others need in order to trust this authority; goes into a `caBundle`."""
-        return _certificate_pem(self._certificate)
-
     def serving(self, dns_names: Sequence[str], addresses: Sequence[str] = (), *, now: float, days: float) -> KeyPair:
         """Sign a server certificate for DNS names and IP addresses; raises ValueError without any of them."""
         if not dns_names and not addresses:

@@ -170,7 +170,7 @@ async def _webhook(case: Case) -> AsyncIterator[Target]:
             if port is None:
                 raise SandboxError(f"the webhook has not said where it answers:\n{programs.webhook.tail()}")
             await asyncio.sleep(2)  # the last policies are still on their way
-            yield Target(port, psutil.Process(programs.webhook.pid), reviews)
+            yield Target(port, psutil.Process(programs.webhook.process.pid), reviews)
 
 
 def _write_reviews(folder: Path, namespaces: Sequence[str]) -> Path:

@@ -38,7 +38,7 @@ class Clients:
         pair = authority.client(NAME, now=clock.now(), days=1)
         self.ca, self.admission = folder / "clients.crt", folder / "admission.yaml"
         certificate, key, kubeconfig = (folder / name for name in ("client.crt", "client.key", "webhooks.kubeconfig"))
-        self.ca.write_bytes(authority.certificate_pem)
+        self.ca.write_bytes(authority.pair.certificate_pem)
         certificate.write_bytes(pair.certificate_pem)
         key.write_bytes(pair.key_pem)
         admission, config = documented("AdmissionConfiguration", "Config")

@@ -37,8 +37,7 @@ class Rivals:
 
     async def end(self) -> None:
         for program in self._programs:
-            if program.is_running:
-                program.kill()
+            program.kill()
         await delete_lease(self._client)
 
 

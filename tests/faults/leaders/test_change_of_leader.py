@@ -34,13 +34,13 @@ async def test_a_leader_that_was_paused_releases_nothing_when_it_wakes(
     await until_leads(client, "former")
     await two_wait(team)
     await rivals.start("next")
-    former.send(signal.SIGSTOP)
+    former.process.send_signal(signal.SIGSTOP)
     # what the former leader hears first when it wakes: that the queue is open, and both pods wait
     identity = await until_leads(client, "next")
     await open_queue(team)
     await until_released(team, "first")
-    former.send(signal.SIGCONT)
-    await eventually(lambda: not former.is_running, message="it goes on without its Lease")
+    former.process.send_signal(signal.SIGCONT)
+    await eventually(lambda: former.exit_code is not None, message="it goes on without its Lease")
     assert await released(team) == {"first"}
     assert await admitted_by(team, "first") == identity
 
@@ -55,7 +55,7 @@ async def test_a_patch_of_the_leader_before_is_refused(
     await rivals.start("next")
     await open_queue(team)
     late = await until_held(held)
-    former.send(signal.SIGSTOP)
+    former.process.send_signal(signal.SIGSTOP)
     await until_leads(client, "next")
     await until_released(team, "first")
     await team.end("first")
@@ -98,12 +98,12 @@ async def test_a_patch_from_before_the_lease_was_deleted(
     held = proxy.hold(is_release("first"))
     await open_queue(team)
     late = await until_held(held)
-    former.send(signal.SIGSTOP)
+    former.process.send_signal(signal.SIGSTOP)
     await delete_lease(client)
     await rivals.start("next")
     await until_leads(client, "next")
     await until_released(team, "first")
     assert await late.let_go() in (403, 422)
-    former.send(signal.SIGCONT)
-    await eventually(lambda: not former.is_running, message="it goes on without its Lease")
+    former.process.send_signal(signal.SIGCONT)
+    await eventually(lambda: former.exit_code is not None, message="it goes on without its Lease")
     assert await released(team) == {"first"}

@@ -21,4 +21,4 @@ def most_memory(pid: int) -> int:
 
 def test_a_list_of_400_large_pods_takes_less_than_300_mib(cluster: Cluster) -> None:
     """The controller is ready, so it has listed them."""
-    assert most_memory(cluster.programs.controller.pid) < MOST_MIB
+    assert most_memory(cluster.programs.controller.process.pid) < MOST_MIB

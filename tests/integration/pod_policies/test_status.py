@@ -122,6 +122,6 @@ async def test_a_controller_is_ready_where_there_are_no_policies(without_policie
     try:
         await program.wait_ready()
         await eventually(lambda: "are the CRDs of config/crd applied?" in program.tail())
-        assert program.is_running
+        assert program.exit_code is None
     finally:
         await program.stop()

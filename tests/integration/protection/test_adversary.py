@@ -196,7 +196,7 @@ async def test_whatever_a_new_pod_says_it_is_refused_or_waits_and_says_why(
 async def _metrics_name_only_queues_that_exist(protected: Protected) -> None:
     named = {one.metadata.get("labels", {}).get(QUEUE_NAME) for one in BIRTHS} - {"", "main", None}
     for program in (protected.programs.controller, protected.programs.webhook):
-        if program.is_running:
+        if program.log.exists():
             url = f"http://127.0.0.1:{program.port('http')}/metrics"
             async with ClientSession() as session, session.get(url) as answer:
                 families = list(text_string_to_metric_families(await answer.text()))

@@ -35,8 +35,7 @@ def another(protected: Protected, tmp_path: Path) -> Iterator[Callable[..., Prog
 
     yield start
     for program in started:
-        if program.is_running:
-            program.kill()
+        program.kill()
 
 
 async def stamped(field: Field, start: Start, identity: str, who: Who = Who.CONTROLLER) -> tuple[int, str]:

@@ -25,7 +25,7 @@ BY_POLICIES = pytest.mark.parametrize("protected", ["in-apiserver"], indirect=Tr
 async def test_a_pod_of_the_default_queue_is_gated_and_released_without_a_webhook(
     protected: Protected, client: Client
 ) -> None:
-    assert not protected.programs.webhook.is_running
+    assert not protected.programs.webhook.log.exists()
     team = Team(client, protected.sandbox)
     await team.open({DEFAULT_QUEUE: "main"})
     try:
@@ -91,6 +91,6 @@ async def test_a_component_that_needs_the_webhook_starts_it_and_leaves_the_gate_
         ) as programs,
         sandbox.client() as client,
     ):
-        assert programs.webhook.is_running
+        assert programs.webhook.process.poll() is None
         found = orjson.loads(await client.get(REGISTRATIONS))["items"]
         assert [one["metadata"]["name"] for one in found] == ["penstock-runtime-class"]

@@ -185,10 +185,10 @@ async def test_pods_that_kueue_let_run_are_adopted_by_the_break_glass_group_and_
 async def test_while_the_webhook_hangs_no_job_of_kueues_gets_by(
     protected: Protected, moving: Team, apiserver: Impersonation
 ) -> None:
-    protected.programs.webhook.send(signal.SIGSTOP)
+    protected.programs.webhook.process.send_signal(signal.SIGSTOP)
     try:
         refused = await apiserver.send(ALICE, "POST", jobs(moving), job("queued", BY_KUEUE))
         assert (refused.code, "kueue-owners.penstock.dev" in refused.body["message"]) == (500, True)
         made(await apiserver.send(ALICE, "POST", jobs(moving), job("other", {"app": "a"})))
     finally:
-        protected.programs.webhook.send(signal.SIGCONT)
+        protected.programs.webhook.process.send_signal(signal.SIGCONT)

@@ -111,10 +111,10 @@ class Outage:
         self._webhook = protected.programs.webhook
 
     def begin(self) -> None:
-        self._webhook.send(signal.SIGSTOP)
+        self._webhook.process.send_signal(signal.SIGSTOP)
 
     def end(self) -> None:
-        self._webhook.send(signal.SIGCONT)
+        self._webhook.process.send_signal(signal.SIGCONT)
 
     @asynccontextmanager
     async def over(self) -> AsyncIterator[None]:

@@ -213,7 +213,7 @@ async def test_while_the_webhook_hangs_nobody_forges_whose_a_template_is(
 ) -> None:
     path = DEPLOYMENTS.format(team.namespace)
     done(await apiserver.send(ALICE, "POST", path, deployment(QUEUED)))
-    protected.programs.webhook.send(signal.SIGSTOP)
+    protected.programs.webhook.process.send_signal(signal.SIGSTOP)
     try:
         jobs = JOBS.format(team.namespace)
         assert note_of(done(await apiserver.send(ALICE, "POST", jobs, job(QUEUED, "honest")))) is None
@@ -227,4 +227,4 @@ async def test_while_the_webhook_hangs_nobody_forges_whose_a_template_is(
         scaled = {"spec": {"replicas": 3}, "metadata": {"labels": {"a": "b"}}}
         done(await apiserver.send(BOB, "PATCH", f"{path}/web", scaled, content_type=STRATEGIC_PATCH))
     finally:
-        protected.programs.webhook.send(signal.SIGCONT)
+        protected.programs.webhook.process.send_signal(signal.SIGCONT)

@@ -37,7 +37,7 @@ async def restarted(cluster: Cluster) -> AsyncIterator[Any]:
         await cluster.programs.controller.wait_ready()
 
     yield restart
-    if not cluster.programs.controller.is_running:
+    if cluster.programs.controller.exit_code is not None:
         cluster.programs.controller.start()
         await cluster.programs.controller.wait_ready()
 

@@ -156,12 +156,12 @@ async def test_edits_while_the_controller_is_paused_are_kept(team: Team, cluster
     await held_team(team)
     await team.looked_at()
     controller = cluster.programs.controller
-    controller.send(signal.SIGSTOP)
+    controller.process.send_signal(signal.SIGSTOP)
     try:
         await team.change("localqueues", "main", {"stopPolicy": "None"})
         await team.patch("one", [APPEND])
     finally:
-        controller.send(signal.SIGCONT)
+        controller.process.send_signal(signal.SIGCONT)
     pod = (await team.until_bound("one"))["one"]
     expressions = pod["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"][0]["matchExpressions"]
     assert expressions[:2] == [OWN, EDIT]

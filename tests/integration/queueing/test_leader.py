@@ -57,7 +57,7 @@ async def test_a_leader_that_lost_its_lease_stops_at_once(team: Team, cluster: C
     try:
         # whatever version it has: the leader renews it meanwhile
         await client.patch(LEASE, {"spec": {"holderIdentity": "somebody-else"}}, content_type=MERGE_PATCH)
-        await eventually(lambda: not first.is_running, message="it goes on without its Lease")
+        await eventually(lambda: first.exit_code is not None, message="it goes on without its Lease")
         assert "is held by somebody-else now" in first.tail()
         await team.pod("one")
         assert is_gated(await team.get("one"))

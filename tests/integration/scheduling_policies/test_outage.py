@@ -24,11 +24,11 @@ AWAY = 'failed calling webhook ".*scheduling-policies.penstock.dev"'
 @asynccontextmanager
 async def away(cluster: Cluster) -> AsyncIterator[None]:
     """The webhook hangs: that is the worst way in which it can be away."""
-    cluster.programs.webhook.send(signal.SIGSTOP)
+    cluster.programs.webhook.process.send_signal(signal.SIGSTOP)
     try:
         yield
     finally:
-        cluster.programs.webhook.send(signal.SIGCONT)
+        cluster.programs.webhook.process.send_signal(signal.SIGCONT)
 
 
 async def test_nothing_gets_in_unjudged_and_what_is_there_can_go_on(team: AccountTeam, cluster: Cluster) -> None:

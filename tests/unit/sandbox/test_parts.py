@@ -130,7 +130,7 @@ def test_keys_and_kubeconfigs_are_for_their_owner_only(tmp_path: Path) -> None:
 def test_an_authority_read_back_signs_as_before() -> None:
     authority = Authority.create("ca", now=NOW, days=1)
     again = Authority.load(authority.pair)
-    assert again.certificate_pem == authority.certificate_pem
+    assert again.pair.certificate_pem == authority.pair.certificate_pem
     assert b"BEGIN CERTIFICATE" in again.client("user", ["group"], now=NOW, days=1).certificate_pem
 
 
