@@ -52,20 +52,22 @@ def nodes(name: str, kubeconfig: str | None, context: str | None, output: str) -
       penstock runtimeclass nodes gvisor
       penstock runtimeclass nodes gvisor --output json
     """
-    found, verdicts = asyncio.run(_ask(name, kubeconfig, context))
+    found, verdicts = asyncio.run(ask(name, kubeconfig, context))
     if output == "json":
         _show_json(found, verdicts)
     else:
         _show_table(found, verdicts)
 
 
-async def _ask(name: str, kubeconfig: str | None, context: str | None) -> tuple[RuntimeClass, list[Verdict]]:
+async def ask(name: str, kubeconfig: str | None, context: str | None) -> tuple[RuntimeClass, list[Verdict]]:
+    """Return the class, and what each node is to it. Raises KubeError or ConfigError; ClickException without it."""
     async with Client(await config.load(kubeconfig, context), user_agent="penstock-cli") as client:
-        found = await _runtime_class(client, name)
+        found = await find_class(client, name)
         return found, judge(found, await list_all(client, _NODES, decode_node))
 
 
-async def _runtime_class(client: Client, name: str) -> RuntimeClass:
+async def find_class(client: Client, name: str) -> RuntimeClass:
+    """Return the class of this name. Raises ClickException with the names of all where there is none, KubeError."""
     try:
         if is_dns_subdomain(name):  # anything else is no part of a path
             return decode_runtime_class(await client.get(f"{_CLASSES}/{name}"))

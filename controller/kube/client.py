@@ -31,7 +31,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
-_REQUEST_SECONDS = 30.0
+REQUEST_SECONDS = 30.0
 _CONNECT_SECONDS = 5.0
 _READ_BUFFER = 2**20
 _RELOAD_SECONDS = 10.0
@@ -108,13 +108,13 @@ class Client:
         body: object,
         *,
         params: Mapping[str, str] | None = None,
-        seconds: float = _REQUEST_SECONDS,
+        seconds: float = REQUEST_SECONDS,
     ) -> bytes:
         """POST an object; the body of the answer."""
         data = _encode(body)
         return await self._request("POST", path, params=params, data=data, content_type=JSON, seconds=seconds)
 
-    async def put(self, path: str, body: object, *, seconds: float = _REQUEST_SECONDS) -> bytes:
+    async def put(self, path: str, body: object, *, seconds: float = REQUEST_SECONDS) -> bytes:
         """PUT an object; the body of the answer."""
         return await self._request("PUT", path, data=_encode(body), content_type=JSON, seconds=seconds)
 
@@ -125,7 +125,7 @@ class Client:
         *,
         content_type: str,
         params: Mapping[str, str] | None = None,
-        seconds: float = _REQUEST_SECONDS,
+        seconds: float = REQUEST_SECONDS,
     ) -> bytes:
         """PATCH; the body of the answer, which is the whole new object."""
         data = _encode(body)
@@ -149,7 +149,7 @@ class Client:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=silent_seconds)
         async with AsyncExitStack() as stack:
             with self._reaching():
-                async with asyncio.timeout(_REQUEST_SECONDS):
+                async with asyncio.timeout(REQUEST_SECONDS):
                     response = await stack.enter_async_context(self._open("GET", path, params=params, timeout=timeout))
                 if response.status >= 300:
                     if response.status == HTTPStatus.UNAUTHORIZED:
@@ -181,7 +181,7 @@ class Client:
         params: Mapping[str, str] | None = None,
         data: bytes | None = None,
         content_type: str | None = None,
-        seconds: float = _REQUEST_SECONDS,
+        seconds: float = REQUEST_SECONDS,
         most_bytes: int | None = None,
     ) -> bytes:
         headers = {"Content-Type": content_type} if data is not None and content_type else {}

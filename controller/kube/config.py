@@ -17,7 +17,7 @@ from kubernetes_asyncio.config.config_exception import ConfigException
 from controller.kube.errors import ConfigError, one_line
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
-_OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 async def load(kubeconfig: str | None = None, context: str | None = None) -> Configuration:
@@ -52,7 +52,7 @@ def namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
     """
     named = kubeconfig or os.environ.get("KUBECONFIG")
     if named is None and _IN_CLUSTER in os.environ:
-        return _OWN_NAMESPACE.read_text(encoding="utf-8").strip() if _OWN_NAMESPACE.exists() else "default"
+        return OWN_NAMESPACE.read_text(encoding="utf-8").strip() if OWN_NAMESPACE.exists() else "default"
     joined = _existing(named)
     try:
         contexts, current = list_kube_config_contexts(joined)

@@ -23,7 +23,7 @@ _MAPS = frozenset({"annotations", "labels", "limits", "matchLabels", "nodeSelect
 _NUMBERS_TOO = frozenset({"requests", "limits", "overhead", "capacity", "hard", "divisor", "sizeLimit"})
 """Fields of quantities: text for the models, but a number is as good."""
 
-_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+PLAIN_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "str": ((str,), "must be text; put it in quotes"),
     "datetime": ((str,), "must be text; put it in quotes"),
     "int": ((int,), "must be a whole number"),
@@ -53,7 +53,7 @@ def _faults(value: Any, kind: str, path: str, name: str) -> Iterator[str]:
             return
         for index, item in enumerate(value):
             yield from _faults(item, items[1], f"{path}[{index}]", name)
-    elif kind in _TYPES:
+    elif kind in PLAIN_TYPES:
         yield from _plain(value, kind, path, name)
     elif not isinstance(value, Mapping):
         yield _fault(path, value, "must be an object")
@@ -67,7 +67,7 @@ def _faults(value: Any, kind: str, path: str, name: str) -> Iterator[str]:
 
 
 def _members(value: Mapping[str, Any], kind: str, path: str) -> Iterator[str]:
-    known = _fields(kind)
+    known = fields_of(kind)
     for name, item in value.items():
         if name in known:
             yield from _faults(item, known[name], member(path, name), name)
@@ -78,7 +78,7 @@ def _members(value: Mapping[str, Any], kind: str, path: str) -> Iterator[str]:
 
 
 def _plain(value: Any, kind: str, path: str, name: str) -> Iterator[str]:
-    types, message = _TYPES[kind]
+    types, message = PLAIN_TYPES[kind]
     if kind == "str" and name in _NUMBERS_TOO:
         types = (str, int, float)
     if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
@@ -91,7 +91,7 @@ def _fault(path: str, value: object, message: str) -> str:
 
 
 @cache
-def _fields(kind: str) -> dict[str, str]:
+def fields_of(kind: str) -> dict[str, str]:
     """Fields of a model and their types."""
     model = getattr(models, kind)
     return {model.attribute_map[name]: of_type for name, of_type in model.openapi_types.items()}

@@ -14,8 +14,8 @@ from controller.kube.client import Client
 from controller.kube.errors import KubeError, NotFound
 from controller.kube.watch import Informer, Trouble
 
-_AGAIN_SECONDS = 60.0
-_FAILED_SECONDS = 1.0
+AGAIN_SECONDS = 60.0
+FAILED_SECONDS = 1.0
 
 
 class _Resource(Struct):
@@ -94,7 +94,7 @@ class InformerIfServed:
                 for _ in self._forget() or ():
                     await asyncio.sleep(0)
                 self.synced.set()
-                await asyncio.sleep(_AGAIN_SECONDS)
+                await asyncio.sleep(AGAIN_SECONDS)
             else:
                 await self._watch(path)
 
@@ -115,7 +115,7 @@ class InformerIfServed:
     async def _until_other(self, path: str) -> None:
         found: str | None = path
         while found == path:
-            await asyncio.sleep(_AGAIN_SECONDS)
+            await asyncio.sleep(AGAIN_SECONDS)
             found = await self._find()
 
     async def _find(self) -> str | None:
@@ -125,7 +125,7 @@ class InformerIfServed:
             except (KubeError, DecodeError) as error:
                 self._is_answered = False
                 self._report(Trouble(self.resource, type(error).__name__, str(error)))
-                await asyncio.sleep(_FAILED_SECONDS)
+                await asyncio.sleep(FAILED_SECONDS)
             else:
                 self._is_answered, self._last_answer = True, clock.monotonic()
                 return path

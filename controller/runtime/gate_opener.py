@@ -33,8 +33,8 @@ from controller.kube.listing import list_all
 
 _WORKERS: Final = 8
 _ATTEMPTS: Final = 5
-_PAUSE_SECONDS: Final = 0.3
-_LONGEST_PAUSE_SECONDS: Final = 30.0
+PAUSE_SECONDS: Final = 0.3
+LONGEST_PAUSE_SECONDS: Final = 30.0
 _ANSWER_SECONDS: Final = 12.0
 _OUR_WEBHOOK_AWAY: Final = re.compile(WEBHOOK_AWAY + r' "([^"]+\.penstock\.dev)"')
 
@@ -126,9 +126,9 @@ class GateOpener:
     async def _again(self, pod: GatedPod, error: KubeError, attempt: int) -> GatedPod | None:
         """Wait where that helps, and read the pod anew; None when there is nothing left to open."""
         if isinstance(error, TooManyRequests):
-            await self._pause(min(max(error.retry_after_seconds, _PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS))
+            await self._pause(min(max(error.retry_after_seconds, PAUSE_SECONDS), LONGEST_PAUSE_SECONDS))
         elif not isinstance(error, (Conflict, Invalid)):
-            await self._pause(_PAUSE_SECONDS * attempt)
+            await self._pause(PAUSE_SECONDS * attempt)
         try:
             now = decode_gated(await self._client.get(_path(pod), seconds=_ANSWER_SECONDS))
         except NotFound:

@@ -20,8 +20,8 @@ from controller.runtime.hand_targets import Subject, again
 
 _WORKERS: Final = 8
 _ATTEMPTS: Final = 5
-_PAUSE_SECONDS: Final = 0.3
-_LONGEST_PAUSE_SECONDS: Final = 30.0
+PAUSE_SECONDS: Final = 0.3
+LONGEST_PAUSE_SECONDS: Final = 30.0
 _REVIEWS: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
@@ -112,13 +112,13 @@ class Hands:
                 if attempt == _ATTEMPTS or self._stopping.is_set():
                     raise
                 if not isinstance(error, Conflict):
-                    await self._pause(getattr(error, "retry_after_seconds", 0.0) or _PAUSE_SECONDS * attempt)
+                    await self._pause(getattr(error, "retry_after_seconds", 0.0) or PAUSE_SECONDS * attempt)
                 now = await again(self._client, now)
         raise AssertionError("the last attempt returns or raises")
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), min(seconds, _LONGEST_PAUSE_SECONDS))
+            await asyncio.wait_for(self._stopping.wait(), min(seconds, LONGEST_PAUSE_SECONDS))
 
 
 def _body(subject: Subject, wanted: Change) -> dict[str, Any]:

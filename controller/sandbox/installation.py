@@ -38,7 +38,7 @@ _LEASE = {
     "kind": "Lease",
     "metadata": {"namespace": NAMESPACE, "name": "penstock-controller"},
 }
-_POLL_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 
 class Gate(Enum):
@@ -80,7 +80,7 @@ class Installation:
     async def ended(self) -> None:
         """Wait until one of the programs has ended, which none does unless it is told to."""
         while self.controller.exit_code is None and self.webhook.exit_code is None:  # noqa: ASYNC110 - other processes
-            await asyncio.sleep(_POLL_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from controller.core.scheduling_policies.policy import MergeOption
 from controller.core.scheduling_policies.rbac import ALL, Usable
 from controller.kube.wire import Owned
 
-_KEPT_MOST: Final = 1024
+KEPT_MOST: Final = 1024
 
 
 class PriorityClasses:
@@ -58,7 +58,7 @@ class AccountPolicies:
 
     def of(self, namespace: str, account: str) -> Levels:
         """Return the levels at which there is something to do for pods of this account; none without any policy."""
-        if self._version != self.policies.version or len(self._merged) > _KEPT_MOST:
+        if self._version != self.policies.version or len(self._merged) > KEPT_MOST:
             self._version = self.policies.version
             self._merged.clear()
         usable = self.access.usable(namespace, account)

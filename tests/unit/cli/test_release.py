@@ -6,13 +6,17 @@ import io
 import os
 import re
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 import yaml
 
 from controller.cli import release
+from controller.cli.acting import Where
 from controller.cli.main import run
 from controller.core.gate.opening import GatedPod
 from controller.core.keys import GATE
@@ -39,15 +43,33 @@ class Cluster:
         self.tally = Tally(opened=2)
         self.interrupted = False
         self.asked = 0
-        monkeypatch.setattr(release, "_find", self._find)
-        monkeypatch.setattr(release, "_open", self._open)
+        reach(monkeypatch, Slow(), lambda: self.pods)
+        monkeypatch.setattr(release, "GateOpener", lambda *_, **__: self)
+        monkeypatch.setattr(release, "gently", self._gently)
 
-    async def _find(self, where: object) -> list[GatedPod]:
-        return self.pods
+    @contextmanager
+    def _gently(self, _: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(came=self.interrupted)
 
-    async def _open(self, where: object, pods: list[GatedPod]) -> tuple[Tally, bool]:
+    def stop(self) -> None:
+        raise AssertionError("nobody interrupts it")
+
+    async def open(self, pods: list[GatedPod]) -> Tally:
         self.asked += 1
-        return self.tally, self.interrupted
+        return self.tally
+
+
+def reach(monkeypatch: pytest.MonkeyPatch, client: FakeClient, pods: Callable[[], list[GatedPod]]) -> None:
+    """Let the command find these pods in the cluster of this client."""
+
+    async def connected(where: object) -> FakeClient:
+        return client
+
+    async def found(*_: object) -> list[GatedPod]:
+        return pods()
+
+    monkeypatch.setattr(Where, "connect", connected)
+    monkeypatch.setattr(release, "gated_pods", found)
 
 
 @pytest.fixture
@@ -200,14 +222,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_counts_exactly(
 
     fake = Slow().will("PATCH", *[b"{}"] * 20, interrupt, *[b"{}"] * 479)
 
-    async def found(where: object) -> list[GatedPod]:
-        return pods
-
-    async def connected(where: object) -> FakeClient:
-        return fake
-
-    monkeypatch.setattr(release, "_find", found)
-    monkeypatch.setattr(release._Where, "connect", connected)
+    reach(monkeypatch, fake, lambda: pods)
     assert run(["release", "--all", "--yes"]) == 130
     sent = len(fake.calls)
     assert 20 < sent < 500

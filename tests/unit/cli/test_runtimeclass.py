@@ -39,7 +39,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, found: RuntimeClass, *nodes: Node) -
     async def ask(name: str, kubeconfig: str | None, context: str | None) -> tuple[RuntimeClass, object]:
         return found, judge(found, nodes)
 
-    monkeypatch.setattr(runtimeclass, "_ask", ask)
+    monkeypatch.setattr(runtimeclass, "ask", ask)
 
 
 @pytest.mark.parametrize("path", [["runtimeclass"], ["runtimeclass", "nodes"]])
@@ -122,7 +122,7 @@ async def test_a_class_that_does_not_exist_names_those_that_do(names: list[str],
     listed = orjson.dumps({"metadata": {}, "items": [{"metadata": {"name": name}} for name in names]})
     client = FakeClient().will("GET", NotFound(404, "NotFound", "no"), listed).as_client
     with pytest.raises(click.ClickException, match=text):
-        await runtimeclass._runtime_class(client, "absent")
+        await runtimeclass.find_class(client, "absent")
 
 
 async def test_a_list_of_many_pages_is_read_to_its_end() -> None:

@@ -149,7 +149,7 @@ def test_a_program_that_dies_ends_the_command_and_is_told(
 def test_what_a_command_found_without_penstock_is_not_its_result(
     started: Started, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("controller.sandbox.installation._POLL_SECONDS", 60.0)
+    monkeypatch.setattr("controller.sandbox.installation.POLL_SECONDS", 60.0)
     log = started(DIES)
     waits_for_death = f"until grep -q words {log}; do sleep 0.1; done; sleep 0.5"
     assert run(["sandbox", "run", "--", "sh", "-c", waits_for_death]) == 1

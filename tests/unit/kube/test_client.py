@@ -92,7 +92,7 @@ async def test_a_watch_that_is_refused_says_what_the_apiserver_said() -> None:
 async def test_silence_of_a_watch_that_was_opened_is_told_apart_from_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Silent, match="nothing came in time"):
         await take(an_answer_and_then_nothing, silent_seconds=0.05)
-    monkeypatch.setattr(client, "_REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(client, "REQUEST_SECONDS", 0.05)
     async with asyncio.timeout(30):
         with pytest.raises(Unreachable, match="no answer in time"):
             await take(no_answer, silent_seconds=3600)

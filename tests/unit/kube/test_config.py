@@ -239,7 +239,7 @@ def test_a_kubeconfig_without_a_usable_context_names_no_namespace(file: Path, pa
 def test_the_namespace_of_a_pod_is_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     own = tmp_path / "namespace"
-    monkeypatch.setattr(config, "_OWN_NAMESPACE", own)
+    monkeypatch.setattr(config, "OWN_NAMESPACE", own)
     assert namespace() == "default"
     own.write_text("team-b\n")
     assert namespace() == "team-b"

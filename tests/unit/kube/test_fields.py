@@ -27,9 +27,9 @@ def test_every_type_within_a_kind_is_understood(kind: str) -> None:
         inner = re.fullmatch(r"(?:list\[|dict\(str, )(.+)[\])]", one)
         if inner:
             walk(inner[1])
-        elif one not in seen and one not in fields._TYPES and one != "object":
+        elif one not in seen and one not in fields.PLAIN_TYPES and one != "object":
             seen.add(one)
-            for of_type in fields._fields(one).values():
+            for of_type in fields.fields_of(one).values():
                 walk(of_type)
 
     walk(kind)

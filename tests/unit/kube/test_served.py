@@ -63,8 +63,8 @@ async def test_the_first_version_that_serves_the_kind_is_taken(answers: tuple[An
 async def test_nobody_waits_for_a_kind_that_is_not_served_and_it_is_watched_in_the_version_that_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(served, "_AGAIN_SECONDS", 0.0)
-    monkeypatch.setattr(served, "_FAILED_SECONDS", 0.0)
+    monkeypatch.setattr(served, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(served, "FAILED_SECONDS", 0.0)
     not_yet, older, newer = (OTHERS, ABSENT), (OTHERS, OURS), (OURS,)
     client = LastForEver().will("GET", Unreachable("no route"), *not_yet, *older, *older, *newer)
     paths: list[str] = []
@@ -97,7 +97,7 @@ async def test_nobody_waits_for_a_kind_that_is_not_served_and_it_is_watched_in_t
 async def test_a_version_that_went_before_it_was_listed_is_left_for_the_one_that_is_served_by_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(served, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(served, "AGAIN_SECONDS", 0.0)
     client = LastForEver().will("GET", OTHERS, OURS, OURS)
     paths: list[str] = []
 

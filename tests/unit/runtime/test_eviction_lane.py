@@ -42,6 +42,7 @@ class Rig:
         self.metrics = ControllerMetrics()
         self.announced: list[Evict] = []
         self.woken = 0
+        self.on_wake: Callable[[], object] = lambda: None
         self.lane = EvictionLane(
             client.as_client,
             self.cache,
@@ -53,6 +54,7 @@ class Rig:
 
     def _wake(self) -> None:
         self.woken += 1
+        self.on_wake()
 
     def evict(self) -> Evict:
         return Evict(self.cache.pods["a"], EvictionCause.DRAINED, WHY)

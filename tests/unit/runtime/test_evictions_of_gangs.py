@@ -113,7 +113,7 @@ async def test_the_next_decision_finds_none_of_a_refused_gang_on_its_way(time: F
     def look() -> None:
         seen.append((set(rig.cache.evictions.under_way), rig.refused))
 
-    rig.lane._wake = look
+    rig.on_wake = look
     await rig.go()
     assert seen == [(set(), ["a", "b", "c"])]
 
@@ -175,7 +175,7 @@ async def test_a_gang_without_an_answer_is_decided_on_as_a_whole_again(
     rig = GangRig(get=[], post=[BUSY])
     rig.now_and_later(monkeypatch)
     seen: list[set[str]] = []
-    rig.lane._wake = lambda: seen.append(set(rig.cache.evictions.seen(0.0).evicting))
+    rig.on_wake = lambda: seen.append(set(rig.cache.evictions.seen(0.0).evicting))
     await rig.go()
     assert seen == [set()]
 

@@ -32,7 +32,7 @@ EDITED = Invalid(422, "Invalid", "the server rejected our request due to an erro
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_opener, "_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(gate_opener, "PAUSE_SECONDS", 0.0)
 
 
 async def opened(fake: FakeClient, *pods: Json) -> Tally:
@@ -152,8 +152,8 @@ async def test_a_refusal_that_may_be_of_one_pod_keeps_no_other(error: KubeError)
 
 
 async def test_a_long_wait_that_the_apiserver_asks_for_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert gate_opener._LONGEST_PAUSE_SECONDS == 30
-    monkeypatch.setattr(gate_opener, "_LONGEST_PAUSE_SECONDS", 0.01)
+    assert gate_opener.LONGEST_PAUSE_SECONDS == 30
+    monkeypatch.setattr(gate_opener, "LONGEST_PAUSE_SECONDS", 0.01)
     busy = TooManyRequests(429, "TooManyRequests", "slow down", retry_after_seconds=3600)
     fake = FakeClient().will("PATCH", busy, b"{}").will("GET", orjson.dumps(a_pod()))
     assert (await asyncio.wait_for(opened(fake, a_pod()), 5)).opened == 1

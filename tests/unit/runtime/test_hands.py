@@ -233,7 +233,7 @@ async def test_a_refusal_is_told_and_the_next_is_tried() -> None:
 async def test_an_apiserver_that_is_busy_is_tried_again_and_one_that_stays_away_ends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("controller.runtime.hands._PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("controller.runtime.hands.PAUSE_SECONDS", 0.0)
     busy = FakeClient().will("PATCH", TooManyRequests(429, "", ""), b"{}").will("GET", raw(an_object()))
     assert len((await done(busy, an_object())).done) == 1
     away = FakeClient().will("PATCH", *[Unreachable("no answer")] * 99)
