@@ -8,15 +8,15 @@ from typing import Any
 
 import orjson
 import yaml
-from kubernetes_asyncio.client.configuration import Configuration
 
 from controller.kube.client import Client
+from controller.kube.connection import Connection
 
 _TOKEN_SECONDS = 3600
 _NAME = "penstock-demo"
 
 
-async def service_account_kubeconfig(client: Client, settings: Configuration, namespace: str, account: str) -> bytes:
+async def service_account_kubeconfig(client: Client, settings: Connection, namespace: str, account: str) -> bytes:
     """Ask for a token of an hour and return a kubeconfig with it. Raises NotFound when there is no such account."""
     request = {
         "apiVersion": "authentication.k8s.io/v1",
@@ -36,14 +36,14 @@ async def service_account_kubeconfig(client: Client, settings: Configuration, na
     return yaml.safe_dump(content, sort_keys=False).encode()
 
 
-def _cluster(settings: Configuration) -> dict[str, Any]:
+def _cluster(settings: Connection) -> dict[str, Any]:
     """How to reach and to trust the apiserver, as our own settings do; nothing of who we are."""
-    cluster: dict[str, Any] = {"server": str(settings.host)}
-    if not settings.verify_ssl:
+    cluster: dict[str, Any] = {"server": settings.host}
+    if not settings.verify_tls:
         cluster["insecure-skip-tls-verify"] = True
-    elif settings.ssl_ca_cert:
-        authority = Path(settings.ssl_ca_cert).read_bytes()
+    elif settings.ca_file:
+        authority = Path(settings.ca_file).read_bytes()
         cluster["certificate-authority-data"] = base64.b64encode(authority).decode()
     if settings.tls_server_name:
-        cluster["tls-server-name"] = str(settings.tls_server_name)
+        cluster["tls-server-name"] = settings.tls_server_name
     return cluster

@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import orjson
-from kubernetes_asyncio.client.configuration import Configuration
 
 from controller.core.keys import GATE, GROUP, VERSION
 from controller.demo import workload, world, writes
@@ -28,6 +27,7 @@ from controller.demo.tenancy import Tenancy, plural, split
 from controller.demo.world import Body, World
 from controller.kube import config
 from controller.kube.client import Client
+from controller.kube.connection import Connection
 from controller.kube.errors import NotFound
 from controller.kube.manifests import load_documents
 from controller.sandbox.files import write_private
@@ -88,7 +88,7 @@ async def _run(report: Report, client: Client, here: World, program: Program | N
 
 @asynccontextmanager
 async def _controller(
-    report: Report, client: Client, settings: Configuration, here: World, others: Sequence[str] | None
+    report: Report, client: Client, settings: Connection, here: World, others: Sequence[str] | None
 ) -> AsyncIterator[Program | None]:
     """Run a controller unless the cluster has one: two that decide at once could together pass a quota."""
     if others is not None and await queues_trouble(client, here, _PROBE_SECONDS) is None:

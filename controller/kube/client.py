@@ -10,7 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
@@ -19,10 +19,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import orjson
-from kubernetes_asyncio.client.configuration import Configuration
-from kubernetes_asyncio.config.config_exception import ConfigException
 
 from controller.kube import clock
+from controller.kube.connection import Connection
 from controller.kube.errors import ConfigError, Silent, TooLarge, Unreachable, api_error
 
 JSON = "application/json"
@@ -55,24 +54,24 @@ class Client:
 
     def __init__(
         self,
-        configuration: Configuration,
+        connection: Connection,
         *,
         user_agent: str,
-        reload: Callable[[], Awaitable[Configuration]] | None = None,
+        reload: Callable[[], Awaitable[Connection]] | None = None,
         acting_as: ActingAs | None = None,
     ) -> None:
         """`reload` reads the settings anew when the apiserver refuses our token: kubeconfigs do not renew theirs."""
-        self._configuration = configuration
+        self._connection = connection
         self._reload = reload
         self._reloaded_at = -_RELOAD_SECONDS
         self._user_agent = user_agent
         self._acting_as = acting_as
-        self.url = str(configuration.host).rstrip("/")
+        self.url = connection.host.rstrip("/")
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         # TLS files are read once at start, before any request is served.
-        connector = aiohttp.TCPConnector(limit=0, ssl=_tls(self._configuration), keepalive_timeout=60)
+        connector = aiohttp.TCPConnector(limit=0, ssl=_tls(self._connection), keepalive_timeout=60)
         # identity: compressing costs the apiserver and us more than loopback or a pod network does
         headers = [("User-Agent", self._user_agent), ("Accept", JSON), ("Accept-Encoding", "identity")]
         self._session = aiohttp.ClientSession(
@@ -80,7 +79,7 @@ class Client:
             headers=[*headers, *(self._acting_as.headers if self._acting_as else ())],
             read_bufsize=_READ_BUFFER,
             # not trust_env: aiohttp would ask the environment and netrc in a thread at every request
-            proxy=self._configuration.proxy or _proxy_of_environment(self.url),
+            proxy=self._connection.proxy or _proxy_of_environment(self.url),
         )
         return self
 
@@ -204,23 +203,14 @@ class Client:
             method,
             self.url + path,
             headers=headers,
-            server_hostname=self._configuration.tls_server_name,
+            server_hostname=self._connection.tls_server_name,
             **options,
         ) as response:
             yield response
 
     async def _credentials(self) -> dict[str, str]:
-        configuration = self._configuration
-        if "BearerToken" in configuration.api_key:
-            try:
-                token = await configuration.get_api_key_with_prefix("BearerToken")
-            except (ConfigException, OSError) as error:
-                raise Unreachable(f"the token cannot be read: {error}") from error
-            # token files end in a newline more often than not, and no header may hold one
-            return {"Authorization": "".join(str(token).splitlines()).strip()}
-        if configuration.username and configuration.password:
-            return {"Authorization": str(configuration.get_basic_auth_token())}
-        return {}
+        authorization = await self._connection.authorization()
+        return {"Authorization": authorization} if authorization else {}
 
     async def _renew_credentials(self) -> None:
         """Read the settings anew, for the next request; at most once in a while, since 401 may have other causes."""
@@ -228,8 +218,7 @@ class Client:
             return
         self._reloaded_at = clock.monotonic()
         fresh = await self._reload()
-        self._configuration.api_key = fresh.api_key
-        self._configuration.refresh_api_key_hook = fresh.refresh_api_key_hook
+        self._connection = replace(self._connection, authorization=fresh.authorization)
 
 
 async def _read(response: aiohttp.ClientResponse, path: str, most_bytes: int) -> bytes:
@@ -247,15 +236,15 @@ def _encode(body: object) -> bytes:
     return body if isinstance(body, bytes) else orjson.dumps(body)
 
 
-def _tls(configuration: Configuration) -> ssl.SSLContext:
+def _tls(connection: Connection) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
-        if configuration.cert_file:
-            context.load_cert_chain(configuration.cert_file, configuration.key_file)
+        context = ssl.create_default_context(cafile=connection.ca_file)
+        if connection.cert_file:
+            context.load_cert_chain(connection.cert_file, connection.key_file)
     except (OSError, ssl.SSLError) as error:
-        files = ", ".join(str(f) for f in (configuration.ssl_ca_cert, configuration.cert_file) if f)
+        files = ", ".join(str(f) for f in (connection.ca_file, connection.cert_file) if f)
         raise ConfigError(f"TLS files of the kubeconfig ({files}): {error}") from error
-    if not configuration.verify_ssl:
+    if not connection.verify_tls:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from kubernetes_asyncio import client as models
-
 _LIST = re.compile(r"list\[(.+)\]")
 _MAP = re.compile(r"dict\(str, (.+)\)")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -93,5 +91,8 @@ def _fault(path: str, value: object, message: str) -> str:
 @cache
 def fields_of(kind: str) -> dict[str, str]:
     """Fields of a model and their types."""
+    # here, since it takes 35 MiB and a third of a second
+    from kubernetes_asyncio import client as models
+
     model = getattr(models, kind)
     return {model.attribute_map[name]: of_type for name, of_type in model.openapi_types.items()}

@@ -32,7 +32,7 @@ _NOT_OURS = ("nodeName", "overhead", "priority", "serviceAccountName")
 async def raw(sandbox: Sandbox) -> AsyncIterator[aiohttp.ClientSession]:
     """Requests whose whole answer is wanted: our client keeps the message and not the causes."""
     settings = await config.load(str(sandbox.kubeconfig))
-    context = ssl.create_default_context(cafile=settings.ssl_ca_cert)
+    context = ssl.create_default_context(cafile=settings.ca_file)
     assert settings.cert_file
     context.load_cert_chain(settings.cert_file, settings.key_file)
     connector = aiohttp.TCPConnector(ssl=context, limit=_AT_ONCE)

@@ -71,7 +71,7 @@ class Impersonation:
 async def impersonation(sandbox: Sandbox) -> AsyncIterator[Impersonation]:
     """Ask the sandbox's apiserver as anybody, for as long as the block runs."""
     settings = await config.load(str(sandbox.kubeconfig))
-    tls = ssl.create_default_context(cafile=settings.ssl_ca_cert)
+    tls = ssl.create_default_context(cafile=settings.ca_file)
     tls.load_cert_chain(str(settings.cert_file), settings.key_file)
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls)) as session:
-        yield Impersonation(session, str(settings.host))
+        yield Impersonation(session, settings.host)

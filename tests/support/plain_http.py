@@ -27,7 +27,7 @@ async def _send(
     sandbox: Sandbox, method: str, path: str, body: object, content_type: str
 ) -> tuple[dict[str, Any], list[str]]:
     settings = await config.load(str(sandbox.kubeconfig))
-    tls = ssl.create_default_context(cafile=settings.ssl_ca_cert)
+    tls = ssl.create_default_context(cafile=settings.ca_file)
     tls.load_cert_chain(str(settings.cert_file), settings.key_file)
     headers = {"Content-Type": content_type}
     url = f"{settings.host}{path}"

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from kubernetes_asyncio.client.configuration import Configuration
 
 from controller.kube import client
 from controller.kube.client import Client
+from controller.kube.connection import Connection
 from controller.kube.errors import Gone, Silent, TooLarge, Unreachable
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -23,7 +23,7 @@ async def take(answer: Answer, taker: Callable[[bytes], None] = lambda _: None, 
     app.router.add_get("/watch", answer)
     async with (
         TestServer(app) as server,
-        Client(Configuration(host=str(server.make_url(""))), user_agent="tests") as asked,
+        Client(Connection(host=str(server.make_url(""))), user_agent="tests") as asked,
         asked.stream("/watch", {}, silent_seconds=silent_seconds) as chunks,
     ):
         async for chunk in chunks:
@@ -113,7 +113,7 @@ async def test_of_an_answer_that_is_too_long_the_rest_is_not_waited_for() -> Non
     app.router.add_get("/ten", ten)
     async with (
         TestServer(app) as server,
-        Client(Configuration(host=str(server.make_url(""))), user_agent="tests") as asked,
+        Client(Connection(host=str(server.make_url(""))), user_agent="tests") as asked,
     ):
         with pytest.raises(TooLarge, match="/without-end: the answer is longer than 5000 bytes"):
             await asked.get("/without-end", most_bytes=5000)

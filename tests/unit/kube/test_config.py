@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import trustme
 import yaml
-from kubernetes_asyncio.client.configuration import Configuration
 
-from controller.kube import config
+from controller.kube import service_account
 from controller.kube.client import Client
 from controller.kube.config import load, namespace
+from controller.kube.connection import Connection
 from controller.kube.errors import ConfigError
 
 Json = dict[str, Any]
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "kubeconfig"
 
 
-def read(kubeconfig: str | None = None, context: str | None = None) -> Configuration:
+def read(kubeconfig: str | None = None, context: str | None = None) -> Connection:
     """Settings are read once, before anything is served: the one place that may block its loop."""
     return asyncio.run(load(kubeconfig, context))
 
@@ -67,6 +67,31 @@ def written(file: Path, content: Json | str) -> str:
 def test_a_kubeconfig_is_read(file: Path) -> None:
     configuration = read(written(file, a_kubeconfig()))
     assert configuration.host == "https://127.0.0.1:6443"
+
+
+@pytest.mark.parametrize(
+    ("user", "header"),
+    [
+        ({"token": "t"}, "Bearer t"),
+        ({"username": "jane", "password": "secret"}, f"Basic {base64.b64encode(b'jane:secret').decode()}"),
+        ({}, ""),
+    ],
+)
+def test_requests_have_the_credentials_of_the_user(file: Path, user: Json, header: str) -> None:
+    async def found() -> str:
+        return await (await load(written(file, a_kubeconfig(users=[{"name": "u", "user": user}])))).authorization()
+
+    assert asyncio.run(found()) == header
+
+
+def test_the_token_of_a_file_is_read_without_its_newline(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("t\n")
+    user = {"tokenFile": str(tmp_path / "token")}
+
+    async def found() -> str:
+        return await (await load(written(file, a_kubeconfig(users=[{"name": "u", "user": user}])))).authorization()
+
+    assert asyncio.run(found()) == "Bearer t"
 
 
 def test_another_context_can_be_named(file: Path) -> None:
@@ -238,8 +263,7 @@ def test_a_kubeconfig_without_a_usable_context_names_no_namespace(file: Path, pa
 
 def test_the_namespace_of_a_pod_is_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    own = tmp_path / "namespace"
-    monkeypatch.setattr(config, "OWN_NAMESPACE", own)
+    monkeypatch.setattr(service_account, "FOLDER", tmp_path)
     assert namespace() == "default"
-    own.write_text("team-b\n")
+    (tmp_path / "namespace").write_text("team-b\n")
     assert namespace() == "team-b"
