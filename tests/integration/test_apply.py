@@ -41,7 +41,7 @@ async def test_objects_without_a_namespace_go_to_the_one_given(admin: Client, na
     assert await admin.get(f"/api/v1/namespaces/{namespace}/configmaps/facts")
 
 
-async def test_instances_may_come_before_their_kind_and_their_namespace(admin: Client) -> None:
+async def test_instances_may_come_before_kind_and_namespace(admin: Client) -> None:
     group = f"x{secrets.token_hex(4)}.example.com"
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "a", "namespace": group.split(".")[0]}}
     home = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": group.split(".")[0]}}

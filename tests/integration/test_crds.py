@@ -162,7 +162,7 @@ async def test_what_cel_cannot_say_is_accepted_and_told_by_us(served: Client, ob
         parse_cluster_queue(await create(served, obj))
 
 
-async def test_the_largest_objects_are_accepted_within_the_cost_of_their_rules(served: Client) -> None:
+async def test_the_largest_objects_are_within_the_cost_of_rules(served: Client) -> None:
     long_key = f"{'a' * 63}.example.com/{'b' * 60}"
     most = dict.fromkeys(("nominalQuota", "borrowingLimit", "lendingLimit"), "9" * 18)
     resources = [{"name": f"{long_key}{i:02}", **most} for i in range(64)]
@@ -186,7 +186,7 @@ async def test_the_largest_objects_are_accepted_within_the_cost_of_their_rules(s
     assert await create(served, flavor)
 
 
-async def test_the_largest_policies_are_accepted_within_the_cost_of_their_rules(served: Client) -> None:
+async def test_the_largest_policies_are_within_the_cost_of_rules(served: Client) -> None:
     key, values = f"{'a' * 63}.example.com/{'b' * 60}", [f"{'v' * 60}{i}" for i in range(100, 228)]
     expressions = [{"key": key, "operator": "In", "values": values} for _ in range(12)]
     term = {"matchExpressions": expressions, "matchFields": [field_requirement("n" * 253)] * 4}
@@ -220,7 +220,7 @@ async def test_policies_that_select_nothing_and_everything_stay_apart(served: Cl
     assert parse_pod_scheduling_policy(everything).spec.pod_selector is not None
 
 
-async def test_the_largest_scheduling_policies_are_accepted_within_the_cost_of_their_rules(served: Client) -> None:
+async def test_the_largest_scheduling_policies_are_within_the_cost(served: Client) -> None:
     key, value, name = f"{'a' * 63}.example.com/{'b' * 60}", "v" * 60, f"{'n' * 60}"
     names = [f"{name}{i}" for i in range(64)]
     choices = {f"{key}{i:02}": [f"{value}{n}" for n in range(32)] for i in range(32)}
@@ -249,7 +249,7 @@ async def test_the_largest_scheduling_policies_are_accepted_within_the_cost_of_t
     assert await create(served, policy)
 
 
-async def test_what_is_left_out_of_a_scheduling_policy_and_what_is_empty_stay_apart(served: Client) -> None:
+async def test_absent_and_empty_parts_of_a_policy_stay_apart(served: Client) -> None:
     empty: Json = {"schedulerNames": [], "nodeSelectors": {"disk": []}, "tolerations": [], "affinities": {}}
     forms = {"tolerations": [{"keys": [], "operators": ["Exists"]}], "affinities": {"podAffinities": {}}}
 
@@ -297,7 +297,7 @@ async def test_every_manifest_of_config_applies_twice_and_goes_again(served: Cli
         await eventually(partial(is_gone, served, f"/api/v1/namespaces/{name}"))
 
 
-async def test_the_samples_and_shipped_policies_are_legal_for_the_models_as_well(served: Client) -> None:
+async def test_samples_and_shipped_policies_are_legal_models(served: Client) -> None:
     parsers = {
         "ResourceFlavor": parse_resource_flavor,
         "ClusterQueue": parse_cluster_queue,

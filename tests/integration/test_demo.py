@@ -120,7 +120,7 @@ async def nothing_runs(penstock: CommandLine) -> None:
     await eventually(lambda: not penstock.processes(), message="processes stay")
 
 
-async def test_a_demo_in_a_sandbox_releases_every_pod_once_and_leaves_nothing(penstock: CommandLine) -> None:
+async def test_a_demo_in_a_sandbox_releases_all_and_leaves_nothing(penstock: CommandLine) -> None:
     answer = await finish(penstock.start("demo", "--pods", "40", "--seed", "3"))
     assert answer.code == 0, answer
     assert "40 of 40 released, 40 ended" in answer.out
@@ -161,7 +161,7 @@ async def test_a_cluster_is_as_before_when_the_demo_is_over(
     assert await inventory(owner) == before
 
 
-async def test_what_the_cluster_has_of_penstock_stays_untouched_after_an_interrupt(
+async def test_what_was_there_stays_after_an_interrupted_demo(
     cluster: Sandbox, owner: Client, penstock: CommandLine
 ) -> None:
     shipped = [*load_documents(manifests("crd")), *load_documents(manifests("rbac"))]
@@ -181,7 +181,7 @@ async def test_what_the_cluster_has_of_penstock_stays_untouched_after_an_interru
         await cleared(owner)
 
 
-async def test_a_controller_that_serves_the_cluster_is_used_and_without_one_other_queues_are_left_alone(
+async def test_a_serving_controller_is_used_else_queues_are_left(
     cluster: Sandbox, owner: Client, penstock: CommandLine
 ) -> None:
     shipped = [*load_documents(manifests("crd")), *load_documents(manifests("rbac")), cluster_queue("theirs")]

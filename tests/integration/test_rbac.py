@@ -114,7 +114,7 @@ async def test_the_webhook_reads_policies_where_they_are_switched_on(granted: Cl
     await delete(granted, rights)
 
 
-async def test_the_webhook_reads_rights_where_scheduling_policies_are_switched_on(granted: Client) -> None:
+async def test_the_webhook_reads_rights_where_it_needs_them(granted: Client) -> None:
     rbac = "rbac.authorization.k8s.io"
     kinds = [
         *(("schedulingpolicies", OURS), ("priorityclasses", "scheduling.k8s.io"), ("runtimeclasses", "node.k8s.io")),

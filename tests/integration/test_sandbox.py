@@ -57,7 +57,7 @@ async def test_the_apiserver_says_the_version_that_was_asked_for(admin: Client) 
     assert (await read(admin, "/version"))["gitVersion"].startswith("v1.36.")
 
 
-async def test_nodes_have_the_capacity_labels_and_taints_of_their_shape(admin: Client, spot: list[str]) -> None:
+async def test_nodes_have_what_their_shape_says(admin: Client, spot: list[str]) -> None:
     assert spot == ["spot-0", "spot-1"]
     node = await read(admin, "/api/v1/nodes/spot-1")
     assert node["status"]["allocatable"] == {"cpu": "8", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "4"}
@@ -65,16 +65,14 @@ async def test_nodes_have_the_capacity_labels_and_taints_of_their_shape(admin: C
     assert node["spec"]["taints"] == [{"key": "spot", "value": "true", "effect": "NoSchedule"}]
 
 
-async def test_a_shape_is_continued_and_shrinks_from_its_highest_number(sandbox: Sandbox, spot: list[str]) -> None:
+async def test_a_shape_is_continued_and_shrinks_from_its_end(sandbox: Sandbox, spot: list[str]) -> None:
     assert await sandbox.add_nodes(NodeShape(name="spot", count=1)) == ["spot-2"]
     assert await sandbox.remove_nodes("spot", 1) == ["spot-2"]
     with pytest.raises(SandboxError, match=r"no nodes of shape 'gpu'; there are: .*spot"):
         await sandbox.remove_nodes("gpu")
 
 
-async def test_a_pod_runs_for_its_time_and_a_change_of_it_does_not_prolong_that(
-    admin: Client, namespace: str, spot: list[str]
-) -> None:
+async def test_a_pod_runs_for_its_time_whatever_changes(admin: Client, namespace: str, spot: list[str]) -> None:
     pods = f"/api/v1/namespaces/{namespace}/pods"
     await admin.post(pods, on_spot(a_pod("short", run_for="1500ms")))
     await admin.post(pods, on_spot(a_pod("endless")))
@@ -167,7 +165,7 @@ async def test_the_audit_log_counts_writes_to_pods_and_nothing_else(
     assert {line["objectRef"]["resource"] for line in lines} == {"pods"}
 
 
-async def test_a_serving_certificate_is_trusted_by_the_sandbox_authority(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_the_sandbox_authority_trusts_a_serving_certificate(sandbox: Sandbox, tmp_path: Path) -> None:
     pair = sandbox.serving_certificate(["hook.test"], ["127.0.0.1"])
     (tmp_path / "pair.pem").write_bytes(pair.certificate_pem + pair.key_pem)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

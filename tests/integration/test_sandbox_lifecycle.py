@@ -112,7 +112,7 @@ async def test_a_foreground_sandbox_ends_with_its_command(
     await eventually(lambda: not penstock.folder("default").exists(), message="the folder stays")
 
 
-async def test_an_unknown_feature_gate_is_reported_with_the_words_of_the_component(penstock: CommandLine) -> None:
+async def test_an_unknown_feature_gate_is_told_by_the_component(penstock: CommandLine) -> None:
     answer = penstock.run("sandbox", "up", "--feature-gates", "Nope=true")
     assert answer.code == 1
     assert "kube-apiserver ended with exit code 1" in answer.err

@@ -27,9 +27,7 @@ async def admitted_by(team: Team, name: str) -> str:
     return str((await team.get(name))["metadata"]["annotations"][ADMITTED_BY])
 
 
-async def test_a_leader_that_was_paused_releases_nothing_when_it_wakes(
-    team: Team, client: Client, rivals: Rivals
-) -> None:
+async def test_a_paused_leader_releases_nothing_when_it_wakes(team: Team, client: Client, rivals: Rivals) -> None:
     former = await rivals.start("former")
     await until_leads(client, "former")
     await two_wait(team)
@@ -64,7 +62,7 @@ async def test_a_patch_of_the_leader_before_is_refused(
     assert await released(team) == {"first", "second"}
 
 
-async def test_patches_of_a_killed_process_of_the_same_pod_are_refused(
+async def test_patches_of_a_killed_process_of_the_pod_are_refused(
     team: Team, client: Client, rivals: Rivals, proxy: ApiserverProxy
 ) -> None:
     former = await rivals.start("same", is_disturbed=True)

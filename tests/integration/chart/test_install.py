@@ -110,7 +110,7 @@ async def test_a_certificate_that_is_deleted_is_made_anew_and_trusted(release: R
     assert base64.b64decode(after["ca.crt"]).startswith(b"-----BEGIN CERTIFICATE-----")
 
 
-async def test_the_programs_pods_meet_the_restricted_standard_and_the_quota(release: Release) -> None:
+async def test_the_pods_meet_the_restricted_standard_and_the_quota(release: Release) -> None:
     standard = {"pod-security.kubernetes.io/enforce": "restricted"}
     label = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": release.namespace, "labels": standard}}
     await apply(release.client, [label])

@@ -52,7 +52,7 @@ def test_the_notes_have_a_line_for_every_feature_that_is_on() -> None:
     assert noted(**everything) == list(NOTED.values())
 
 
-def test_the_notes_say_what_scheduling_policies_refuse_and_that_policies_alone_judge_nobody() -> None:
+def test_the_notes_say_what_scheduling_policies_refuse() -> None:
     refused = NOTED["scheduling-policies"].replace("DeepMerge", "FirstEntry")
     assert noted(schedulingPolicies={"enabled": True, "merge": "FirstEntry"}) == [refused]
     lacking = "; no pod is judged by them without schedulingPolicies.enabled"

@@ -134,9 +134,7 @@ def test_the_documented_kustomization_builds(tmp_path: Path, documented: list[Js
         assert one["metadata"]["annotations"] == {"cert-manager.io/inject-ca-from": "penstock-system/penstock-webhook"}
 
 
-def test_the_documented_certificate_of_ones_own_reaches_every_registration(
-    tmp_path: Path, documented: list[Json]
-) -> None:
+def test_ones_own_certificate_reaches_every_registration(tmp_path: Path, documented: list[Json]) -> None:
     kustomization = {**documented[0], **documented[1]}
     kustomization["components"] = [one for one in kustomization["components"] if "cert-manager" not in one]
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
@@ -154,12 +152,12 @@ def test_the_documented_certificate_of_ones_own_reaches_every_registration(
 @pytest.mark.parametrize(
     ("kubernetes", "mode"), [("v1.35.9-gke.100", "Webhook"), ("v1.36.0-rc.1", "Policies"), ("v1.37.2", "Policies")]
 )
-def test_from_kubernetes_1_36_the_gate_is_the_apiservers_unless_said_otherwise(kubernetes: str, mode: str) -> None:
+def test_from_kubernetes_1_36_the_gate_is_the_apiservers(kubernetes: str, mode: str) -> None:
     assert sorted(rendered(kubernetes)) == sorted(rendered(kubernetes, gate={"mode": mode}))
 
 
 @pytest.mark.parametrize("feature", ["runtime-class", "pod-policies", "scheduling-policies"])
-def test_the_webhook_runs_for_the_features_that_need_it_and_else_for_the_gate_alone(feature: str) -> None:
+def test_the_webhook_runs_for_features_or_for_the_gate(feature: str) -> None:
     server = {"apps/v1 Deployment penstock-system/penstock-webhook", "v1 Secret penstock-system/penstock-webhook-tls"}
 
     assert not server & set(rendered(gate={"mode": "Policies"}))
@@ -181,7 +179,7 @@ FEATURES = tuple(name for name in VALUES if name != "cert-manager")
     ],
     ids="+".join,
 )
-def test_another_break_glass_group_reaches_every_rule_of_every_installation_and_nothing_else(
+def test_another_break_glass_group_reaches_every_rule(
     tmp_path: Path, documented: list[Json], resources: tuple[str, ...], components: tuple[str, ...]
 ) -> None:
     folder = tmp_path.resolve()
@@ -213,7 +211,7 @@ def test_every_component_is_compared() -> None:
     assert set(VALUES) == {folder.name for folder in (ROOT / "config" / "components").iterdir() if folder.is_dir()}
 
 
-def test_every_feature_reaches_the_webhook_as_an_option_it_knows() -> None:
+def test_every_feature_reaches_the_webhook_as_an_option() -> None:
     objects = rendered(
         runtimeClass={"enabled": True, "default": "kata.v2-a"}, podPolicies={"enabled": True}, logLevel="debug"
     )
@@ -225,14 +223,14 @@ def test_every_feature_reaches_the_webhook_as_an_option_it_knows() -> None:
     assert options_of(objects["apps/v1 Deployment penstock-system/penstock-controller"])["log_level"] == "debug"
 
 
-def test_how_many_have_a_reservation_is_as_without_options_until_it_is_set() -> None:
+def test_the_backfill_depth_is_no_option_until_it_is_set() -> None:
     name = "apps/v1 Deployment penstock-system/penstock-controller"
 
     assert options_of(rendered()[name])["backfill_depth"] == USUAL_DEPTH
     assert options_of(rendered(controller={"backfillDepth": 9})[name])["backfill_depth"] == 9
 
 
-def test_operators_with_templates_of_their_own_are_named_to_the_webhook() -> None:
+def test_template_controllers_are_named_to_the_webhook() -> None:
     operators = ["system:serviceaccount:argo-rollouts:argo-rollouts", 'o="oper: ator" #1']
     objects = rendered(gate={"mode": "Webhook"}, webhook={"templateControllers": operators})
 
@@ -257,7 +255,7 @@ def test_who_reaches_the_webhook_is_what_was_said() -> None:
     assert (rule["from"], rule["ports"]) == (peers, [{"port": "https", "protocol": "TCP"}])
 
 
-def test_nothing_is_left_in_the_usual_namespace_when_the_release_has_another() -> None:
+def test_another_namespace_leaves_nothing_in_the_usual_one() -> None:
     everything = {key: value for name in VALUES for key, value in VALUES[name].items()}
     templates = renderer.helm(CHART, everything, namespace="12345")
     objects = renderer.objects(templates)
@@ -311,7 +309,7 @@ def test_values_go_where_they_belong() -> None:
         assert names == ["kube-system", "build", "penstock-system"]
 
 
-def test_what_only_warns_leaves_out_the_same_namespaces_and_never_refuses() -> None:
+def test_warnings_leave_out_the_same_namespaces_and_only_warn() -> None:
     objects = rendered(webhook={"failurePolicy": "Fail", "excludedNamespaces": ["build"]})
     spec = objects["admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy /penstock-queue-label"]["spec"]
 
@@ -332,7 +330,7 @@ def test_without_crds_there_are_none() -> None:
     assert not [one for one in rendered(crds={"enabled": False}).values() if one["kind"].startswith("CustomRes")]
 
 
-def test_the_generated_certificate_is_for_the_service_and_trusted_by_every_registration() -> None:
+def test_the_generated_certificate_is_trusted_everywhere() -> None:
     objects = rendered(podPolicies={"enabled": True}, runtimeClass={"enabled": True})
     data = objects["v1 Secret penstock-system/penstock-webhook-tls"]["data"]
     pem = {key: base64.b64decode(value) for key, value in data.items()}

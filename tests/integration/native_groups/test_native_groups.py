@@ -21,7 +21,7 @@ async def pod_group(team: Team, policy: dict[str, Any]) -> None:
     await team.client.post(path, {"metadata": {"name": "train"}, "spec": {"schedulingPolicy": policy}})
 
 
-async def test_the_members_of_a_pod_group_are_released_together_and_bound(team: Team) -> None:
+async def test_the_members_of_a_pod_group_are_released_together(team: Team) -> None:
     await team.ready({"spot": {"cpu": 4}})
     await team.pod("one", spec=MEMBER)
     message = await team.until_waiting("one", "GangIncomplete")

@@ -81,7 +81,7 @@ async def test_the_pods_own_word_stays_with_a_warning(team: PolicyTeam) -> None:
     assert "PodSchedulingPolicy 'own' is left out in part: spec.nodeSelector[a] is 'pod', not 'policy'" in warnings[0]
 
 
-async def test_a_queued_pod_passes_two_registrations_and_is_warned_once(team: PolicyTeam) -> None:
+async def test_a_queued_pod_passes_two_registrations_warned_once(team: PolicyTeam) -> None:
     await team.local_queue()
     await team.policy("own", nodeSelector={"a": "policy", "b": "policy"}, tolerations=[SPOT])
     await team.policy("told", nodeSelector={"c": "1"}, mode="Warn")
@@ -110,7 +110,7 @@ async def test_system_namespaces_are_left_alone(team: PolicyTeam, sandbox: Sandb
     assert (elsewhere["spec"].get("nodeName"), system["spec"].get("nodeName")) == ("n", None)
 
 
-async def test_a_policy_that_rejects_refuses_a_pod_that_says_otherwise(team: PolicyTeam) -> None:
+async def test_a_rejecting_policy_refuses_a_pod_that_differs(team: PolicyTeam) -> None:
     await team.policy("own", nodeSelector={"a": "policy"}, onConflict="Reject")
     await team.in_effect()
     text = r"PodSchedulingPolicy 'own' refuses the pod: spec.nodeSelector\[a\] is 'pod', not 'policy'; change the pod"
@@ -153,7 +153,7 @@ async def test_a_node_by_name_passes_the_scheduler_by(team: PolicyTeam) -> None:
     assert (await team.pod("one", queue=None))["spec"]["nodeName"] == node
 
 
-async def test_a_pod_changed_after_us_keeps_what_it_has_and_gets_it_once(team: PolicyTeam, tmp_path: Path) -> None:
+async def test_a_pod_changed_after_us_gets_everything_once(team: PolicyTeam, tmp_path: Path) -> None:
     await team.policy("own", nodeSelector={"a": "b"}, tolerations=[SPOT], affinity=node_terms(pool("x"), pool("y")))
     # selects what the other webhook makes of the pod, so that its effect shows that we were called again
     await team.policy("second", podSelector={"matchLabels": {"late": "yes"}}, nodeSelector={"c": "d"})
@@ -180,7 +180,7 @@ async def test_a_pod_changed_after_us_keeps_what_it_has_and_gets_it_once(team: P
     assert policies_of(pod) == f"{team.namespace}/own,{team.namespace}/second"
 
 
-async def test_a_queued_pod_is_gated_released_and_bound_where_its_policies_allow(team: PolicyTeam) -> None:
+async def test_a_queued_pod_is_bound_where_its_policies_allow(team: PolicyTeam) -> None:
     await team.ready({"spot": {"cpu": 8}})
     second = (await team.nodes("spot", count=3, cpu="8", memory="32Gi"))[-1]
     await team.policy(
@@ -225,7 +225,7 @@ async def test_a_converted_object_of_kupid_works(team: PolicyTeam) -> None:
     assert policies_of(pod) == team.full("kupid")
 
 
-async def test_a_pod_made_right_after_its_namespace_gets_the_policies_of_its_labels(team: PolicyTeam) -> None:
+async def test_the_first_pod_of_a_namespace_gets_its_policies(team: PolicyTeam) -> None:
     label = team.full("fresh")
     await team.wide("fresh", namespaceSelector={"matchLabels": {label: "yes"}}, nodeSelector={"a": "b"})
     await team.in_effect()

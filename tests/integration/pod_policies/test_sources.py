@@ -145,7 +145,7 @@ async def test_before_it_knows_anything_it_answers_nothing(team: PolicyTeam, tmp
         assert (await webhook.review(team.namespace))[0] == 200
 
 
-async def test_a_default_class_is_not_missing_before_classes_are_listed(team: PolicyTeam, tmp_path: Path) -> None:
+async def test_a_default_class_is_not_missing_before_the_list(team: PolicyTeam, tmp_path: Path) -> None:
     async with a_webhook(team.sandbox, tmp_path, "--default-runtime-class", "kata", is_cut=True) as webhook:
         await eventually(lambda: webhook.program.port("http"), message="it does not listen")
         assert "runtimeclasses" in await webhook.metric("source_up")

@@ -43,7 +43,7 @@ async def says(team: PolicyTeam, plural: str, name: str, **expected: Any) -> Non
     await eventually(said, message=f"{name} does not say {expected}")
 
 
-async def test_a_policy_counts_the_pods_that_carry_it_as_they_come_and_go(team: PolicyTeam) -> None:
+async def test_a_policy_counts_the_pods_that_carry_it(team: PolicyTeam) -> None:
     wide = await team.wide("all", nodeSelector={"a": "b"})
     await team.policy("own", podSelector={"matchLabels": {"of": "own"}}, nodeSelector={"c": "d"})
     await team.for_templates("of-template", podSelector={"matchLabels": {"of": "job"}}, nodeSelector={"e": "f"})

@@ -38,9 +38,7 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.mark.parametrize("plural", GROUPS)
-async def test_the_template_of_every_kind_is_given_what_policies_for_templates_want(
-    team: PolicyTeam, plural: str
-) -> None:
+async def test_templates_of_every_kind_get_their_policies(team: PolicyTeam, plural: str) -> None:
     wide = await team.wide("all", target="PodTemplates", affinity=node_terms(pool("x"), pool("y")))
     await team.for_templates("own", podSelector={"matchLabels": APP}, nodeSelector={"a": "b"}, tolerations=[SPOT])
     await team.policy("for-pods", nodeSelector={"c": "d"})
@@ -66,7 +64,7 @@ async def test_a_template_without_any_metadata_is_given_its_policies(team: Polic
 
 
 @pytest.mark.parametrize("plural", [plural for plural in GROUPS if plural != "jobs"])
-async def test_three_terms_stay_three_however_often_an_object_is_written(team: PolicyTeam, plural: str) -> None:
+async def test_three_terms_stay_three_after_many_writes(team: PolicyTeam, plural: str) -> None:
     terms = [pool("x"), pool("y"), pool("z")]
     await team.for_templates("own", affinity=node_terms(*terms))
     await team.in_effect()
@@ -84,7 +82,7 @@ async def test_three_terms_stay_three_however_often_an_object_is_written(team: P
     assert template_of(as_in_git) == template_of(made)
 
 
-async def test_a_policy_starts_no_rollout_and_goes_along_with_the_next(team: PolicyTeam) -> None:
+async def test_a_policy_starts_no_rollout_and_joins_the_next(team: PolicyTeam) -> None:
     made = await make(team, "deployments")
     await team.for_templates("own", nodeSelector={"a": "b"})
     await team.in_effect()
@@ -97,7 +95,7 @@ async def test_a_policy_starts_no_rollout_and_goes_along_with_the_next(team: Pol
     assert template_of(await patch(team, "deployments", restart))["spec"]["nodeSelector"] == {"a": "b"}
 
 
-async def test_the_controllers_replica_sets_are_left_alone_so_that_a_deployment_comes_to_rest(team: PolicyTeam) -> None:
+async def test_replica_sets_of_the_controller_are_left_alone(team: PolicyTeam) -> None:
     """A ReplicaSet that is not its Deployment's template any more is replaced, again and again."""
     await make(team, "deployments")
 
@@ -167,7 +165,7 @@ def in_template(**spec: Any) -> Json:
     return {"template": {"spec": spec}}
 
 
-async def test_the_template_of_a_suspended_job_is_treated_again_when_its_user_changes_it(team: PolicyTeam) -> None:
+async def test_a_suspended_jobs_template_is_treated_on_change(team: PolicyTeam) -> None:
     await team.for_templates("own", nodeSelector={"a": "b"})
     await team.for_templates("strict", podSelector=STRICT_PODS, nodeSelector={"e": "f"}, onConflict="Reject")
     await team.in_effect()
@@ -184,7 +182,7 @@ async def test_the_template_of_a_suspended_job_is_treated_again_when_its_user_ch
         await patch(team, "jobs", {"spec": in_template(nodeSelector={"g": "h"})})
 
 
-async def test_a_suspended_job_is_given_only_what_the_apiserver_lets_it_have(team: PolicyTeam) -> None:
+async def test_a_suspended_job_gets_only_what_may_be_changed(team: PolicyTeam) -> None:
     node = (await team.nodes("any"))[0]
     await make(team, "jobs")
     apart = {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone", "labelSelector": {"matchLabels": APP}}]}}
@@ -200,7 +198,7 @@ async def test_a_suspended_job_is_given_only_what_the_apiserver_lets_it_have(tea
     assert (spec["schedulerName"], "nodeName" in spec) == ("default-scheduler", False)
 
 
-async def test_a_job_that_is_suspended_again_is_treated_when_its_template_can_be_changed(team: PolicyTeam) -> None:
+async def test_a_job_suspended_again_is_treated_when_it_can_be(team: PolicyTeam) -> None:
     await team.for_templates("own", nodeSelector={"a": "b"})
     await team.in_effect()
     await make(team, "jobs")
@@ -222,7 +220,7 @@ async def test_a_job_that_is_suspended_again_is_treated_when_its_template_can_be
     assert template_of(changed)["spec"]["nodeSelector"] == {"a": "b", "c": "d"}
 
 
-async def test_what_contradicts_the_template_is_told_or_refused_with_its_place(team: PolicyTeam) -> None:
+async def test_a_contradiction_in_a_template_has_its_place(team: PolicyTeam) -> None:
     await team.for_templates("own", nodeSelector={"a": "policy"}, tolerations=[SPOT])
     await team.for_templates("told", nodeSelector={"b": "policy"}, mode="Warn")
     await team.for_templates("strict", podSelector=STRICT_PODS, nodeSelector={"a": "policy"}, onConflict="Reject")
@@ -266,7 +264,7 @@ async def test_what_a_user_notes_on_a_template_is_not_believed(team: PolicyTeam)
     assert warnings[0].startswith(f"removed forged from {POLICIES}: only Penstock writes it")
 
 
-async def test_a_template_changed_after_us_keeps_what_it_has_and_gets_it_once(team: PolicyTeam, tmp_path: Path) -> None:
+async def test_a_template_changed_after_us_gets_everything_once(team: PolicyTeam, tmp_path: Path) -> None:
     await team.for_templates("own", tolerations=[SPOT], affinity=node_terms(pool("x"), pool("y")))
     # selects what the other webhook makes of the template, so that its effect shows that we were called again
     await team.for_templates("second", podSelector={"matchLabels": {"late": "yes"}}, nodeSelector={"c": "d"})
@@ -288,7 +286,7 @@ async def test_a_template_changed_after_us_keeps_what_it_has_and_gets_it_once(te
     assert policies_of(template) == f"{team.namespace}/own,{team.namespace}/second"
 
 
-async def test_pods_of_a_queued_template_are_released_to_the_node_of_its_policy(team: PolicyTeam) -> None:
+async def test_pods_of_a_template_go_to_the_node_of_its_policy(team: PolicyTeam) -> None:
     await team.ready({"spot": {"cpu": 8}})
     second = (await team.nodes("spot", count=3, cpu="8", memory="32Gi"))[-1]
     await team.for_templates("own", nodeName=second)
@@ -308,7 +306,7 @@ async def test_pods_of_a_queued_template_are_released_to_the_node_of_its_policy(
     await eventually(bound)
 
 
-async def test_a_daemon_set_keeps_to_the_nodes_of_a_policy_for_templates(team: PolicyTeam) -> None:
+async def test_a_daemon_set_keeps_to_the_nodes_of_its_policy(team: PolicyTeam) -> None:
     """Its controller reads the template: pods for other nodes are never made."""
     wanted = await team.nodes("wanted", count=2, labels={"a": "b"})
     await team.nodes("other")

@@ -57,7 +57,7 @@ async def a_gated_pod(team: PolicyTeam, **options: Any) -> Json:
     return await team.pod("one", queue=None, labels=labels, spec={**FOREIGN, **options})
 
 
-async def test_labels_that_make_a_policy_select_a_gated_pod_are_refused(judged: PolicyTeam) -> None:
+async def test_labels_that_newly_select_a_gated_pod_are_refused(judged: PolicyTeam) -> None:
     await judged.policy("own", podSelector=SELECTED, nodeSelector={"a": "b"})
     await judged.in_effect()
     before = await a_gated_pod(judged)

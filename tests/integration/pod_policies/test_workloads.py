@@ -56,9 +56,7 @@ def workloads(namespace: str) -> dict[str, Json]:
     }
 
 
-async def test_pods_of_a_job_a_deployment_and_a_cron_job_get_all_that_is_due_to_them(
-    team: PolicyTeam, default_class: str
-) -> None:
+async def test_pods_of_each_workload_get_all_that_is_due_to_them(team: PolicyTeam, default_class: str) -> None:
     await team.nodes("any", labels={"runtime": "kata", "for": "pods", "of": "templates"})
     wide = await team.wide("for-pods", nodeSelector={"for": "pods"}, tolerations=[SPOT])
     await team.for_templates("of-templates", nodeSelector={"of": "templates"})

@@ -155,9 +155,7 @@ async def test_a_pod_that_ends_is_charged_until_it_is_gone(team: Team, adversary
     await team.until_bound("second")
 
 
-async def test_a_pod_that_is_deleted_while_it_waits_never_runs_whatever_is_done_to_it(
-    team: Team, adversary: Adversary
-) -> None:
+async def test_a_pod_deleted_while_it_waits_never_runs(team: Team, adversary: Adversary) -> None:
     await team.ready({"spot": {"cpu": 4}}, stopPolicy="Hold")
     kept = {**QUEUED_LABELS, "finalizers": ["example.com/kept"]}
     assert (await adversary.create("first", kept, {})).code == 201
@@ -172,7 +170,7 @@ async def test_a_pod_that_is_deleted_while_it_waits_never_runs_whatever_is_done_
     assert (await adversary.change("first", {"metadata": {"finalizers": None}})).code == 200
 
 
-async def test_whatever_a_new_pod_says_it_is_refused_or_waits_and_says_why(
+async def test_any_new_pod_is_refused_or_waits_with_a_reason(
     team: Team, adversary: Adversary, client: Client, protected: Protected
 ) -> None:
     await team.ready({"spot": {"cpu": 8}})
@@ -247,7 +245,7 @@ async def test_a_local_queue_that_is_made_anew_moves_no_pod_that_runs(team: Team
     assert (await charged(team), await charged(team, "other")) == ("4", "0")
 
 
-async def test_a_class_that_preempts_waits_until_there_is_room_and_nobody_else_goes(
+async def test_a_preempting_class_waits_for_room_without_victims(
     team: Team, adversary: Adversary, client: Client
 ) -> None:
     classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -315,7 +313,7 @@ async def test_a_daemon_set_gets_no_pods_where_a_queue_is_required(
         await team.close()
 
 
-def test_the_threat_model_names_tests_that_exist_and_leaves_none_out() -> None:
+def test_the_threat_model_names_all_tests_that_exist() -> None:
     text = (Path(__file__).parents[3] / "docs" / "protection.md").read_text()
     named = set(re.findall(r"`…_(\w+?)(?:_…)?`", text))
     attempts = {name for name in globals() if name.startswith("test_") and "threat_model" not in name}

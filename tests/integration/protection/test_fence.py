@@ -87,7 +87,7 @@ async def test_the_next_leader_releases_under_its_own_name(
     assert (await team.get("two"))["metadata"]["annotations"][ADMITTED_BY] == await until_leads(client, "sandbox")
 
 
-async def test_a_leader_that_does_not_know_yet_that_it_lost_its_lease_releases_nothing(
+async def test_a_leader_that_lost_its_lease_releases_nothing(
     team: Team, protected: Protected, client: Client, another: Callable[..., Program]
 ) -> None:
     await team.ready()

@@ -22,9 +22,7 @@ BY_POLICIES = pytest.mark.parametrize("protected", ["in-apiserver"], indirect=Tr
 
 
 @BY_POLICIES
-async def test_a_pod_of_the_default_queue_is_gated_and_released_without_a_webhook(
-    protected: Protected, client: Client
-) -> None:
+async def test_the_default_queue_works_without_a_webhook(protected: Protected, client: Client) -> None:
     assert not protected.programs.webhook.log.exists()
     team = Team(client, protected.sandbox)
     await team.open({DEFAULT_QUEUE: "main"})
@@ -48,7 +46,7 @@ async def test_a_refusal_says_its_rule_whatever_the_value_is(field: Field, value
 
 
 @BY_POLICIES
-async def test_a_pod_that_is_given_its_queue_by_a_later_policy_is_gated_too(team: Team, client: Client) -> None:
+async def test_a_pod_queued_by_a_later_policy_is_gated_too(team: Team, client: Client) -> None:
     # in the order of their names it comes after ours
     name = f"zz-{team.id}"
     change = f"JSONPatch{{op: 'add', path: '/metadata/labels', value: {{'{QUEUE_NAME}': 'main'}}}}"
@@ -80,7 +78,7 @@ async def test_a_pod_that_is_given_its_queue_by_a_later_policy_is_gated_too(team
     assert created["spec"]["schedulingGates"] == [{"name": GATE}]
 
 
-async def test_a_component_that_needs_the_webhook_starts_it_and_leaves_the_gate_to_the_policies() -> None:
+async def test_a_component_starts_the_webhook_not_for_the_gate() -> None:
     async with (
         Sandbox.start() as sandbox,
         installed(

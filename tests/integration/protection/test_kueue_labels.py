@@ -96,17 +96,13 @@ async def test_a_job_as_kueue_wants_it_is_a_gang_of_its_user_and_runs(
         assert [found[key] for key in (REQUIRED_TOPOLOGY, SLICE_TOPOLOGY, SLICE_SIZE)] == ["shape", "shape", "2"]
 
 
-async def test_a_job_without_kueues_label_stays_suspended_and_out_of_every_queue(
-    moving: Team, apiserver: Impersonation
-) -> None:
+async def test_a_job_without_kueues_label_stays_suspended(moving: Team, apiserver: Impersonation) -> None:
     spec = made(await apiserver.send(ALICE, "POST", jobs(moving), job("plain", {"app": "a"}, suspend=True)))["spec"]
     assert spec["suspend"] is True
     assert QUEUE_NAME not in spec["template"]["metadata"].get("labels", {})
 
 
-async def test_a_job_whose_label_names_no_queue_or_that_a_job_set_made_stays_suspended(
-    moving: Team, apiserver: Impersonation
-) -> None:
+async def test_a_job_without_a_queue_or_of_a_job_set_is_suspended(moving: Team, apiserver: Impersonation) -> None:
     async def stored(labels: Json, maker: Json | None = None) -> Json:
         written = job("one", labels, suspend=True, parallelism=2)
         written["metadata"]["ownerReferences"] = [] if maker is None else [{**maker, "uid": "7", "controller": True}]
@@ -121,7 +117,7 @@ async def test_a_job_whose_label_names_no_queue_or_that_a_job_set_made_stays_sus
     assert await stored(BY_KUEUE, cron_job) == {"suspend": False, "queue": "main"}
 
 
-async def test_a_deployment_and_a_cron_job_lead_their_pods_to_the_queue(moving: Team, apiserver: Impersonation) -> None:
+async def test_a_deployment_and_a_cron_job_queue_their_pods(moving: Team, apiserver: Impersonation) -> None:
     template = {"metadata": {"labels": {"app": "a"}}, "spec": POD_SPEC}
     body = {"metadata": {"name": "web", "labels": BY_KUEUE}}
     spec: Json = {"replicas": 1, "selector": {"matchLabels": {"app": "a"}}, "template": template}
@@ -149,9 +145,7 @@ async def test_a_deployment_and_a_cron_job_lead_their_pods_to_the_queue(moving: 
 
 
 @pytest.mark.timeout(240)  # several commands, each a process of its own
-async def test_pods_that_kueue_let_run_are_adopted_by_the_break_glass_group_and_charged(
-    protected: Protected, team: Team, client: Client
-) -> None:
+async def test_running_pods_of_kueue_are_adopted_and_charged(protected: Protected, team: Team, client: Client) -> None:
     await team.ready({"spot": {"cpu": 4}})
     chosen = {"nodeSelector": {TEAM_LABEL: team.id, "shape": "spot"}}
     options: Json = {"queue": None, "annotations": {"run-for": "1h"}, "labels": {KUEUE_QUEUE: "main"}}

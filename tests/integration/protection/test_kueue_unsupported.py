@@ -113,7 +113,7 @@ def told_of(document: Json) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", sorted(VERSIONS.keys() - {"DaemonSet"}))
-async def test_every_such_key_is_told_wherever_kueue_looks_as_explain_says(writer: Writer, kind: str) -> None:
+async def test_every_unsupported_key_is_told_as_explain_says(writer: Writer, kind: str) -> None:
     for part, key, _ in UNSUPPORTED:
         document = key_everywhere(kind, part, key)
         assert len(told_of(document)) == 2
@@ -135,7 +135,7 @@ async def test_what_waits_in_no_queue_of_ours_is_kueues_business(writer: Writer)
     assert await writer.tried(with_all(workload("DaemonSet", template=QUEUED))) == []
 
 
-async def test_where_kueues_labels_are_accepted_its_own_manifest_is_told_of(
+async def test_where_kueues_labels_count_its_manifest_is_warned(
     writer: Writer, client: Client, namespace: str, job_sets: str
 ) -> None:
     moved = (workload("Job", {KUEUE_QUEUE: "main", **LONGEST}), a_pod({KUEUE_QUEUE: "main", **LONGEST}))
@@ -158,7 +158,7 @@ async def test_where_there_is_a_default_queue_nothing_has_to_name_one(
         assert await eventually(told, message="the default queue is not known") == told_of(document)
 
 
-async def test_an_update_is_told_of_where_it_writes_such_a_key_or_the_template(writer: Writer) -> None:
+async def test_an_update_that_writes_such_a_key_is_warned(writer: Writer) -> None:
     web = workload("Deployment", LONGEST, QUEUED)
     assert await writer.created(web) == told_of(web)
     assert await writer.changed(web, {"metadata": {"annotations": {"note": "a"}, "labels": {"app": "b"}}}) == []
@@ -169,5 +169,5 @@ async def test_an_update_is_told_of_where_it_writes_such_a_key_or_the_template(w
     assert await writer.changed(web, {"metadata": {"labels": dict.fromkeys(LONGEST)}}) == []
 
 
-async def test_the_apiserver_finds_nothing_to_note_in_the_types_of_the_policy(client: Client, writer: Writer) -> None:
+async def test_the_apiserver_finds_the_types_of_the_policy_right(client: Client, writer: Writer) -> None:
     assert await type_checking(client, NAME) == {}

@@ -193,7 +193,7 @@ async def test_without_the_webhook(row: Row, hanging: Outage, field: Field) -> N
 
 
 @pytest.mark.parametrize("hanging", [AS_SHIPPED, "Ignore"], indirect=True)
-async def test_a_pod_that_brings_queue_and_gate_itself_is_as_it_should_be(hanging: Outage, field: Field) -> None:
+async def test_a_pod_with_its_own_queue_and_gate_is_right(hanging: Outage, field: Field) -> None:
     reply = await field.ask(BRINGS_ITS_GATE)
     assert reply.code < 300, reply.body
 
@@ -206,7 +206,7 @@ async def test_not_without_the_webhook(row: Row, hanging: Outage, field: Field) 
     assert AWAY in reply.body["message"]
 
 
-async def test_a_namespace_with_gated_pods_can_be_deleted_without_the_webhook(
+async def test_a_namespace_can_be_deleted_without_the_webhook(
     hanging: Outage, namespace: str, client: Client, apiserver: Impersonation
 ) -> None:
     field = Field(client, apiserver, {Where.PLAIN: namespace})
@@ -219,7 +219,7 @@ async def test_a_namespace_with_gated_pods_can_be_deleted_without_the_webhook(
     await eventually(partial(gone, client, path), seconds=60, message="the namespace is still there")
 
 
-async def test_a_pod_without_a_queue_lives_and_dies_without_the_webhook(hanging: Outage, team: Team) -> None:
+async def test_an_unqueued_pod_needs_no_webhook(hanging: Outage, team: Team) -> None:
     await team.nodes("any")
     await team.pod("foreign", queue=None, spec={"nodeSelector": {TEAM_LABEL: team.id}})
     await team.client.patch(f"{team.pods_path}/foreign", EDIT, content_type=MERGE_PATCH)
@@ -248,9 +248,7 @@ async def test_the_break_glass_group_releases_all_without_the_webhook(
 
 
 @SHIPPED
-async def test_who_is_not_of_the_group_is_told_that_the_webhook_is_away(
-    hanging: Outage, team: Team, protected: Protected
-) -> None:
+async def test_others_are_told_that_the_webhook_is_away(hanging: Outage, team: Team, protected: Protected) -> None:
     await team.ready(stopPolicy="Hold")
     async with hanging.over():
         await team.pod("one")

@@ -56,7 +56,7 @@ def _is_allowed(reply: Reply, outcome: Allowed) -> None:
         assert tuple(gate["name"] for gate in reply.body["spec"].get("schedulingGates", ())) == outcome.gates
 
 
-def test_every_rule_has_a_row_that_it_refuses_and_one_that_passes() -> None:
+def test_every_rule_has_a_row_refused_and_one_that_passes() -> None:
     for kind in (Refused, Allowed):
         assert {row.rule for row in ROWS if isinstance(row.outcome, kind)} == set(Rule)
 

@@ -107,9 +107,7 @@ def told_of(document: Json) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("kind", VERSIONS)
-async def test_whoever_labels_the_workload_and_not_its_template_is_warned_as_explain_says(
-    writer: Writer, kind: str
-) -> None:
+async def test_a_label_on_the_workload_alone_is_warned_of(writer: Writer, kind: str) -> None:
     in_vain = workload(kind, QUEUED)
     (told,) = await writer.tried(in_vain)
     assert told.startswith(f"metadata.labels[{QUEUE_NAME}]: 'main' on {kind} {kind.lower()} means nothing")
@@ -117,7 +115,7 @@ async def test_whoever_labels_the_workload_and_not_its_template_is_warned_as_exp
 
 
 @pytest.mark.parametrize("kind", VERSIONS)
-async def test_where_the_template_names_a_queue_or_nothing_does_nobody_is_warned(writer: Writer, kind: str) -> None:
+async def test_a_template_with_a_queue_or_none_is_not_warned_of(writer: Writer, kind: str) -> None:
     for right in (workload(kind), workload(kind, template=QUEUED), workload(kind, QUEUED, QUEUED, QUEUED)):
         assert await writer.tried(right) == told_of(right) == ()
 
@@ -129,7 +127,7 @@ async def test_an_object_is_named_that_the_apiserver_gives_its_name(writer: Writ
     assert re.search(r" on Job job-[a-z0-9]{5} means nothing", told), told
 
 
-async def test_both_places_of_a_cron_job_that_its_pods_do_not_have_are_told(writer: Writer) -> None:
+async def test_both_wrong_places_of_a_cron_job_are_told(writer: Writer) -> None:
     on_jobs = workload("CronJob", jobs=QUEUED)
     (told,) = await writer.tried(on_jobs)
     assert (told,) == told_of(on_jobs)
@@ -139,7 +137,7 @@ async def test_both_places_of_a_cron_job_that_its_pods_do_not_have_are_told(writ
     assert len(told_of(both)) == 2
 
 
-async def test_an_update_is_warned_of_where_it_writes_the_label_or_the_template(writer: Writer) -> None:
+async def test_an_update_that_writes_the_label_is_warned_of(writer: Writer) -> None:
     web = workload("Deployment", QUEUED)
     assert await writer.created(web) == told_of(web)
     assert await writer.changed(web, {"metadata": {"annotations": {"note": "a"}, "labels": {"app": "b"}}}) == ()
@@ -182,18 +180,16 @@ async def test_what_another_object_made_is_its_makers_business(writer: Writer, k
     assert await writer.tried(document) == told_of(document)
 
 
-async def test_in_namespaces_that_penstock_does_not_look_at_nobody_is_warned(
-    writer: Writer, apiserver: Impersonation
-) -> None:
+async def test_namespaces_left_out_get_no_warning(writer: Writer, apiserver: Impersonation) -> None:
     assert await writer.tried(workload("Job", QUEUED))
     assert await Writer(apiserver, "kube-system").tried(workload("Job", QUEUED)) == ()
 
 
-async def test_the_apiserver_finds_nothing_to_note_in_the_types_of_the_policy(client: Client, writer: Writer) -> None:
+async def test_the_apiserver_finds_the_types_of_the_policy_right(client: Client, writer: Writer) -> None:
     assert await type_checking(client, NAME) == {}
 
 
-async def test_where_kueues_label_brings_ours_into_the_template_nobody_is_warned(
+async def test_a_template_queued_by_kueues_label_is_not_warned_of(
     writer: Writer, client: Client, namespace: str
 ) -> None:
     accepted = {"metadata": {"labels": {KUEUE_LABELS: ACCEPTED}}}

@@ -23,7 +23,7 @@ async def queue(team: Team) -> Team:
     return team
 
 
-async def test_an_administrator_is_refused_in_one_line_a_pod_that_says_how(queue: Team, protected: Protected) -> None:
+async def test_an_administrator_is_refused_in_one_line_a_pod(queue: Team, protected: Protected) -> None:
     done = await penstock(protected.sandbox, *ALL_OF, queue.namespace)
 
     how = "only Penstock and the break-glass group may open the gate: add --as NAME --as-group penstock:break-glass"
@@ -34,9 +34,7 @@ async def test_an_administrator_is_refused_in_one_line_a_pod_that_says_how(queue
     assert all(is_gated(pod) for pod in (await queue.all()).values())
 
 
-async def test_the_break_glass_group_takes_our_gate_off_and_changes_nothing_else(
-    queue: Team, protected: Protected
-) -> None:
+async def test_break_glass_takes_our_gate_off_and_nothing_else(queue: Team, protected: Protected) -> None:
     before = await queue.all()
     done = await penstock(protected.sandbox, *ALL_OF, queue.namespace, *AS_BREAK_GLASS)
     assert (done.code, done.output, done.errors) == (0, "Released 2 of 2 pods.\n", "")

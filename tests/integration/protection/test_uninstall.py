@@ -142,7 +142,7 @@ def stopping(programs: Installation) -> Callable[[], Any]:
         pytest.param(Gate.POLICIES, by_kustomize, "Helm", id="in-apiserver-kustomize"),
     ],
 )
-async def test_uninstalling_in_the_documented_order_frees_every_pod_and_leaves_nothing(
+async def test_uninstalling_in_order_frees_pods_and_leaves_nothing(
     gate: Gate, render: Callable[[Gate], list[Json]], other: str, bare: Sandbox
 ) -> None:
     objects = render(gate)

@@ -98,7 +98,7 @@ async def test_pods_of_a_deployment_stay_those_of_who_created_it(team: Team, api
         assert note_of(done(reply)) == "alice"
 
 
-async def test_a_template_that_comes_to_name_a_queue_is_of_who_says_so(team: Team, apiserver: Impersonation) -> None:
+async def test_a_template_newly_queued_is_of_who_says_so(team: Team, apiserver: Impersonation) -> None:
     path = DEPLOYMENTS.format(team.namespace)
     assert note_of(done(await apiserver.send(ALICE, "POST", path, deployment({"labels": {"app": "a"}})))) is None
     scaled = done(
@@ -201,14 +201,14 @@ async def test_the_user_goes_first_who_has_used_less_of_late(
     assert "schedulingGates" in (await team.all())["second"]["spec"]
 
 
-async def test_the_accounts_that_make_pods_are_those_of_this_kubernetes(team: Team, client: Client) -> None:
+async def test_the_accounts_that_make_pods_are_of_this_version(team: Team, client: Client) -> None:
     accounts = orjson.loads(await client.get("/api/v1/namespaces/kube-system/serviceaccounts"))["items"]
     there = {f"system:serviceaccount:kube-system:{one['metadata']['name']}" for one in accounts}
     assert {one for one in POD_MAKERS if "serviceaccount" in one} <= there
 
 
 @pytest.mark.parametrize("protected", ["webhook"], indirect=True)
-async def test_while_the_webhook_hangs_nobody_forges_whose_a_template_is(
+async def test_nobody_forges_a_user_while_the_webhook_hangs(
     protected: Protected, team: Team, apiserver: Impersonation
 ) -> None:
     path = DEPLOYMENTS.format(team.namespace)

@@ -28,7 +28,7 @@ def kept_from(message: str) -> float:
 
 
 @pytest.mark.timeout(120)
-async def test_short_pods_pass_a_large_one_that_waits_and_long_ones_do_not(team: Team) -> None:
+async def test_short_pods_pass_a_large_one_and_long_ones_do_not(team: Team) -> None:
     await team.ready({"spot": {"cpu": 8}}, queueingStrategy="Backfill")
     await runs_for(team, "running", "5", "1h")
     await team.until_bound("running")
@@ -50,7 +50,7 @@ async def test_short_pods_pass_a_large_one_that_waits_and_long_ones_do_not(team:
 
 
 @pytest.mark.timeout(120)
-async def test_deadlines_say_how_long_pods_run_and_an_unreadable_runtime_says_nothing(team: Team) -> None:
+async def test_deadlines_are_runtimes_and_unreadable_ones_are_none(team: Team) -> None:
     await team.ready({"spot": {"cpu": 4}}, queueingStrategy="Backfill")
     await team.job("first", "3", activeDeadlineSeconds=1800)
 

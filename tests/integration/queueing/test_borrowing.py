@@ -29,7 +29,7 @@ def usage_of(status: Json) -> dict[str, str]:
     return {name: resource[name] for name in ("total", "quota", "borrowed")}
 
 
-async def test_a_queue_borrows_waits_for_what_was_lent_and_gets_it_back(siblings: Team) -> None:
+async def test_a_queue_borrows_and_the_lender_gets_it_back(siblings: Team) -> None:
     team = siblings
     await team.pods(3, prefix="borrower")
     await team.until_bound("borrower-0", "borrower-1", "borrower-2")

@@ -45,7 +45,7 @@ async def over_quota(team: Team) -> dict[str, Any] | None:
     return next((dict(one) for one in conditions if one["type"] == "OverQuota"), None)
 
 
-async def test_what_break_glass_lets_grow_is_charged_shown_and_given_back(team: Team, cluster: Cluster) -> None:
+async def test_what_break_glass_lets_grow_is_charged_and_shown(team: Team, cluster: Cluster) -> None:
     await team.flavor("spot", capacity={"mode": "Static", "static": {"cpu": 8}})
     await team.cluster_queue({"spot": {"cpu": 2}})
     await team.local_queue()
@@ -76,9 +76,7 @@ async def test_what_break_glass_lets_grow_is_charged_shown_and_given_back(team: 
     await eventually(partial(released, team, "two"), message="what was given back is not used")
 
 
-async def test_a_pod_that_break_glass_lets_through_is_charged_to_the_queue_of_its_label(
-    team: Team, cluster: Cluster
-) -> None:
+async def test_break_glass_pods_are_charged_by_their_label(team: Team, cluster: Cluster) -> None:
     await team.ready({"spot": {"cpu": 8}}, stopPolicy="Hold")
     await team.pod("one", "2")
     opened = {"schedulingGates": [{"name": GATE, "$patch": "delete"}]}

@@ -68,7 +68,7 @@ async def test_a_budget_ends_outlives_a_restart_and_opens_again(team: Team, rest
     await until_budget(team, exhausted=False)
 
 
-async def test_money_is_counted_and_the_end_of_a_budget_that_only_warns_is_told(team: Team, client: Client) -> None:
+async def test_money_is_counted_and_a_budget_may_only_warn(team: Team, client: Client) -> None:
     await team.nodes("spot", cpu="8", memory="32Gi")
     await team.flavor("spot", nodeLabels={TEAM_LABEL: team.id, "shape": "spot"}, price={"cpu": "3600"})
     budget = {"name": "money", "cost": "2.5", "period": "Month", "timeZone": "Asia/Kolkata", "atEnd": "Warn"}

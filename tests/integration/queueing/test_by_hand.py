@@ -91,9 +91,7 @@ async def test_who_is_put_on_top_goes_before_the_others_of_the_queue(team: Team,
     assert (is_gated(pods["a"]), is_gated(pods["b"])) == (True, True)
 
 
-async def test_a_namespace_editor_holds_its_local_queue_and_not_the_cluster_queue(
-    team: Team, cluster: Cluster, jane: Person
-) -> None:
+async def test_an_editor_holds_the_local_queue_alone(team: Team, cluster: Cluster, jane: Person) -> None:
     await team.ready()
     queue = team.full("cq")
     refused = await jane("hold", f"clusterqueue/{queue}")

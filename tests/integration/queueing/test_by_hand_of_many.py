@@ -22,7 +22,7 @@ ADMIN = "penstock-sandbox-admin"
 """Who owns the cluster, as the apiserver knows them."""
 
 
-async def test_a_gang_is_held_by_the_name_of_its_group_and_released_again(team: Team, jane: Person) -> None:
+async def test_a_gang_is_held_and_released_by_its_groups_name(team: Team, jane: Person) -> None:
     await team.ready({"spot": {"cpu": 2}})
     await team.pod("running", "2")
     await team.until_bound("running")
@@ -48,9 +48,7 @@ async def test_a_gang_is_held_by_the_name_of_its_group_and_released_again(team: 
     assert (late.code, late.errors) == (1, text)
 
 
-async def test_a_gang_that_is_put_on_top_goes_first_and_one_that_was_taken_off_has_its_old_place(
-    team: Team, jane: Person
-) -> None:
+async def test_a_gang_on_top_goes_first_until_it_is_taken_off(team: Team, jane: Person) -> None:
     await team.ready({"spot": {"cpu": 2}})
     await team.pod("running", "2")
     await team.until_bound("running")
@@ -74,9 +72,7 @@ async def test_a_gang_that_is_put_on_top_goes_first_and_one_that_was_taken_off_h
     assert [is_gated(pods[name]) for name in second] == [True, True]
 
 
-async def test_the_pods_of_a_stateful_set_that_wait_are_held_and_not_those_that_it_makes_later(
-    team: Team, jane: Person
-) -> None:
+async def test_waiting_pods_of_a_stateful_set_are_held_not_later_ones(team: Team, jane: Person) -> None:
     await team.ready({"spot": {"cpu": 3}})
     await team.pod("running", "3")
     await team.until_bound("running")
@@ -129,9 +125,7 @@ async def test_a_stateful_set_is_put_on_top_until_that_is_undone(team: Team, jan
     assert is_gated(pods["db-1"])
 
 
-async def test_a_cluster_queue_is_drained_and_opened_by_who_owns_it_alone(
-    team: Team, cluster: Cluster, jane: Person
-) -> None:
+async def test_only_its_owner_drains_and_opens_a_cluster_queue(team: Team, cluster: Cluster, jane: Person) -> None:
     await team.ready({"spot": {"cpu": 4}})
     await team.job("train", podFailurePolicy=IGNORES, backoffLimit=0)
     name = await eventually(lambda: made_by_job(team), message="the Job makes no pod")

@@ -29,7 +29,7 @@ async def uids(team: Team, app: str) -> set[str]:
 
 
 @pytest.mark.timeout(240)
-async def test_a_drained_queue_returns_what_owners_make_anew_and_takes_it_back_when_it_opens(team: Team) -> None:
+async def test_a_drained_queue_returns_pods_and_takes_them_back(team: Team) -> None:
     await team.ready()
     await a_replica_set(team, "web", 2)
     ignoring = await a_job(team, "ignoring", podFailurePolicy=IGNORES)

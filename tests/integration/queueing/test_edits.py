@@ -138,9 +138,7 @@ async def test_an_annotation_added_after_the_read_is_not_lost(team: Team, contro
     assert annotations["note"] == "mine"
 
 
-async def test_a_pod_recreated_under_the_same_name_is_not_released_for_the_old_one(
-    team: Team, controller: Client
-) -> None:
+async def test_a_recreated_pod_is_not_released_for_the_old_one(team: Team, controller: Client) -> None:
     await held_team(team)
     stale = Stale(controller, await holder(team.client))
     await stale.read(team)
@@ -167,7 +165,7 @@ async def test_edits_while_the_controller_is_paused_are_kept(team: Team, cluster
     assert expressions[:2] == [OWN, EDIT]
 
 
-async def test_a_patch_that_admission_refuses_is_reported_and_its_quota_returned(team: Team) -> None:
+async def test_a_patch_that_admission_refuses_returns_its_quota(team: Team) -> None:
     await team.ready({"spot": {"cpu": 1}}, stopPolicy="Hold")
     policy = refusal(team)
     for path, body in policy:

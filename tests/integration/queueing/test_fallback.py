@@ -10,7 +10,7 @@ from tests.support.team import TEAM_LABEL, Team, flavor_of, held_to
 pytestmark = pytest.mark.integration
 
 
-async def test_a_pod_without_room_on_spot_goes_to_on_demand_when_its_time_comes(team: Team) -> None:
+async def test_a_pod_without_spot_goes_on_demand_in_time(team: Team) -> None:
     for shape in ("spot", "steady"):
         await team.nodes(shape, cpu="2")
         tolerations = [{"key": shape, "operator": "Exists", "effect": "NoSchedule"}]

@@ -21,7 +21,7 @@ from tests.support.team import TEAM_LABEL, Team, flavor_of
 pytestmark = pytest.mark.integration
 
 
-async def test_of_a_mixed_queue_the_first_pods_run_on_demand_and_of_the_rest_half_on_spot(team: Team) -> None:
+async def test_a_mixed_queue_splits_pods_by_base_and_percentage(team: Team) -> None:
     for shape, kind in (("spot", "Spot"), ("steady", "OnDemand")):
         await team.nodes(shape, cpu="8")
         await team.flavor(shape, nodeLabels={TEAM_LABEL: team.id, "shape": shape}, capacityType=kind)
@@ -38,7 +38,7 @@ async def test_of_a_mixed_queue_the_first_pods_run_on_demand_and_of_the_rest_hal
     await team.until_bound("sure", "cheap")
 
 
-async def test_a_pod_to_which_all_flavors_are_open_is_counted_where_the_scheduler_puts_it(team: Team) -> None:
+async def test_a_pod_open_to_all_flavors_is_counted_where_it_lands(team: Team) -> None:
     for shape in ("spot", "steady"):
         await team.nodes(shape, cpu="4")
         await team.flavor(shape)
@@ -66,7 +66,7 @@ async def _used(team: Team, expected: dict[str, str]) -> bool:
     return True
 
 
-async def test_a_gang_stays_in_the_zone_that_has_room_for_all_of_it_and_so_do_those_made_again(team: Team) -> None:
+async def test_a_gang_stays_in_one_zone_and_so_do_its_new_pods(team: Team) -> None:
     for zone, count in (("a", 3), ("b", 2)):
         await team.nodes(zone, count=count, cpu="2", labels={"zone": zone, "pool": "all"})
     await team.flavor("all", nodeLabels={TEAM_LABEL: team.id, "pool": "all"})
@@ -89,7 +89,7 @@ async def test_a_gang_stays_in_the_zone_that_has_room_for_all_of_it_and_so_do_th
     assert term["matchExpressions"] == [{"key": "zone", "operator": "In", "values": ["b"]}]
 
 
-async def test_each_slice_of_a_gang_stands_in_one_rack_and_who_is_made_again_goes_back_there(team: Team) -> None:
+async def test_each_slice_has_one_rack_and_new_pods_go_back_there(team: Team) -> None:
     for rack, count in (("a", 1), ("b", 2)):
         await team.nodes(rack, count=count, cpu="3", labels={"rack": rack, "pool": "all"})
     await team.flavor("all", nodeLabels={TEAM_LABEL: team.id, "pool": "all"})
@@ -109,7 +109,7 @@ async def test_each_slice_of_a_gang_stands_in_one_rack_and_who_is_made_again_goe
     assert term["matchExpressions"] == [{"key": "rack", "operator": "In", "values": ["a"]}]
 
 
-async def test_without_pin_a_pod_is_only_noted_its_node_and_packing_says_which(team: Team) -> None:
+async def test_without_pin_the_node_is_noted_and_packing_decides(team: Team) -> None:
     for name, cpu in (("small", "4"), ("large", "8")):
         await team.nodes(name, cpu=cpu, labels={"pool": "all"})
     labels = {TEAM_LABEL: team.id, "pool": "all"}

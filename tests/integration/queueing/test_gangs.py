@@ -31,7 +31,7 @@ async def test_a_gang_of_unlike_pods_fits_on_tight_nodes(team: Team) -> None:
     assert nodes["worker"].startswith("small")
 
 
-async def test_the_pods_of_a_job_are_admitted_together_and_one_made_again_goes_first(team: Team) -> None:
+async def test_pods_of_a_job_come_together_and_a_new_one_first(team: Team) -> None:
     await team.ready({"spot": {"cpu": 2}})
     await team.pod("small")
     await team.until_bound("small")
@@ -51,7 +51,7 @@ async def test_the_pods_of_a_job_are_admitted_together_and_one_made_again_goes_f
     assert is_gated(bound["urgent"])
 
 
-async def test_a_gang_with_a_minimum_starts_with_that_and_the_others_follow(team: Team) -> None:
+async def test_a_gang_starts_with_its_minimum_and_others_follow(team: Team) -> None:
     await team.ready({"spot": {"cpu": 3}})
     await team.pod("small")
     await team.until_bound("small")

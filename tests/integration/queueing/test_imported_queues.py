@@ -64,7 +64,7 @@ async def accept_labels(team: Team) -> None:
     await eventually(counts, message="Kueue's labels are not accepted")
 
 
-async def test_pods_with_either_label_are_admitted_by_an_imported_queue_and_one_beyond_its_quota_waits(
+async def test_pods_with_either_label_use_an_imported_queue(
     moved: Team,
 ) -> None:
     await moved.pod("ours")

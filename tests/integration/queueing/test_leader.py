@@ -28,7 +28,7 @@ def second(cluster: Cluster, tmp_path: Path) -> Iterator[Program]:
     program.kill()
 
 
-async def test_a_second_controller_stands_by_and_takes_over_when_the_first_stops(
+async def test_a_second_controller_takes_over_when_the_first_stops(
     team: Team, cluster: Cluster, client: Client, second: Program
 ) -> None:
     await team.ready({"spot": {"cpu": 2}})

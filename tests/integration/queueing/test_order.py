@@ -40,7 +40,7 @@ async def test_the_higher_priority_goes_first(team: Team) -> None:
         await team.client.delete(f"{path}/{team.full('high')}")
 
 
-async def test_a_workload_priority_class_goes_before_the_pods_own_and_is_waited_for(team: Team) -> None:
+async def test_a_workload_priority_class_wins_and_is_waited_for(team: Team) -> None:
     await team.ready({"spot": {"cpu": 1}})
     await team.pod("running")
     await team.until_bound("running")
@@ -60,7 +60,7 @@ async def test_a_workload_priority_class_goes_before_the_pods_own_and_is_waited_
     assert is_gated(pods["ordinary"])
 
 
-async def test_a_pod_of_a_class_that_is_not_allowed_waits_until_its_label_or_the_queue_is_changed(team: Team) -> None:
+async def test_a_pod_of_a_forbidden_class_waits_for_a_change(team: Team) -> None:
     high, low = team.full("high"), team.full("low")
     await team.ready(allowedPriorityClasses=[low])
     for name, value in ((high, 100), (low, -100)):
@@ -108,7 +108,7 @@ async def only_pod_of(team: Team, job: str, *, other_than: str = "") -> str:
     return await eventually(made, message=f"Job {job} has no pod")
 
 
-async def test_strict_fifo_holds_up_what_is_behind_and_best_effort_lets_it_pass(team: Team) -> None:
+async def test_strict_fifo_holds_up_and_best_effort_lets_pass(team: Team) -> None:
     await team.ready({"spot": {"cpu": 4}}, queueingStrategy="StrictFIFO")
     await team.cluster_queue({"spot": {"cpu": 4}}, "loose")
     await team.local_queue("loose", "loose")
@@ -128,7 +128,7 @@ async def test_strict_fifo_holds_up_what_is_behind_and_best_effort_lets_it_pass(
     assert message == f"behind others in the StrictFIFO queue {queue}"
 
 
-async def test_a_burst_of_mixed_sizes_on_tight_nodes_leaves_nothing_pending(team: Team) -> None:
+async def test_a_burst_of_mixed_sizes_leaves_nothing_pending(team: Team) -> None:
     await team.nodes("spot", 6, cpu="8", memory="32Gi")
     await team.flavor("spot")
     await team.cluster_queue({"spot": {"cpu": 1000}})
@@ -164,7 +164,7 @@ async def test_each_released_pod_costs_exactly_one_patch_of_ours(team: Team, clu
     assert patches() == Counter(names)
 
 
-async def test_a_killed_controller_loses_nothing_and_releases_nothing_twice(team: Team, cluster: Cluster) -> None:
+async def test_a_killed_controller_loses_and_repeats_nothing(team: Team, cluster: Cluster) -> None:
     await team.nodes("spot", 4, cpu="8", memory="32Gi")
     await team.flavor("spot")
     await team.cluster_queue({"spot": {"cpu": 10}})

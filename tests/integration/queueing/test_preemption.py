@@ -64,7 +64,7 @@ async def test_a_pod_of_a_job_is_preempted_and_admitted_a_second_time(team: Team
     await eventually(all_counted, message="the queue's status does not count the pods there are")
 
 
-async def test_a_queue_preempts_in_its_first_flavor_though_the_second_has_room(team: Team) -> None:
+async def test_a_queue_preempts_in_its_first_flavor(team: Team) -> None:
     quotas = {"spot": {"cpu": 1}, "dear": {"cpu": 1}}
     first = {"flavorFungibility": {"whenCanPreempt": "MayStopSearch"}}
     await team.ready(quotas, preemption={"withinClusterQueue": "LowerPriority"}, **first)
@@ -85,7 +85,7 @@ async def test_a_queue_preempts_in_its_first_flavor_though_the_second_has_room(t
 
 
 @pytest.mark.timeout(240)
-async def test_a_queue_takes_back_what_another_borrowed_and_a_disruption_budget_holds(team: Team) -> None:
+async def test_a_queue_reclaims_and_a_disruption_budget_holds(team: Team) -> None:
     await team.nodes("spot", cpu="8", memory="32Gi")
     await team.flavor("spot")
     await team.make("clusterqueues", "ClusterQueue", team.full("org"), {})
@@ -158,7 +158,7 @@ async def until_all_are_gone(team: Team, before: set[str]) -> None:
 
 
 @pytest.mark.timeout(240)
-async def test_a_gang_stays_whole_while_a_disruption_budget_lets_only_some_of_it_go(team: Team) -> None:
+async def test_a_gang_stays_whole_under_a_tight_disruption_budget(team: Team) -> None:
     await team.ready({"spot": {"cpu": 3}}, preemption={"withinClusterQueue": "LowerPriority"})
     member = template("train", "Never")
     member["metadata"]["annotations"][GANG] = "true"

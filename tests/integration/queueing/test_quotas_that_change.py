@@ -135,7 +135,7 @@ def cpu_of_spot(team: Team, amount: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.timeout(240)
-async def test_a_window_opens_and_closes_at_its_time_and_what_runs_goes_on(team: Team) -> None:
+async def test_a_window_opens_and_closes_and_running_pods_go_on(team: Team) -> None:
     await team.nodes("spot", cpu="8")
     await team.flavor("spot")
     opens, window = next_window()

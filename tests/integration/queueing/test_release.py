@@ -12,7 +12,7 @@ from tests.support.team import TEAM_LABEL, Team, flavor_of, is_gated
 pytestmark = pytest.mark.integration
 
 
-async def test_a_queued_pod_is_gated_then_released_and_bound_to_a_node_of_its_flavor(team: Team) -> None:
+async def test_a_queued_pod_is_gated_released_and_bound(team: Team) -> None:
     await team.ready()
     created = await team.pod("one")
     assert is_gated(created)
@@ -37,7 +37,7 @@ async def test_an_event_says_that_the_pod_was_admitted(team: Team) -> None:
     await eventually(told, message="no Event tells of the release")
 
 
-async def test_the_second_flavor_takes_what_the_first_has_no_quota_for_and_then_pods_wait(team: Team) -> None:
+async def test_the_second_flavor_is_used_for_want_of_quota(team: Team) -> None:
     await team.ready({"spot": {"cpu": 2}, "on-demand": {"cpu": 1}})
     for name in ("a", "b", "c"):
         await team.pod(name)
@@ -53,7 +53,7 @@ async def test_the_second_flavor_takes_what_the_first_has_no_quota_for_and_then_
     )
 
 
-async def test_the_second_flavor_takes_what_no_node_of_the_first_has_room_for(team: Team) -> None:
+async def test_the_second_flavor_is_used_for_want_of_room(team: Team) -> None:
     await team.ready({"spot": {"cpu": 100}, "on-demand": {"cpu": 100}})
     await team.pod("large", "6")
     await team.until_bound("large")
@@ -63,7 +63,7 @@ async def test_the_second_flavor_takes_what_no_node_of_the_first_has_room_for(te
 
 
 @pytest.mark.parametrize("how", ["ends", "fails", "is deleted"])
-async def test_a_waiting_pod_is_released_when_another_gives_its_quota_back(team: Team, how: str) -> None:
+async def test_a_waiting_pod_gets_quota_that_another_returns(team: Team, how: str) -> None:
     await team.ready({"spot": {"cpu": 1}})
     await team.pod("first")
     await team.until_bound("first")
@@ -78,7 +78,7 @@ async def test_a_waiting_pod_is_released_when_another_gives_its_quota_back(team:
     await team.until_bound("second")
 
 
-async def test_a_waiting_pod_is_released_when_room_comes_back_on_a_node(team: Team) -> None:
+async def test_a_waiting_pod_gets_room_that_comes_back(team: Team) -> None:
     await team.ready({"spot": {"cpu": 100}})
     await team.pod("first", "8")
     await team.until_bound("first")
@@ -121,7 +121,7 @@ async def test_a_cordoned_node_takes_no_pod_until_it_is_open_again(team: Team) -
     await team.until_bound("one")
 
 
-async def test_a_flavor_gives_its_tolerations_and_requirements_to_the_pod(team: Team) -> None:
+async def test_a_flavor_gives_its_tolerations_and_requirements(team: Team) -> None:
     await team.nodes("spot", cpu="8", memory="32Gi", labels={"zone": "b"}, taints=("spot=true:NoSchedule",))
     await team.flavor(
         "spot",

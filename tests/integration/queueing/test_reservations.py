@@ -32,7 +32,7 @@ async def until_reserved(team: Team, name: str) -> str:
     return await eventually(told, seconds=30, message=f"{name} is not told that it is reserved for too long")
 
 
-async def test_a_pod_that_the_scheduler_does_not_place_gives_its_room_to_others_and_says_why(team: Team) -> None:
+async def test_an_unplaced_pod_gives_its_room_to_others(team: Team) -> None:
     await team.ready({"spot": {"cpu": 16}}, reservationTimeout="12s")
     await team.pod("stuck", "8", spec=NEVER_SCHEDULED)
 
@@ -62,7 +62,7 @@ async def web(team: Team, held: dict[str, Any]) -> None:
     await team.client.post(path, {"metadata": {"name": "web"}, "spec": spec})
 
 
-async def test_an_overdue_pod_of_an_owner_that_makes_another_is_evicted(team: Team) -> None:
+async def test_an_overdue_pod_is_evicted_where_another_follows(team: Team) -> None:
     await team.ready(reservationTimeout="5s", onReservationTimeout="Evict")
     await team.pod("bare", "1", spec=NEVER_SCHEDULED)
     await web(team, NEVER_SCHEDULED)
@@ -79,7 +79,7 @@ async def test_an_overdue_pod_of_an_owner_that_makes_another_is_evicted(team: Te
 
 
 @pytest.mark.timeout(120)
-async def test_what_comes_back_from_a_flavor_goes_to_the_next_one_and_says_why(team: Team) -> None:
+async def test_a_returned_pod_goes_to_the_next_flavor(team: Team) -> None:
     quotas = {"spot": {"cpu": 8}, "steady": {"cpu": 8}}
     await team.ready(quotas, reservationTimeout="5s", onReservationTimeout="Evict")
     anchor = {"nodeSelector": {"shape": "steady"}}

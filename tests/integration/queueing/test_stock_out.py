@@ -39,7 +39,7 @@ async def two_replicas(team: Team) -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_a_flavor_whose_nodes_do_not_come_gives_its_pods_back_and_they_fall_back(team: Team) -> None:
+async def test_a_flavor_without_nodes_returns_pods_that_fall_back(team: Team) -> None:
     spot, steady = await spot_whose_nodes_do_not_come_then_steady(team)
     await two_replicas(team)
     await team.pod("bare")
@@ -71,7 +71,7 @@ async def test_a_flavor_whose_nodes_do_not_come_gives_its_pods_back_and_they_fal
 
 
 @pytest.mark.timeout(180)
-async def test_a_dry_flavor_is_tried_again_after_its_cool_down_and_pods_go_there(team: Team) -> None:
+async def test_a_dry_flavor_is_tried_again_after_its_cool_down(team: Team) -> None:
     spot, steady = await spot_whose_nodes_do_not_come_then_steady(team, cool_down="20s")
     await team.pod("early")
     _, until = await until_dry(team, spot)

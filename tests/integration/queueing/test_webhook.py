@@ -49,7 +49,7 @@ async def test_a_queue_that_does_not_exist_is_warned_of_at_once(team: Team, clus
     assert f"LocalQueue 'absent' does not exist in namespace '{team.namespace}'" in warnings[0]
 
 
-async def test_what_a_cluster_queue_says_of_preemption_by_kube_scheduler(
+async def test_a_cluster_queue_rules_kube_schedulers_preemption(
     team: Team, cluster: Cluster, classes: tuple[str, str]
 ) -> None:
     preempting, calm = classes
@@ -77,9 +77,7 @@ async def test_what_a_cluster_queue_says_of_preemption_by_kube_scheduler(
     await eventually(lambda: answered(None), message="the queue still warns")
 
 
-async def test_a_pod_that_was_queued_before_its_queue_forbade_it_is_not_admitted(
-    team: Team, classes: tuple[str, str]
-) -> None:
+async def test_a_pod_queued_before_it_was_forbidden_is_not_admitted(team: Team, classes: tuple[str, str]) -> None:
     preempting, _ = classes
     await team.ready(stopPolicy="Hold")
     await team.pod("urgent", spec={"priorityClassName": preempting})
@@ -112,7 +110,7 @@ async def test_stamps_that_a_user_copied_are_removed_with_a_warning(team: Team, 
     ]
 
 
-async def test_what_the_apiserver_takes_and_we_cannot_read_does_not_pass_us_by(team: Team, cluster: Cluster) -> None:
+async def test_a_review_that_we_cannot_read_does_not_pass(team: Team, cluster: Cluster) -> None:
     nested = b'{"f:a":' * 1_100 + b"{}" + b"}" * 1_100
     field = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": "HERE"}
     body = orjson.dumps(pod("one", labels={QUEUE_NAME: "main"}, managedFields=[field]))
@@ -133,9 +131,7 @@ async def test_a_review_that_is_too_large_for_us_does_not_pass_us_by(team: Team,
     assert is_gated(created)
 
 
-async def test_an_illegal_update_of_a_queued_pod_is_answered_with_what_would_be_legal(
-    team: Team, cluster: Cluster
-) -> None:
+async def test_an_illegal_update_is_answered_with_legal_ones(team: Team, cluster: Cluster) -> None:
     await team.ready(stopPolicy="Hold")
     await team.pod("one", spec={"nodeSelector": {"zone": "a"}})
     path = f"{team.pods_path}/one"

@@ -55,7 +55,7 @@ async def test_without_any_default_a_pod_stays_as_it_is(alone: Corner) -> None:
     assert "runtimeClassName" not in created
 
 
-async def test_a_named_class_that_contradicts_or_is_missing_is_refused_in_our_words(alone: Corner) -> None:
+async def test_a_named_class_at_fault_is_refused_in_our_words(alone: Corner) -> None:
     name = await alone.runtime_class("kata", **RULES)
     with pytest.raises(Forbidden, match=rf"is 'runc', but RuntimeClass '{name}' demands 'kata'"):
         await alone.pod("one", queue=None, spec={"runtimeClassName": name, "nodeSelector": {"runtime": "runc"}})

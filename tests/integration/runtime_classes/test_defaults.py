@@ -34,7 +34,7 @@ async def test_a_pod_that_names_no_class_gets_the_clusters(corner: Corner) -> No
     assert "nodeSelector" not in created["spec"]
 
 
-async def test_the_namespaces_default_wins_and_its_rules_are_there_once(corner: Corner) -> None:
+async def test_the_namespaces_default_wins_and_is_merged_once(corner: Corner) -> None:
     name = await corner.runtime_class("kata", **RULES)
     await corner.default_class(name)
     created = (await corner.pod("one", queue=None, spec={"nodeSelector": {"mine": "stays"}}))["spec"]
@@ -59,7 +59,7 @@ async def test_a_class_and_its_first_pod_can_be_made_at_once(corner: Corner) -> 
         assert created["spec"]["overhead"] == {"cpu": "1"}
 
 
-async def test_a_default_that_contradicts_the_pod_is_refused_in_our_words(corner: Corner) -> None:
+async def test_a_contradicting_default_is_refused_in_our_words(corner: Corner) -> None:
     name = await corner.runtime_class("kata", **RULES)
     await corner.default_class(name)
     with pytest.raises(Forbidden) as refused:
@@ -73,7 +73,7 @@ async def test_a_default_that_contradicts_the_pod_is_refused_in_our_words(corner
     )
 
 
-async def test_a_default_that_does_not_exist_refuses_the_pod_until_it_does(corner: Corner) -> None:
+async def test_a_missing_default_refuses_pods_until_it_exists(corner: Corner) -> None:
     missing = corner.full("absent")
     await corner.default_class(missing)
     with pytest.raises(Forbidden) as refused:
@@ -91,7 +91,7 @@ async def test_a_default_that_does_not_exist_refuses_the_pod_until_it_does(corne
     assert (await corner.pod("one", queue=None))["spec"]["runtimeClassName"] == missing
 
 
-async def test_a_default_that_does_not_exist_shows_in_a_metric_until_it_does(corner: Corner, webhook: Program) -> None:
+async def test_a_missing_default_is_in_a_metric_until_it_exists(corner: Corner, webhook: Program) -> None:
     missing = corner.full("absent")
     line = f'penstock_webhook_missing_default_runtime_class{{name="{missing}"}} 1.0'
 
@@ -111,7 +111,7 @@ async def test_a_default_that_does_not_exist_shows_in_a_metric_until_it_does(cor
     await eventually(gone, message="the class that was made still counts as missing")
 
 
-async def test_a_named_class_that_does_not_exist_is_the_apiservers_to_refuse(corner: Corner) -> None:
+async def test_a_missing_named_class_is_the_apiservers_to_refuse(corner: Corner) -> None:
     with pytest.raises(Forbidden, match='RuntimeClass "legacy" not found'):
         await corner.pod("one", queue=None, spec={"runtimeClassName": "legacy"})
 
@@ -215,7 +215,7 @@ async def test_pods_of_a_daemon_set_get_no_default(corner: Corner) -> None:
     await eventually(bound, message="the daemon set's pod did not reach its node")
 
 
-async def test_a_runtime_is_upgraded_by_a_new_class_and_a_moved_default(corner: Corner) -> None:
+async def test_a_runtime_is_upgraded_by_a_class_and_the_default(corner: Corner) -> None:
     """docs/runtime-classes.md, step by step."""
     await corner.nodes("old", cpu="8", labels={"runtime": "v1"})
     await corner.nodes("new", cpu="8", labels={"runtime": "v2"})

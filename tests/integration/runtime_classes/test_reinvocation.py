@@ -73,7 +73,7 @@ async def policy(corner: Corner, key: str, value: str) -> AsyncIterator[None]:
         yield
 
 
-async def test_a_policy_that_adds_a_selector_and_a_default_class_go_together(corner: Corner) -> None:
+async def test_a_selector_by_policy_and_a_default_class_go_together(corner: Corner) -> None:
     name = await corner.runtime_class("kata", **RULES)
     await corner.default_class(name)
     async with policy(corner, "zone", "a"):
@@ -82,7 +82,7 @@ async def test_a_policy_that_adds_a_selector_and_a_default_class_go_together(cor
     assert (created["runtimeClassName"], created["overhead"]) == (name, {"cpu": "250m"})
 
 
-async def test_a_policy_that_contradicts_the_default_class_refuses_the_pod(corner: Corner) -> None:
+async def test_a_policy_against_the_default_class_refuses_the_pod(corner: Corner) -> None:
     await corner.default_class(await corner.runtime_class("kata", **RULES))
     async with policy(corner, "runtime", "runc"):
         with pytest.raises(Forbidden, match=r"spec.nodeSelector\[runtime\] is 'runc', but the default RuntimeClass"):
@@ -156,7 +156,7 @@ async def test_our_own_work_stays_as_it_is_when_we_are_called_again(
     assert [t["key"] for t in created["tolerations"]].count("sandboxed") == 1
 
 
-async def test_whoever_overrules_the_default_class_afterwards_has_the_pod_refused(
+async def test_a_pod_with_its_default_class_overruled_is_refused(
     corner: Corner, classy: Sandbox, tmp_path: Path
 ) -> None:
     await corner.default_class(await corner.runtime_class("kata", **RULES))

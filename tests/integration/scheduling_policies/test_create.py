@@ -111,7 +111,7 @@ async def test_a_default_priority_class_brings_its_priority(team: AccountTeam) -
     assert (spec["priorityClassName"], spec["priority"], spec["preemptionPolicy"]) == (name, 1000, "Never")
 
 
-async def test_the_clusters_own_default_priority_class_needs_no_permission(team: AccountTeam) -> None:
+async def test_the_global_priority_class_needs_no_permission(team: AccountTeam) -> None:
     name = team.full("common")
     classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
     await team.client.post(classes, {"metadata": {"name": name}, "value": 10, "globalDefault": True})
@@ -130,7 +130,7 @@ async def test_the_clusters_own_default_priority_class_needs_no_permission(team:
         await team.client.delete(f"{classes}/{name}")
 
 
-async def test_a_runtime_class_by_policy_brings_its_rules_which_need_no_permission(team: AccountTeam) -> None:
+async def test_the_rules_of_a_class_by_policy_need_no_permission(team: AccountTeam) -> None:
     name = team.full("kata")
     classes = "/apis/node.k8s.io/v1/runtimeclasses"
     scheduling = {"nodeSelector": {"runtime": "kata"}, "tolerations": [{"key": "sandboxed", "operator": "Exists"}]}
@@ -239,7 +239,7 @@ async def test_pods_of_workloads_are_judged_by_their_account(team: AccountTeam) 
     assert "ServiceAccount 'other' of namespace" in events
 
 
-async def test_pods_of_daemon_sets_need_no_permission_for_what_their_controller_adds(team: AccountTeam) -> None:
+async def test_additions_to_daemon_pods_need_no_permission(team: AccountTeam) -> None:
     await team.nodes("any")
     await team.policy("own", allowed={"nodeSelectors": {TEAM_LABEL: []}})
     await team.in_effect()

@@ -43,7 +43,7 @@ async def test_a_right_that_is_taken_away_bites(team: AccountTeam) -> None:
     await eventually(all_refused, seconds=BITES_SECONDS, message="the right is still there")
 
 
-async def test_a_right_may_be_given_to_all_accounts_of_a_namespace_at_once(team: AccountTeam) -> None:
+async def test_a_right_may_be_given_to_a_whole_namespace(team: AccountTeam) -> None:
     await team.account("other")
     name = await team.policy("own", allowed={"nodeSelectors": {"disk": []}}, grant=False)
     await team.in_effect()

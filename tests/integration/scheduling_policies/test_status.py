@@ -34,7 +34,7 @@ async def says(team: AccountTeam, name: str, *, pods: int = 0, active: str = "Tr
     return await eventually(said, message=f"{name} does not say {pods} and {active}")
 
 
-async def test_a_policy_counts_the_pods_that_it_changed_as_they_come_and_go(team: AccountTeam) -> None:
+async def test_a_policy_counts_the_pods_that_it_changed(team: AccountTeam) -> None:
     name = await team.policy("own", default={"nodeSelector": {"a": "b"}})
     quiet = await team.policy("quiet", mode="Audit", default={"nodeSelector": {"c": "d"}})
     await team.in_effect()
@@ -48,7 +48,7 @@ async def test_a_policy_counts_the_pods_that_it_changed_as_they_come_and_go(team
     await says(team, name, pods=1)
 
 
-async def test_a_faulty_policy_says_what_is_wrong_refuses_pods_and_works_when_it_is_mended(team: AccountTeam) -> None:
+async def test_a_faulty_policy_refuses_pods_until_it_is_mended(team: AccountTeam) -> None:
     name = await team.policy("own", **OUTSIDE_ITS_FORMS)
     message = await says(team, name, active="False Invalid")
     assert message.startswith("spec.default.affinity")

@@ -31,7 +31,7 @@ def select(**pairs: str) -> list[Json]:
     return [{"op": "add", "path": "/spec/nodeSelector", "value": pairs}]
 
 
-async def test_narrowing_a_gated_pod_to_what_is_not_allowed_is_refused(team: AccountTeam) -> None:
+async def test_narrowing_to_what_is_not_allowed_is_refused(team: AccountTeam) -> None:
     name = await team.policy("own", allowed={"nodeSelectors": {"disk": ["ssd"]}})
     await team.in_effect()
     before = await team.pod("one", queue=None, spec=GATED)
@@ -45,7 +45,7 @@ async def test_narrowing_a_gated_pod_to_what_is_not_allowed_is_refused(team: Acc
     assert (await team.patch("one", select(disk="ssd")))["spec"]["nodeSelector"] == {"disk": "ssd"}
 
 
-async def test_what_is_required_of_a_gated_pod_can_be_narrowed_and_not_left(team: AccountTeam) -> None:
+async def test_what_is_required_can_be_narrowed_and_not_left(team: AccountTeam) -> None:
     forms = {"matchExpressions": [{"keys": ["pool"], "operators": ["In"], "values": ["a", "b"]}]}
     zones = {"matchExpressions": [{"keys": ["zone"], "operators": ["In"], "values": []}]}
     nodes = {"nodeAffinities": {REQUIRED: {"nodeSelectorTerms": [forms]}}}
@@ -128,7 +128,7 @@ async def test_nothing_holds_up_a_pod_that_is_being_deleted(team: AccountTeam) -
     assert not await team.exists(f"{team.pods_path}/one")
 
 
-async def test_the_controller_releases_a_pod_with_words_that_its_account_may_not_use(team: AccountTeam) -> None:
+async def test_the_controller_may_use_words_that_accounts_may_not(team: AccountTeam) -> None:
     await team.nodes("spot", cpu="8", memory="32Gi")
     tolerations: list[Any] = [SPOT]
     await team.flavor("spot", nodeLabels={"shape": "spot"}, tolerations=tolerations)

@@ -148,5 +148,5 @@ def simulations(draw: st.DrawFn) -> Simulation:
 
 @given(simulations())
 @settings(deadline=None, max_examples=400)
-def test_nobody_starts_later_than_promised_where_expectations_hold(simulation: Simulation) -> None:
+def test_nobody_starts_later_than_promised(simulation: Simulation) -> None:
     simulation.run()

@@ -74,7 +74,7 @@ def test_nothing_is_given_twice(made: World, limit: int) -> None:
 
 @THOROUGH
 @given(worlds())
-def test_a_pod_is_only_put_where_it_may_run_and_its_queue_may_use(made: World) -> None:
+def test_a_pod_is_only_put_where_it_may_run(made: World) -> None:
     world, _ = made
     for admit in decide(world, limit=UNLIMITED).admits:
         queue, flavor = world.cluster_queues[admit.cluster_queue], world.flavors[admit.flavor]
@@ -151,7 +151,7 @@ def test_strict_fifo_is_never_overtaken(made: World) -> None:
 
 @THOROUGH
 @given(worlds())
-def test_within_a_class_nobody_is_overtaken_and_every_class_left_waiting_has_a_reason(made: World) -> None:
+def test_a_class_stays_in_order_and_who_waits_has_a_reason(made: World) -> None:
     world, _ = made
     plan = decide(world, limit=UNLIMITED)
     admitted = {admit.uid for admit in plan.admits}

@@ -46,7 +46,7 @@ def a_snapshot_of(chance: Random) -> Snapshot:
 
 @THOROUGH
 @given(charged_trees(), st.integers(0, 6))
-def test_what_is_available_everywhere_is_what_is_available_at_each_queue(
+def test_available_everywhere_is_available_at_each_queue(
     made: tuple[dict[str, ClusterQueue], Charges], more: int
 ) -> None:
     queues, charges = made
@@ -64,7 +64,7 @@ def test_what_is_available_everywhere_is_what_is_available_at_each_queue(
 
 @pytest.mark.parametrize("used", [0, 5, MOST, 2**80])
 @pytest.mark.parametrize("quota", [3, MOST - 1, MOST, 2**70])
-def test_of_amounts_that_arrays_do_not_hold_no_less_is_told_than_there_is(quota: int, used: int) -> None:
+def test_amounts_beyond_arrays_are_never_told_as_less(quota: int, used: int) -> None:
     queues = {
         "root": ClusterQueue(name="root", flavors=(a_tree_quota("spot", quota),)),
         "leaf": ClusterQueue(name="leaf", flavors=(a_tree_quota("spot", quota, borrow=quota),), parent="root"),

@@ -93,7 +93,7 @@ def decide_once(cache: ClusterCache, limit: int) -> bool:
 
 @settings(deadline=None)
 @given(events=st.lists(EVENTS, max_size=60))
-def test_a_gang_is_admitted_whole_or_not_at_all_and_nothing_that_fits_is_left(events: list[tuple[str, object]]) -> None:
+def test_a_gang_is_admitted_whole_and_no_fit_is_left(events: list[tuple[str, object]]) -> None:
     cache = a_cache(
         nodes=[
             a_node(f"node-{number}", labels={"pool": "spot", "rack": "one" if number else "other"}, cpu="4", pods=9)

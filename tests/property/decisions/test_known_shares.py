@@ -76,7 +76,7 @@ def test_shares_of_another_count_are_not_those_of_the_former() -> None:
     assert said(other, known.of(other, used)) == said(other, FairShares(other, used))
 
 
-def test_what_is_to_be_kept_of_a_tree_is_that_of_before_anybody_is_tried_away() -> None:
+def test_what_a_tree_keeps_is_known_before_any_removal() -> None:
     chance = Random(3)  # noqa: S311 - cases, not secrets
     tree, usage = draw(chance)
     shares = FairShares(tree, usage)
@@ -95,7 +95,7 @@ def test_what_is_to_be_kept_of_a_tree_is_that_of_before_anybody_is_tried_away() 
 
 
 @pytest.mark.parametrize("number", range(400))
-def test_whether_others_have_larger_shares_is_the_same_if_it_is_asked_while_one_after_the_other_goes(
+def test_larger_shares_are_the_same_asked_one_by_one(
     number: int,
 ) -> None:
     chance = Random(number)  # noqa: S311 - cases, not secrets
@@ -118,7 +118,7 @@ def test_whether_others_have_larger_shares_is_the_same_if_it_is_asked_while_one_
         assert said_of(asked) == said_of(anew)
 
 
-def test_what_a_demand_adds_above_is_less_once_its_own_queue_has_more_left_that_it_does_not_lend() -> None:
+def test_a_demand_adds_less_once_its_queue_has_more_left() -> None:
     queues = [
         a_cluster_queue("org", a_tree_quota("spot", 100), fair_sharing=FairSharing()),
         a_cluster_queue("part", a_tree_quota("spot", 0), parent="org"),

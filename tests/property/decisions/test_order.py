@@ -50,7 +50,7 @@ def expected(pod: Pod, jobs: dict[str, Any], classes: dict[str, int]) -> tuple[A
 
 
 @given(pods(), JOBS, CLASSES, st.randoms(use_true_random=False))
-def test_the_order_is_total_and_the_same_in_whatever_order_things_are_seen(
+def test_the_order_is_total_whatever_is_seen_first(
     made: list[Pod], jobs: dict[str, Any], classes: dict[str, int], chance: random.Random
 ) -> None:
     cache = ClusterCache(lambda: None)
@@ -96,7 +96,7 @@ def before(waiting: list[Workload], uid: str) -> set[str]:
 
 
 @given(pods(on_top=True))
-def test_who_is_on_top_goes_before_its_own_queue_and_never_before_another(made: list[Pod]) -> None:
+def test_who_is_on_top_passes_its_own_queue_alone(made: list[Pod]) -> None:
     _, waiting = seen(made)
     _, without = seen(made, is_on_top=False)
     by_uid = {pod.uid: pod for pod in made}

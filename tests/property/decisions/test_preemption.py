@@ -185,7 +185,7 @@ def test_within_a_queue_only_lower_priorities_go(data: st.DataObject) -> None:
             pass
 
 
-def test_in_a_fair_tree_nobody_goes_who_has_only_what_is_not_short() -> None:
+def test_a_fair_tree_spares_who_has_only_what_is_not_short() -> None:
     # a1 needs cpu and memory; team-b borrows memory alone, and b1 uses cpu that team-b owns
     org = a_cluster_queue("org", FlavorQuota("spot", {"cpu": 0, "memory": 10}), fair_sharing=FairSharing())
     owned, policy = FlavorQuota("spot", {"cpu": 2000, "memory": 0}), Preemption(Within.NEVER, Reclaim.ANY)

@@ -114,9 +114,7 @@ def begun(data: st.DataObject, policy: Preemption) -> OneAdmission:
 @pytest.mark.parametrize("policy", [WITHIN, RECLAIM], ids=["within", "reclaim"])
 @settings(deadline=None)
 @given(data=st.data())
-def test_slow_ones_are_waited_for_and_nobody_goes_beside_those_who_were_named_at_first(
-    policy: Preemption, data: st.DataObject
-) -> None:
+def test_slow_victims_are_waited_for_and_nobody_joins_them(policy: Preemption, data: st.DataObject) -> None:
     here = begun(data, policy)
     for number in range(DECISIONS):
         for evict in here.decide():
@@ -137,7 +135,7 @@ def test_slow_ones_are_waited_for_and_nobody_goes_beside_those_who_were_named_at
 @pytest.mark.parametrize("policy", [WITHIN, RECLAIM], ids=["within", "reclaim"])
 @settings(deadline=None)
 @given(data=st.data())
-def test_where_some_are_refused_others_go_and_no_more_than_ran_at_once(policy: Preemption, data: st.DataObject) -> None:
+def test_after_refusals_others_go_but_no_more_than_at_once(policy: Preemption, data: st.DataObject) -> None:
     here = begun(data, policy)
     for _ in range(DECISIONS):
         for evict in here.decide():

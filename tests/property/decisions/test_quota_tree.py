@@ -127,7 +127,7 @@ def test_taking_what_there_is_room_for_passes_no_quota_anywhere(
 
 @THOROUGH
 @given(charged_trees(), st.data())
-def test_each_bound_falls_by_no_more_than_is_charged_below_it_and_the_least_is_what_is_available(
+def test_each_bound_falls_by_what_is_charged_below_it(
     made: tuple[dict[str, ClusterQueue], Charges], data: st.DataObject
 ) -> None:
     queues, charges = made

@@ -93,7 +93,7 @@ def test_room_that_was_kept_up_is_room_made_anew(
 
 @settings(deadline=None, max_examples=40)
 @given(st.randoms(use_true_random=False), st.integers(260, 500))
-def test_the_nodes_kept_at_hand_are_those_that_a_look_at_all_finds(chance: Random, count: int) -> None:
+def test_the_nodes_at_hand_are_those_that_a_full_look_finds(chance: Random, count: int) -> None:
     """So many nodes that not all are at hand, and pods that take from them, from those at hand and from others."""
     names = [f"n{number:03}" for number in range(count)]
     index = NodeIndex(the_nodes({name: (False, {"cpu": 9, "memory": 30}) for name in names}), {"spot": SPOT})
@@ -149,9 +149,7 @@ named = st.lists(
 
 @THOROUGH
 @given(labelled_clusters(), wheres())
-def test_the_allowed_nodes_are_those_that_allow_the_pod_one_by_one(
-    cluster: dict[str, Node], where: Constraints
-) -> None:
+def test_the_allowed_nodes_are_those_that_allow_the_pod(cluster: dict[str, Node], where: Constraints) -> None:
     flavors = (a_flavor("spot", labels={}), a_flavor("a", requirements=["zone Exists"]))
     index = NodeIndex(cluster, {flavor.name: flavor for flavor in flavors})
     for flavor in flavors:
@@ -168,9 +166,7 @@ def test_the_allowed_nodes_are_those_that_allow_the_pod_one_by_one(
 
 @THOROUGH
 @given(clusters, st.integers(1, 3), st.integers(1, 9))
-def test_pods_that_are_spread_go_one_by_one_to_the_node_with_most_left(
-    cluster: dict[str, Node], need: int, count: int
-) -> None:
+def test_spread_pods_go_to_the_node_with_most_left(cluster: dict[str, Node], need: int, count: int) -> None:
     index = NodeIndex(cluster, {"spot": SPOT})
     left = RoomLeft(Room(index, {}))
     allowed = {name for name, node in cluster.items() if node.is_usable}

@@ -125,7 +125,7 @@ def test_sums_agree_with_a_direct_computation(data: st.DataObject, period: Perio
 
 @THOROUGH
 @given(data=st.data(), period=PERIODS)
-def test_an_end_that_is_reported_late_counts_as_if_it_had_been_known(data: st.DataObject, period: Period) -> None:
+def test_an_end_reported_late_counts_as_if_known(data: st.DataObject, period: Period) -> None:
     ends = data.draw(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 5000), st.integers(0, 5000)), max_size=6))
     late, known = Tally(period, NOON), Tally(period, NOON)
     for rate, since, _ in ends:
@@ -148,7 +148,7 @@ def test_an_end_that_is_reported_late_counts_as_if_it_had_been_known(data: st.Da
     unit=st.sampled_from([*CalendarUnit]),
     offset=st.integers(-40 * 86_400, 40 * 86_400),
 )
-def test_periods_of_the_calendar_follow_each_other_and_are_of_one_day_week_or_month(
+def test_calendar_periods_follow_each_other_without_gaps(
     place: tuple[str, str], unit: CalendarUnit, offset: int
 ) -> None:
     now = utc(place[1]) + offset
@@ -169,7 +169,7 @@ def test_periods_of_the_calendar_follow_each_other_and_are_of_one_day_week_or_mo
 
 @THOROUGH
 @given(seconds=st.integers(1, 744 * HOUR), now=st.integers(NOON, NOON + 10**8))
-def test_a_sliding_window_is_never_shorter_and_little_longer_than_it_says(seconds: int, now: int) -> None:
+def test_a_sliding_window_is_as_long_as_it_says_or_little_more(seconds: int, now: int) -> None:
     period = SlidingPeriod(seconds)
     length = now - period.oldest(now)
     assert seconds <= length <= seconds + 2 * -(-seconds // 48)

@@ -195,7 +195,7 @@ def _with(document: Json, path: tuple[str | int, ...], value: object) -> Any:
 
 @settings(deadline=None, max_examples=200)
 @given(st.sampled_from(PLACES), st.sampled_from(ODD), st.booleans())
-def test_an_odd_object_is_taken_in_or_told_as_unreadable_and_decisions_go_on(
+def test_an_odd_object_is_taken_in_or_told_as_unreadable(
     place: tuple[str, tuple[str | int, ...]], odd: object, is_first: bool
 ) -> None:
     kind, path = place

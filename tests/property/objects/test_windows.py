@@ -138,7 +138,7 @@ def test_any_text_is_a_cron_that_comes_or_is_refused(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.from_regex(CRON_PATTERN, fullmatch=True))
-def test_what_the_apiserver_takes_for_a_cron_has_no_fault_but_those_that_cel_cannot_see(text: str) -> None:
+def test_crons_that_the_apiserver_takes_have_no_other_fault(text: str) -> None:
     fault = fault_of(text)
     assert not fault or "a range must not end before it begins" in fault or fault.startswith("never comes")
 
@@ -151,7 +151,7 @@ def test_shares_agree_with_fractions(hundredths: int, capacity: int) -> None:
 
 
 @given(st.data())
-def test_shares_of_limits_agree_with_a_sum_over_the_queues_below(data: st.DataObject) -> None:
+def test_shares_of_limits_agree_with_a_sum_of_all_below(data: st.DataObject) -> None:
     flavors = ("spot", "steady", "far")
     names = [f"q{number}" for number in range(data.draw(st.integers(1, 5)))]
     parents = {name: data.draw(st.sampled_from(("", "nobody", *names[:at]))) for at, name in enumerate(names)}

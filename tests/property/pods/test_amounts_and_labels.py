@@ -33,7 +33,7 @@ def test_a_written_amount_reads_back_as_the_same(resource: str, amount: int) -> 
 
 @BRIEF
 @given(RESOURCES, QUANTITIES)
-def test_demand_never_rounds_below_and_supply_never_above_the_quantity(resource: str, text: str) -> None:
+def test_demand_rounds_up_and_supply_rounds_down(resource: str, text: str) -> None:
     try:
         exact = parse_quantity(text) * (1000 if resource == CPU else 1)
     except QuantityError:

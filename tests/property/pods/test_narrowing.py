@@ -79,7 +79,7 @@ def after(pod: Constraints, held: Narrowing) -> Constraints:
 
 @THOROUGH
 @given(pods(), flavors())
-def test_a_conflict_is_found_exactly_when_no_node_could_take_both(pod: Constraints, flavor: Flavor) -> None:
+def test_a_conflict_is_found_when_no_node_takes_both(pod: Constraints, flavor: Flavor) -> None:
     can_run = any(pod.allow(name, labels) and flavor.selects(labels) for name, labels in NODES)
     assert isinstance(narrow(pod, flavor), Narrowing) is can_run
 

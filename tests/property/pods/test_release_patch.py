@@ -31,7 +31,7 @@ def patch(document: Json, flavor: Flavor, node: str | None) -> list[Json]:
 
 @THOROUGH
 @given(pod_documents(), narrowing_flavors(), NODES, st.lists(node_labels(), min_size=3, max_size=8))
-def test_the_patch_is_legal_and_leaves_the_flavors_part_of_the_nodes(
+def test_the_patch_is_legal_and_keeps_the_flavors_nodes(
     document: Json, flavor: Flavor, node: str | None, labels: list[dict[str, str]]
 ) -> None:
     after = patched(document, patch(document, flavor, node))
@@ -54,7 +54,7 @@ def flavor_sets(draw: st.DrawFn) -> list[Flavor]:
 
 @THOROUGH
 @given(pod_documents(), flavor_sets(), NODES, st.lists(node_labels(), min_size=3, max_size=8))
-def test_of_several_flavors_the_patch_is_legal_and_leaves_the_nodes_of_all_of_them(
+def test_the_patch_of_several_flavors_keeps_all_their_nodes(
     document: Json, flavors: list[Flavor], node: str | None, labels: list[dict[str, str]]
 ) -> None:
     pod = decoded(document)

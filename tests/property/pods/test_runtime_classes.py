@@ -150,7 +150,7 @@ def test_labels_let_a_pod_go_nowhere_new(
 
 @BRIEF
 @given(lists, classes, st.sampled_from(("k", "l", "m")), st.sampled_from(("", "1", "2")), st.sampled_from(EFFECTS[1:]))
-def test_a_taint_is_tolerated_by_the_merge_when_one_of_both_tolerates_it(
+def test_a_merge_tolerates_what_either_tolerates(
     own: tuple[Toleration, ...], wanted: RuntimeClass, key: str, value: str, effect: str
 ) -> None:
     found = additions({}, own, {}, wanted)
@@ -162,7 +162,7 @@ def test_a_taint_is_tolerated_by_the_merge_when_one_of_both_tolerates_it(
 
 @BRIEF
 @given(pod_documents(), classes, narrowing_flavors(), st.sampled_from((None, "node-1")), node_labels())
-def test_a_queued_pod_with_a_default_class_can_still_be_narrowed(
+def test_a_pod_with_a_default_class_can_still_be_narrowed(
     document: dict[str, Any], wanted: RuntimeClass, flavor: Flavor, node: str | None, labels: dict[str, str]
 ) -> None:
     request = Request(uid="1", operation="CREATE", namespace="a", subresource="", user="b", groups=(), pod=document)

@@ -56,9 +56,7 @@ def as_json(pod: Pod) -> Json:
 
 @THOROUGH
 @given(several, options, st.randoms(use_true_random=False))
-def test_the_merge_is_the_one_of_the_proposal_whatever_the_order_of_the_list(
-    specs: list[Json], option: MergeOption, random: Any
-) -> None:
+def test_the_merge_is_that_of_the_proposal_in_any_order(specs: list[Json], option: MergeOption, random: Any) -> None:
     policies = named(specs)
     random.shuffle(policies)
     merged, expected = merge(policies, option), oracle.merged(specs, option.value)
@@ -78,7 +76,7 @@ def test_a_pod_is_admitted_where_the_proposal_admits_it(specs: list[Json], optio
 
 @THOROUGH
 @given(policy_specs(), pod_specs())
-def test_a_pod_of_one_policy_is_admitted_where_the_proposal_admits_it(spec: Json, pod: Json) -> None:
+def test_one_policy_admits_a_pod_where_the_proposal_does(spec: Json, pod: Json) -> None:
     test = merge([a_policy(spec)], MergeOption.DEEP_MERGE)
     for part in pod:
         one = complete(a_pod({part: pod[part]}), test).pod
@@ -92,9 +90,7 @@ def test_a_pod_of_one_policy_is_admitted_where_the_proposal_admits_it(spec: Json
     MergeOption.DEEP_MERGE,
     {"affinity": node_terms()},
 )
-def test_completing_twice_is_completing_once_and_adds_to_the_end_alone(
-    specs: list[Json], option: MergeOption, spec: Json
-) -> None:
+def test_completing_twice_is_once_and_only_appends(specs: list[Json], option: MergeOption, spec: Json) -> None:
     merged, pod = merge(named(specs), option), a_pod(spec)
     done = complete(pod, merged)
     assert complete(done.pod, merged).pod == done.pod
@@ -109,7 +105,7 @@ def test_completing_twice_is_completing_once_and_adds_to_the_end_alone(
 
 @THOROUGH
 @given(several, options, pod_specs(), st.lists(node_labels(), min_size=3, max_size=8))
-def test_a_complete_pod_runs_on_no_node_on_which_it_could_not_run_before(
+def test_a_completed_pod_runs_on_no_further_node(
     specs: list[Json], option: MergeOption, spec: Json, nodes: list[dict[str, str]]
 ) -> None:
     pod = a_pod(spec)

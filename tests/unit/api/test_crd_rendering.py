@@ -41,7 +41,7 @@ def openapi(crd: dict[str, Any]) -> Schema:
     return schema
 
 
-def test_references_are_put_in_place_and_the_field_has_the_last_word() -> None:
+def test_references_are_replaced_and_the_field_wins() -> None:
     properties = structural(Outer)["properties"]
 
     assert properties["own"]["description"] == "The words of the model."
@@ -51,7 +51,7 @@ def test_references_are_put_in_place_and_the_field_has_the_last_word() -> None:
     assert properties["by_name"]["additionalProperties"]["type"] == "object"
 
 
-def test_what_may_be_null_is_optional_and_what_is_constant_an_enum() -> None:
+def test_nullable_is_optional_and_constant_an_enum() -> None:
     schema = structural(Outer)
 
     assert schema["required"] == ["own", "described"]

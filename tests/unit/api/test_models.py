@@ -145,7 +145,7 @@ def test_a_share_stays_as_it_is_written(share: str) -> None:
     assert queue.spec.flavors[0].resources[0].nominal_quota == share
 
 
-def test_a_window_left_to_its_defaults_is_in_utc_and_lets_what_runs_go_on() -> None:
+def test_a_default_window_is_in_utc_and_lets_pods_go_on() -> None:
     (window,) = parse_cluster_queue(cluster_queue(schedule=[a_window()])).spec.schedule
 
     assert (window.time_zone, window.on_close, window.stop_policy) == ("UTC", "Keep", None)

@@ -115,9 +115,7 @@ def test_the_older_names_of_flavor_fungibility_are_understood(written: str, ours
 
 
 @pytest.mark.parametrize(("version", "written"), [(V1, "Preempt"), (V1, "MayStopSearch"), (V2, "MayStopSearch")])
-def test_preempting_in_an_earlier_flavor_first_is_taken_over_where_anybody_is_preempted(
-    version: str, written: str
-) -> None:
+def test_preempting_in_an_earlier_flavor_is_taken_over(version: str, written: str) -> None:
     for policy, ours in (("LowerPriority", {"whenCanPreempt": "MayStopSearch"}), ("Never", None)):
         queue = kueue_queue(
             "a",
@@ -129,7 +127,7 @@ def test_preempting_in_an_earlier_flavor_first_is_taken_over_where_anybody_is_pr
         assert specs(queue)["ClusterQueue/a"].get("flavorFungibility") == ours
 
 
-def test_preemption_is_taken_over_and_reclaiming_only_where_there_is_somebody_to_reclaim_from() -> None:
+def test_preemption_is_taken_over_and_reclaiming_where_useful() -> None:
     written = {
         "withinClusterQueue": "LowerOrNewerEqualPriority",
         "reclaimWithinCohort": "LowerPriority",
@@ -154,7 +152,7 @@ def test_weights_are_taken_over_and_let_their_tree_share_fairly() -> None:
     assert {name: one for name, one in weights.items() if one is not None} == shared
 
 
-def test_where_the_configuration_has_fair_sharing_every_tree_shares_fairly() -> None:
+def test_with_fair_sharing_configured_every_tree_shares() -> None:
     queues = kueue_queue("a", CPU, cohortName="org"), kueue_queue("b", CPU)
     ours = specs(*queues, options=("--fair-sharing",))
     assert ours["ClusterQueue/org"] == {"fairSharing": {}}
@@ -162,7 +160,7 @@ def test_where_the_configuration_has_fair_sharing_every_tree_shares_fairly() -> 
     assert "fairSharing" not in ours["ClusterQueue/b"]
 
 
-def test_cohorts_become_parents_and_come_before_what_is_below_them() -> None:
+def test_cohorts_become_parents_before_what_is_below_them() -> None:
     ours = converted(
         kueue_queue("a", CPU, cohortName="left"),
         kueue_cohort("left", kueue_group(("spot", [kueue_quota("cpu", 4, borrow=1)])), parentName="org"),
@@ -180,7 +178,7 @@ def _named(*names: str) -> list[str]:
     return [f"ClusterQueue/{name}" for name in names]
 
 
-def test_a_cohort_that_is_called_like_a_queue_gets_a_suffix_and_its_members_follow() -> None:
+def test_a_cohort_named_like_a_queue_gets_a_suffix() -> None:
     documents = (
         kueue_queue("a", CPU, cohortName="a"),
         kueue_queue("a-cohort", CPU, cohortName="a"),
@@ -225,7 +223,7 @@ def test_workload_priority_classes_become_ours() -> None:
     assert ours["WorkloadPriorityClass/idle"] == priority_class("idle", value=-1)
 
 
-def test_static_capacity_is_what_all_queues_own_of_a_flavor_together() -> None:
+def test_static_capacity_is_what_all_queues_own_together() -> None:
     queues = (
         kueue_queue("a", kueue_group(("spot", [kueue_quota("cpu", "1500m"), kueue_quota("memory", "1Gi")]))),
         kueue_queue("b", kueue_group(("spot", [kueue_quota("cpu", 2)])), cohortName="org"),
@@ -235,7 +233,7 @@ def test_static_capacity_is_what_all_queues_own_of_a_flavor_together() -> None:
     assert ours["ResourceFlavor/spot"] == {"capacity": {"mode": "Static", "static": {"cpu": "4500m", "memory": "1Gi"}}}
 
 
-def test_static_capacity_of_more_than_there_are_numbers_for_is_the_largest() -> None:
+def test_static_capacity_beyond_all_numbers_is_the_largest() -> None:
     queues = [kueue_queue(name, kueue_group(("spot", [kueue_quota("gpu", 2**63 - 1)]))) for name in ("a", "b")]
     ours = specs(*queues, kueue_flavor("spot"), options=("--capacity", "Static"))
     assert ours["ResourceFlavor/spot"]["capacity"]["static"] == {"gpu": str(2**63 - 1)}

@@ -26,7 +26,7 @@ SHARING = "ResourceFlavor b: spec.nodeLabels: nodes that have these labels and t
         ({**SPOT, "zone": "a"}, {"pool": "dear"}, "", ""),
     ],
 )
-def test_flavors_of_the_same_nodes_are_told_and_one_without_any_is_refused(
+def test_flavors_of_the_same_nodes_are_told_and_none_refused(
     first: Labels, second: Labels, error: str, warning: str
 ) -> None:
     documents = kueue_flavor("b", nodeLabels=second), kueue_flavor("a", nodeLabels=first)
@@ -44,7 +44,7 @@ def test_quota_alone_knows_no_nodes_to_share_out() -> None:
     assert "spec.nodeLabels" not in done.stderr
 
 
-def test_a_flavor_whose_resources_are_counted_elsewhere_is_left_out_lest_it_takes_the_nodes() -> None:
+def test_a_flavor_counted_elsewhere_is_left_out() -> None:
     groups = [kueue_group((flavor, [kueue_quota(name, 1)])) for flavor, name in (("spot", "cpu"), ("count", "pods"))]
     documents = (
         kueue_queue("a", *groups),

@@ -24,7 +24,7 @@ def given(spec: Json) -> dict[str, list[Json]]:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_beside_one_flavor_the_resources_of_a_plain_one_are_counted_in_it(order: int) -> None:
+def test_beside_one_flavor_a_plain_ones_resources_join_it(order: int) -> None:
     licence = kueue_quota("licence", 5, borrow=1, lend=2)
     documents = (kueue_queue("a", *[ONE, side(licence)][::order], cohortName="org"), PLAIN)
     assert given(specs(*documents)["ClusterQueue/a"]) == {"spot": [kueue_quota("cpu", 8), licence]}
@@ -47,7 +47,7 @@ def test_what_a_cohort_owns_of_it_is_counted_there_too() -> None:
     }
 
 
-def test_beside_several_flavors_what_nobody_else_may_have_becomes_a_limit() -> None:
+def test_beside_several_flavors_a_sole_quota_becomes_a_limit() -> None:
     ours = specs(kueue_queue("a", TWO, side(kueue_quota("licence", 5), kueue_quota("pods", 9))), PLAIN)
     licence = kueue_quota("licence", 5)
     assert given(ours["ClusterQueue/a"]) == {"spot": [*SPOT[1], licence], "dear": [*DEAR[1], licence]}
@@ -124,7 +124,7 @@ OTHER = kueue_queue("other", kueue_group(DEAR), side(kueue_quota("licence", 2)),
         "two flavors for one place",
     ],
 )
-def test_what_would_mean_something_else_is_refused_or_left_out_and_told(documents: list[Json], told: str) -> None:
+def test_what_would_change_its_meaning_is_refused_or_told(documents: list[Json], told: str) -> None:
     refused = convert(*documents)
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "ClusterQueue a: spec.resourceGroups[1]: " in refused.stderr

@@ -49,7 +49,7 @@ def test_a_flavor_that_is_left_out_on_purpose_is_not_missed() -> None:
     assert unknown(kueue_queue("a", CPU, PODS), SPOT, kueue_flavor("plain")) == []
 
 
-def test_a_group_that_is_lost_for_a_missing_flavor_is_told_of_once() -> None:
+def test_a_group_lost_for_a_missing_flavor_is_told_once() -> None:
     (line,) = unknown(kueue_queue("a", CPU, PODS), SPOT, options=("--partial",))
     assert "spec.resourceGroups[1]: ResourceFlavor plain is not among the objects" in line
 

@@ -96,7 +96,7 @@ def a_queue(**spec: Any) -> Json:
         ),
     ],
 )
-def test_what_changes_when_pods_are_admitted_is_told_and_no_hindrance(document: Json, told: str) -> None:
+def test_a_change_of_when_pods_are_admitted_is_only_told(document: Json, told: str) -> None:
     done = convert(document)
     assert done.exit_code == 0, done.output
     lines = [line for line in done.stderr.splitlines() if "among the files" not in line]
@@ -109,7 +109,7 @@ def test_what_changes_when_pods_are_admitted_is_told_and_no_hindrance(document: 
     ("options", "room"),
     [((), "here a pod is admitted only when a node of its flavor has room"), (STATIC, "raise it with their quotas")],
 )
-def test_the_label_of_pods_and_the_room_of_flavors_are_always_told(options: tuple[str, ...], room: str) -> None:
+def test_the_label_and_the_room_of_flavors_are_always_told(options: tuple[str, ...], room: str) -> None:
     told = convert(a_queue(), options=options).stderr
     assert "Warning: pods name their queue by the label penstock.dev/queue-name" in told
     assert room in told
@@ -136,9 +136,7 @@ def test_the_label_of_pods_and_the_room_of_flavors_are_always_told(options: tupl
         (kueue_flavor("f", nodeTaints=[TAINT]), STATIC, "spec.nodeTaints[0]: with --capacity Static nobody looks at"),
     ],
 )
-def test_what_changes_which_pods_are_admitted_needs_to_be_allowed(
-    document: Json, options: tuple[str, ...], told: str
-) -> None:
+def test_a_change_of_which_pods_are_admitted_needs_consent(document: Json, options: tuple[str, ...], told: str) -> None:
     refused = convert(document, options=options)
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert told in refused.stderr.partition("Error: ")[2]
@@ -200,7 +198,7 @@ def test_faults_of_all_objects_are_told_together() -> None:
     ]
 
 
-def test_a_flavor_with_a_topology_tells_the_annotations_of_gangs_in_slices_too() -> None:
+def test_a_topology_tells_the_annotations_of_slices_too() -> None:
     told = convert(kueue_flavor("f", nodeLabels={"a": "b"}, topologyName="rack")).stderr
     assert "in slices by penstock.dev/slice-required-topology and penstock.dev/slice-size, instead of podset-sl" in told
 
@@ -232,7 +230,7 @@ def test_all_that_breaks_our_rules_is_told_together() -> None:
     assert [line.count("metadata.name") for line in done.stderr.splitlines()] == [1, 1, 0, 1]
 
 
-def test_the_same_name_in_two_namespaces_or_kinds_is_no_duplicate() -> None:
+def test_one_name_in_two_namespaces_or_kinds_is_no_duplicate() -> None:
     doors = [kueue_object("LocalQueue", "a", {"clusterQueue": "a"}, namespace=name) for name in ("x", "y")]
     assert convert(a_queue(), kueue_flavor("a"), *doors).exit_code == 0
 
@@ -260,7 +258,7 @@ NONE_OF_A_KIND = "apiVersion: v1\nitems: []\nkind: List\nmetadata:\n  resourceVe
 """What kubectl prints where a kind has no objects."""
 
 
-def test_a_kind_of_which_there_are_none_is_no_fault_beside_others(tmp_path: Path) -> None:
+def test_a_kind_without_objects_is_no_fault_beside_others(tmp_path: Path) -> None:
     queues, priorities = tmp_path / "queues.yaml", tmp_path / "priorities.yaml"
     priorities.write_text(NONE_OF_A_KIND)
     queues.write_text(yaml.safe_dump_all([a_queue(), kueue_flavor("spot")]))
@@ -318,7 +316,7 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 
 @pytest.mark.parametrize("odd", [None, 3, 1.5, True, "", "ä", [], [[]], {}, {"a": {}}], ids=repr)
-def test_nothing_odd_anywhere_ends_in_anything_but_lines_for_people(odd: Any) -> None:
+def test_anything_odd_ends_in_lines_for_people(odd: Any) -> None:
     for path in places(WHOLE):
         documents = deepcopy(WHOLE)
         holder: Any = documents

@@ -69,7 +69,7 @@ def test_templates_are_the_target_where_that_is_asked_for() -> None:
     assert done.stderr.count("Warning: ") == 1
 
 
-def test_a_list_is_taken_apart_and_the_annotation_of_kubectl_dropped() -> None:
+def test_a_list_is_taken_apart_and_kubectls_annotation_goes() -> None:
     item = of_kupid()
     item["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "mine": "x"}
     done = convert({"apiVersion": "v1", "kind": "List", "items": [item, of_kupid(WIDE)]})
@@ -93,7 +93,7 @@ def test_a_list_is_taken_apart_and_the_annotation_of_kubectl_dropped() -> None:
         (of_kupid(nodename="x"), 'spec.nodename: "x": is not a field that Penstock knows'),
     ],
 )
-def test_a_fault_names_file_document_and_path_and_nothing_is_written(document: Any, text: str) -> None:
+def test_a_fault_names_its_place_and_nothing_is_written(document: Any, text: str) -> None:
     done = convert(of_kupid(), document)
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: <stdin>: document 2: ")

@@ -52,7 +52,7 @@ class Cluster(FakeClient):
         return answer
 
 
-async def test_one_namespace_is_read_by_name_and_cluster_wide_kinds_whole() -> None:
+async def test_a_namespace_is_read_by_name_and_wide_kinds_whole() -> None:
     policy = pod_policy("own", "team-a", nodeSelector={"a": "b"})
     cluster = Cluster(
         namespaces=orjson.dumps(a_namespace("team-a", tier="gold")),

@@ -141,7 +141,7 @@ def test_a_policy_that_does_not_select_the_pod_says_why(policy: Json, reason: st
     assert f"SchedulingPolicy 'batch': {reason}\n" in text
 
 
-def test_a_policy_does_not_select_by_what_an_earlier_step_took_away(tool: ExplainTool) -> None:
+def test_a_policy_does_not_select_by_what_was_taken_away(tool: ExplainTool) -> None:
     by_stamp = pod_policy(podSelector={"matchLabels": {FLAVOR: "spot"}}, nodeSelector={"a": "b"})
     answer = tool.answer(a_pod(labels={FLAVOR: "spot"}), by_stamp)
     assert [one["reason"] for one in answer["notSelecting"]] == [
@@ -166,7 +166,7 @@ def test_a_refusal_names_the_policy_and_leaves_no_pod(tool: ExplainTool) -> None
     assert answer["message"].startswith("ClusterPodSchedulingPolicy 'strict' refuses the pod: spec.nodeSelector[pool]")
 
 
-def test_a_pod_that_the_protection_of_the_gate_refuses_is_said_to_be(tool: ExplainTool) -> None:
+def test_a_pod_refused_by_the_gates_protection_is_told(tool: ExplainTool) -> None:
     strict = a_namespace("default", **{QUEUEING: "Required"})
     answer = tool.answer(a_pod(), strict)
     assert answer["refusedBy"] == "Protection of the gate"
@@ -269,7 +269,7 @@ def test_a_runtime_class_is_told_by_whom_it_is_judged(tool: ExplainTool) -> None
     assert refused["refusedBy"] == "RuntimeClass"
 
 
-def test_namespaces_that_the_webhook_is_not_asked_about_are_those_of_config(tool: ExplainTool) -> None:
+def test_namespaces_left_out_are_those_of_config(tool: ExplainTool) -> None:
     hooks = [
         hook
         for document in (*load_documents(CONFIG / "webhook"), *load_documents(CONFIG / "components"))
@@ -301,9 +301,7 @@ def test_an_unknown_namespace_and_class_of_priority_are_noted(tool: ExplainTool)
 
 
 @pytest.mark.parametrize(("setting", "result"), [("Allow", "changed"), ("Warn", "changed"), ("Forbid", "refused")])
-def test_what_a_cluster_queue_says_of_kube_schedulers_preemption_is_explained(
-    setting: str, result: str, tool: ExplainTool
-) -> None:
+def test_kube_schedulers_preemption_is_explained(setting: str, result: str, tool: ExplainTool) -> None:
     pod = a_pod(labels={"penstock.dev/queue-name": "main"}, priorityClassName="system-cluster-critical")
     answer = tool.answer(pod, local_queue(), cluster_queue(schedulerPreemption=setting))
     assert answer["result"] == result
@@ -313,7 +311,7 @@ def test_what_a_cluster_queue_says_of_kube_schedulers_preemption_is_explained(
     )
 
 
-def test_a_pod_that_was_read_from_a_cluster_is_explained_as_it_was_written(tool: ExplainTool) -> None:
+def test_a_pod_of_a_cluster_is_explained_as_written(tool: ExplainTool) -> None:
     live = {**a_pod(nodeName="n1"), "status": {"conditions": [{"type": "PodScheduled", "status": "True"}]}}
     policy = pod_policy(nodeSelector={"a": "b"})
     assert "nodeName" not in tool.answer(live, policy)["directives"]

@@ -68,7 +68,7 @@ def test_labels_that_controllers_add_count(tool: ExplainTool) -> None:
     assert tool.answer({**sets, "spec": spec}, first)["directives"]["nodeName"] == "n"
 
 
-def test_the_pod_of_a_daemon_set_is_bound_to_its_node_and_never_queued(tool: ExplainTool) -> None:
+def test_a_daemon_sets_pod_is_bound_to_its_node_not_queued(tool: ExplainTool) -> None:
     template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "hostNetwork": True, "affinity": node_terms(TERM)}}
     labelled = {**template, "metadata": {"labels": {QUEUE_NAME: "main"}}}
     daemons = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}}

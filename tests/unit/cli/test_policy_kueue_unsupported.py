@@ -58,7 +58,7 @@ def test_a_key_without_effect_on_a_job_that_waits_is_told(tool: ExplainTool) -> 
     assert told(tool.answer(a_job({"labels": LONGEST}), a_namespace("default", **{DEFAULT_QUEUE: "main"}))) == [ON_JOB]
 
 
-def test_of_a_cron_job_its_jobs_and_their_template_are_looked_at(tool: ExplainTool) -> None:
+def test_of_a_cron_job_its_jobs_and_template_are_looked_at(tool: ExplainTool) -> None:
     nightly = a_cron_job({"labels": LONGEST}, {"labels": QUEUED, "annotations": FEWER})
     of_jobs, of_template = told(tool.answer(nightly, a_namespace("default")))
     assert of_jobs.startswith("spec.jobTemplate.metadata.labels[kueue.x-k8s.io/max-exec-time-seconds] on CronJob")
@@ -86,7 +86,7 @@ def test_a_pod_is_told_of_however_it_comes_into_its_queue(tool: ExplainTool) -> 
         assert note.startswith("metadata.labels[kueue.x-k8s.io/max-exec-time-seconds] on Pod ")
 
 
-def test_of_kinds_that_are_not_queued_it_is_said_beside_the_label(tool: ExplainTool) -> None:
+def test_of_unqueued_kinds_it_is_said_beside_the_label(tool: ExplainTool) -> None:
     annotations = {"provreq.kueue.x-k8s.io/ValidUntilSeconds": "60"}
     job_set: Json = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet"}
     job_set["metadata"] = {"name": "train", "annotations": annotations}

@@ -143,7 +143,7 @@ def test_the_schedulers_node_is_no_conflict_and_a_wanted_one_is(tool: Tool) -> N
     assert tool.answer(policy, {**apart, "metadata": {"name": "apart"}}, a_live_pod("x"))["pods"]["refused"] == 0
 
 
-def test_the_first_refusal_ends_the_judging_of_a_pod_as_in_the_webhook(tool: Tool) -> None:
+def test_the_first_refusal_ends_the_judging_of_a_pod(tool: Tool) -> None:
     second = cluster_pod_policy("zz", nodeSelector={"zone": "x"})
     answer = tool.answer(STRICT, second, PODS[0])
     assert [(one["policy"], one["selected"]) for one in answer["policies"]] == [("strict", 1), ("zz", 0)]

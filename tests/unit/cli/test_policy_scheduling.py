@@ -76,7 +76,7 @@ def step(answer: Json, title: str = "Scheduling policies") -> Json:
     return next(dict(one) for one in answer["steps"] if one["step"] == title)
 
 
-def test_explain_tells_what_the_account_may_use_and_what_each_policy_gave(tool: Tool) -> None:
+def test_explain_tells_what_the_account_may_use_and_got(tool: Tool) -> None:
     answer = tool.answer(a_pod(), TEAM, OPEN, *rights("team", "absent"))
     assert step(answer)["account"] == {
         "namespace": "default",
@@ -146,7 +146,7 @@ def test_the_way_of_merging_is_the_options(tool: Tool) -> None:
     assert (step(first)["account"]["enforced"], first["result"]) == (["a"], "allowed")
 
 
-def test_policies_are_judged_where_there_is_one_unless_ruled_out(tool: Tool) -> None:
+def test_policies_are_judged_unless_ruled_out(tool: Tool) -> None:
     assert tool.answer(a_pod(), TEAM, arguments=("--no-scheduling-policies",))["result"] == "allowed"
     off = tool.answer(a_pod())
     assert [(one["step"], one["off"]) for one in off["steps"]][1:4] == [
@@ -245,7 +245,7 @@ def test_a_report_judges_by_accounts_as_if_all_were_enforced(tool: Tool) -> None
     assert tool.report(*objects, arguments=("--no-scheduling-policies",))["policies"] == []
 
 
-def test_what_the_daemon_set_controller_adds_is_not_held_against_pods_that_exist(tool: Tool) -> None:
+def test_additions_to_daemon_pods_are_not_held_against_them(tool: Tool) -> None:
     pod = live(
         "agent",
         nodeSelector={"disk": "ssd"},
@@ -269,7 +269,7 @@ def test_a_refusal_of_a_pod_policy_stands_alone(tool: Tool) -> None:
     ]
 
 
-async def test_rights_are_read_from_a_cluster_only_where_a_policy_asks_for_them() -> None:
+async def test_rights_are_read_only_where_a_policy_needs_them() -> None:
     cluster = Cluster(namespaces=orjson.dumps(a_namespace("a")), schedulingpolicies=listed(TEAM))
     found, notes = await surroundings_in(cluster.as_client, Settings(), "a")
     assert (notes, found.judges_accounts, found.world.runtime_classes is not None) == ((), True, True)
@@ -308,7 +308,7 @@ async def test_a_missing_right_to_read_rights_is_one_line() -> None:
     )
 
 
-async def test_pods_are_not_judged_without_the_classes_that_need_no_permission() -> None:
+async def test_pods_are_not_judged_without_their_classes() -> None:
     namespace = orjson.dumps(a_namespace("a"))
     cluster = Cluster(namespaces=namespace, schedulingpolicies=listed(TEAM), priorityclasses=NO)
     with pytest.raises(NoAnswer, match=r"no right to list priorityclasses\.scheduling\.k8s\.io in the whole cluster"):

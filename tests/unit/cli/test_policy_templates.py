@@ -86,16 +86,14 @@ def test_without_policies_for_templates_nothing_is_said_of_them(tool: Tool) -> N
     assert tool.answer(a_workload(), elsewhere)["template"] is None
 
 
-def test_namespaces_that_the_webhook_is_not_asked_about_keep_their_templates(tool: Tool) -> None:
+def test_namespaces_left_out_keep_their_templates(tool: Tool) -> None:
     workload = a_workload()
     workload["metadata"]["namespace"] = "kube-system"
     assert tool.answer(workload, FOR_TEMPLATES, a_namespace("kube-system"))["result"] == "allowed"
 
 
 @pytest.mark.parametrize(("owner", "result"), [("Deployment", "allowed"), ("Etcd", "refused"), (None, "refused")])
-def test_a_replica_set_is_taken_as_made_by_the_deployment_that_owns_it(
-    owner: str | None, result: str, tool: Tool
-) -> None:
+def test_a_replica_set_is_taken_as_its_deployments(owner: str | None, result: str, tool: Tool) -> None:
     strict = pod_policy("strict", target="PodTemplates", nodeSelector={"pool": "a"}, onConflict="Reject")
     workload = {**a_workload(nodeSelector={"pool": "b"}), "kind": "ReplicaSet"}
     workload["metadata"] = {"name": "web", **({"ownerReferences": [an_owner(owner)]} if owner else {})}

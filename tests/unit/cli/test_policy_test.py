@@ -99,7 +99,7 @@ PARTS: list[tuple[Json, list[str]]] = [
 
 
 @pytest.mark.parametrize(("expect", "lines"), PARTS)
-def test_what_is_expected_of_a_changed_pod_is_compared_place_by_place(
+def test_a_changed_pod_is_compared_place_by_place(
     expect: Json, lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a_suite(tmp_path, a_case(**expect))
@@ -234,9 +234,7 @@ def test_what_the_apiserver_adds_first_is_there(tmp_path: Path, capsys: pytest.C
     assert misses(capsys, tmp_path) == []
 
 
-def test_a_suite_may_take_a_folder_of_objects_with_other_things_in_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_suite_may_take_a_folder_with_other_things_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a_suite(tmp_path, objects=(cluster_pod_policy(nodeSelector={"a": "b"}),))
     write(tmp_path / "other.yaml", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}})
     document = yaml.safe_load((tmp_path / "policy-test.yaml").read_text())

@@ -57,7 +57,7 @@ def test_a_job_that_kueues_label_queues_is_told_what_it_becomes(tool: ExplainToo
     )
 
 
-def test_where_kueues_labels_are_not_accepted_nothing_is_said_of_the_workload(tool: ExplainTool) -> None:
+def test_without_kueues_labels_the_workload_is_not_told_of(tool: ExplainTool) -> None:
     answer = tool.answer(a_job(metadata={"labels": BY_KUEUE}), a_namespace("default"))
     assert (answer["workload"], answer["result"]) == (None, "allowed")
     system = a_namespace("kube-system", **{KUEUE_LABELS: ACCEPTED})
@@ -65,7 +65,7 @@ def test_where_kueues_labels_are_not_accepted_nothing_is_said_of_the_workload(to
     assert (answer["workload"], answer["result"]) == (None, "allowed")
 
 
-def test_policies_for_templates_see_the_queue_that_the_template_got(tool: ExplainTool) -> None:
+def test_template_policies_see_the_queue_of_the_template(tool: ExplainTool) -> None:
     for_queue = cluster_pod_policy(
         "queued", target="PodTemplates", podSelector={"matchLabels": {QUEUE_NAME: "main"}}, nodeSelector={"a": "b"}
     )
@@ -78,7 +78,7 @@ def test_policies_for_templates_see_the_queue_that_the_template_got(tool: Explai
 
 
 @pytest.mark.parametrize("noted", [{}, {"annotations": {USER: "forged"}}])
-def test_pods_are_nobodys_where_nobody_says_who_wrote_their_workload(noted: Json, tool: ExplainTool) -> None:
+def test_pods_are_nobodys_without_a_known_writer(noted: Json, tool: ExplainTool) -> None:
     answer = tool.answer(a_job({**QUEUED, **noted}))
     assert [one["path"] for one in step(answer, "Queue")["changes"]] == ["spec.schedulingGates[0]"]
     gone = [{"path": f"spec.template.metadata.annotations[{USER}]", "before": "forged"}] if noted else []
@@ -152,7 +152,7 @@ def test_our_label_on_a_workload_means_nothing_and_that_is_said(workload: Json, 
     assert f"  note: {note}\n" in text
 
 
-def test_nothing_is_said_of_the_label_where_the_template_names_a_queue(tool: ExplainTool) -> None:
+def test_a_template_with_a_queue_gets_no_word_of_the_label(tool: ExplainTool) -> None:
     assert in_vain(tool.answer(a_job(QUEUED, metadata=QUEUED))) == []
     assert in_vain(tool.answer(a_cron_job(QUEUED, metadata=QUEUED))) == []
     both = a_job(metadata={"labels": {**BY_KUEUE, QUEUE_NAME: "main"}})

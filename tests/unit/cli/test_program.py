@@ -59,7 +59,7 @@ def test_an_unknown_way_to_merge_policies_is_wrong_usage() -> None:
     assert "'Deep' is not one of 'DeepMerge', 'FirstPolicy', 'FirstEntry'" in done.stderr
 
 
-def test_a_default_class_that_no_class_can_be_called_is_wrong_usage() -> None:
+def test_an_impossible_default_class_is_wrong_usage() -> None:
     files = ["--tls-cert", "none", "--tls-key", "none"]
     text = "'Kata' cannot be the name of a RuntimeClass; write one such as gvisor, in lower case"
     for done in (
@@ -71,7 +71,7 @@ def test_a_default_class_that_no_class_can_be_called_is_wrong_usage() -> None:
 
 
 @pytest.mark.parametrize("group", ["", " ", "system:masters"])
-def test_a_break_glass_group_that_somebody_has_every_day_is_wrong_usage(group: str) -> None:
+def test_a_break_glass_group_of_everybody_is_wrong_usage(group: str) -> None:
     done = run("webhook", "--tls-cert", "none", "--tls-key", "none", "--break-glass-group", group)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{group!r} cannot be the break-glass group; write a name of its own such as penstock:" in done.stderr
@@ -82,7 +82,7 @@ def test_an_option_can_come_from_the_environment() -> None:
     assert (done.returncode, "0 is not in the range" in done.stderr) == (2, True)
 
 
-def test_a_kubeconfig_that_is_not_there_is_one_line_and_exits_with_1(tmp_path: Path) -> None:
+def test_an_absent_kubeconfig_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
     done = run("controller", "--kubeconfig", str(tmp_path / "none"))
     expected = (
         f"--kubeconfig or KUBECONFIG: no such file: {tmp_path}/none; name one with --kubeconfig FILE or set KUBECONFIG"

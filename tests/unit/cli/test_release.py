@@ -158,7 +158,7 @@ def test_where_nobody_can_be_asked_yes_is_needed(
         (Forbidden(403, "Forbidden", "two\nlines"), "403 Forbidden: two lines"),
     ],
 )
-def test_each_that_could_not_be_released_has_its_reason_in_one_line(
+def test_each_unreleased_pod_has_its_reason_in_one_line(
     error: KubeError, reason: str, cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster.tally = Tally(opened=1, refused=[(cluster.pods[0], error)])
@@ -168,7 +168,7 @@ def test_each_that_could_not_be_released_has_its_reason_in_one_line(
     assert shown.out == "Released 1 of 2 pods; 1 pod could not be.\n"
 
 
-def test_of_many_with_one_reason_the_first_are_named_and_the_others_counted(
+def test_of_many_alike_the_first_are_named_and_others_counted(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster.pods = [gated(a_pod(f"pod-{number}")) for number in range(16)]
@@ -188,7 +188,7 @@ def test_of_many_with_one_reason_the_first_are_named_and_the_others_counted(
     assert shown.out == "Released 0 of 16 pods; 15 pods could not be; 1 pod not tried.\n"
 
 
-def test_no_webhook_of_ours_is_asked_when_break_glass_changes_a_pod() -> None:
+def test_no_webhook_of_ours_is_asked_of_break_glass_changes() -> None:
     documents = [
         document
         for file in sorted(Path("config").rglob("*.yaml"))

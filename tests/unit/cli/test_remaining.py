@@ -40,7 +40,7 @@ async def told(client: FakeClient, verb: Verb) -> tuple[list[str], bool]:
     return found.lines, found.pods_stay
 
 
-async def test_a_drain_tells_what_the_controller_says_of_the_queue_as_it_is_now(time: FakeTime) -> None:
+async def test_a_drain_tells_what_the_controller_says_now(time: FakeTime) -> None:
     client = FakeClient().will("GET", a_queue(), a_queue(drained("Draining", 1)), a_queue(drained("PodsStay")))
     assert await told(client, Verb.DRAIN) == (["clusterqueue q: as PodsStay"], True)
 
@@ -50,7 +50,7 @@ async def test_a_drain_of_which_all_go_is_well(time: FakeTime) -> None:
     assert await told(client, Verb.DRAIN) == (["clusterqueue q: as Draining"], False)
 
 
-async def test_a_controller_that_says_nothing_is_not_waited_for_for_ever(time: FakeTime) -> None:
+async def test_a_silent_controller_is_not_waited_for_for_ever(time: FakeTime) -> None:
     client = FakeClient().will("GET", *[a_queue()] * 99)
     (line,), pods_stay = await told(client, Verb.DRAIN)
     assert "see whether the controller runs" in line

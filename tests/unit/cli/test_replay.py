@@ -169,9 +169,7 @@ def spoilt(plain: Any, chance: Random) -> Any:
         del plain[last]
 
 
-def test_a_file_that_somebody_changed_ends_in_an_answer_or_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_spoilt_file_ends_in_an_answer_or_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chance, codes = Random("changed"), []  # noqa: S311 - cases, not secrets
     data = unpacked(PREEMPTION.read_bytes())
     file = tmp_path / "changed.json"
@@ -184,9 +182,7 @@ def test_a_file_that_somebody_changed_ends_in_an_answer_or_in_one_line(
     assert {0, 1} == set(codes)
 
 
-def test_a_file_whose_parts_contradict_each_other_is_told_with_the_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_contradicting_file_is_told_with_the_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = orjson.loads(unpacked(PREEMPTION.read_bytes()))
     file = tmp_path / "changed.json"
     file.write_bytes(orjson.dumps({**plain, "pods": []}))

@@ -146,7 +146,7 @@ def test_a_program_that_dies_ends_the_command_and_is_told(
     assert f"Error: stand_in ended with 3; the end of its log {log}:\nthe last words\n" in capsys.readouterr().err
 
 
-def test_what_a_command_found_without_penstock_is_not_its_result(
+def test_what_was_found_without_penstock_is_no_result(
     started: Started, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("controller.sandbox.installation.POLL_SECONDS", 60.0)
@@ -174,7 +174,7 @@ def test_of_a_program_whose_sandbox_is_gone_there_is_no_log(
 NOTHING = ["--", sys.executable, "-c", ""]
 
 
-def test_by_default_the_webhook_keeps_the_gate_and_nothing_is_switched_on_which_is_told(
+def test_by_default_the_webhook_keeps_the_gate_and_that_is_told(
     started: Started, asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     started(LIVES)

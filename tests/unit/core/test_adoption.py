@@ -62,9 +62,7 @@ def adopted(pod: KueuePod, world: Households = WORLD) -> Adoption:
         ({}, "", "any"),
     ],
 )
-def test_the_selector_tells_the_flavor_then_the_node_then_the_order(
-    selector: dict[str, str], node: str, flavor: str
-) -> None:
+def test_the_selector_tells_the_flavor_then_node_then_order(selector: dict[str, str], node: str, flavor: str) -> None:
     assert adopted(held(selector, node)).flavor == flavor
 
 
@@ -77,14 +75,12 @@ def test_the_selector_tells_the_flavor_then_the_node_then_the_order(
         (("spot", "dear"), "n-other", "spot"),
     ],
 )
-def test_a_flavor_whose_labels_are_not_in_the_selector_is_taken_only_where_there_is_no_other(
-    order: tuple[str, ...], node: str, flavor: str
-) -> None:
+def test_a_flavor_not_in_the_selector_is_taken_when_alone(order: tuple[str, ...], node: str, flavor: str) -> None:
     queue = ClusterQueue(name="team", flavors=tuple(FlavorQuota(name, {}) for name in order))
     assert adopted(replace(POD, node=node), replace(WORLD, queues={"team": queue})).flavor == flavor
 
 
-def test_no_pod_is_charged_to_a_flavor_that_its_own_selector_or_affinity_contradicts() -> None:
+def test_no_pod_is_charged_to_a_flavor_that_it_contradicts() -> None:
     queue = ClusterQueue(name="team", flavors=tuple(FlavorQuota(name, {}) for name in ("spot", "dear")))
     world = replace(WORLD, queues={"team": queue})
     assert adopted(held({}), world).flavor == "spot"
@@ -97,7 +93,7 @@ def test_no_pod_is_charged_to_a_flavor_that_its_own_selector_or_affinity_contrad
     assert adopted(held({}, zones=("b",)), zoned).flavor == "dear"
 
 
-def test_a_pod_that_may_run_in_no_flavor_of_the_queue_is_told_and_left() -> None:
+def test_a_pod_fit_for_no_flavor_is_told_and_left() -> None:
     queue = ClusterQueue(name="team", flavors=tuple(FlavorQuota(name, {}) for name in ("spot", "dear")))
     (one,) = adopt([held({"pool": "old"}, "n-dear")], replace(WORLD, queues={"team": queue}))
     assert isinstance(one, Orphan)
@@ -127,7 +123,7 @@ def test_a_pod_is_kueues_by_its_own_label_or_its_jobs() -> None:
     assert adopted(replace(POD, labels={KUEUE_QUEUE: "other", KUEUE_ADMITTED_TO: "main"})).queue == "main"
 
 
-def test_what_is_not_kueues_or_over_or_ours_already_is_passed_by() -> None:
+def test_pods_not_kueues_or_over_or_ours_are_passed_by() -> None:
     ours = {KUEUE_QUEUE: "main", QUEUE_NAME: "main"}
     passed = [replace(POD, labels={}), replace(POD, is_finished=True), replace(POD, labels=ours)]
     assert adopt([*passed, replace(POD, labels={}, job="job-2")], WORLD) == []
@@ -149,7 +145,7 @@ def test_who_cannot_be_adopted_is_told_with_what_to_do(pod: KueuePod, why: str) 
     assert one.why.startswith(why)
 
 
-def test_the_patch_is_for_this_very_pod_and_stamps_it_as_one_admitted_here() -> None:
+def test_the_patch_is_for_this_pod_and_stamps_it() -> None:
     metadata = adopted(replace(POD, node="n-dear")).patch()["metadata"]
     assert metadata == {
         "uid": "1",

@@ -12,7 +12,7 @@ def uids(backlog: Backlog) -> list[list[str]]:
     return [[workload.uid for workload in run] for run in backlog.runs.values()]
 
 
-def test_a_run_is_ordered_by_priority_then_age_then_name_then_uid() -> None:
+def test_a_run_is_ordered_by_priority_age_name_and_uid() -> None:
     pods = [
         a_pod("z", priority=10, created=9),
         a_pod("a", created=1),
@@ -35,7 +35,7 @@ def test_putting_the_same_again_changes_nothing() -> None:
     assert len(backlog) == 1
 
 
-def test_a_workload_of_another_class_moves_and_leaves_no_empty_run() -> None:
+def test_a_workload_that_changes_class_leaves_no_empty_run() -> None:
     backlog = Backlog()
     backlog.put(a_workload(a_pod("a")))
     assert backlog.put(a_workload(a_pod("a", BIG)))
@@ -50,7 +50,7 @@ def test_a_workload_with_another_priority_takes_its_new_place() -> None:
     assert uids(backlog) == [["b", "a"]]
 
 
-def test_classes_and_queues_are_known_only_while_something_waits_in_them() -> None:
+def test_classes_and_queues_are_known_while_something_waits() -> None:
     backlog = Backlog()
     backlog.put(a_workload(a_pod("a")))
     backlog.put(a_workload(a_pod("b", BIG)))

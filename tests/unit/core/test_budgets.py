@@ -80,7 +80,7 @@ def test_a_budget_is_told_with_its_period(budget: Budget, words: str) -> None:
     assert budget.words == words
 
 
-def test_sums_of_another_rule_are_told_apart_and_an_amount_or_end_is_none() -> None:
+def test_sums_of_another_rule_are_none() -> None:
     assert a_budget(2).key == a_budget(3, at_end=AtEnd.WARN).key
     periods: list[Period] = [
         a_calendar(),
@@ -109,7 +109,7 @@ def test_a_period_is_one_of_the_calendar_of_its_place(unit: str, now: str, start
     assert tuple(map(as_utc, found)) == (start, end)
 
 
-def test_a_day_that_comes_back_over_midnight_has_begun_the_first_time() -> None:
+def test_a_repeated_day_has_begun_the_first_time() -> None:
     """In St. John's clocks were moved from 0:01 back to 23:01."""
     place = a_calendar("Day", "America/St_Johns")
     first = utc("2010-11-07 02:30")
@@ -158,7 +158,7 @@ def test_what_becomes_of_the_queue_is_as_the_budget_says(at_end: AtEnd, order: l
     assert [wait.reason for wait in plan.waits.values()] == [Reason.BUDGET_EXHAUSTED] * (2 - len(order))
 
 
-def test_what_is_left_of_a_gang_that_has_begun_goes_first_all_the_same() -> None:
+def test_the_rest_of_a_gang_that_has_begun_goes_first() -> None:
     snapshot = a_snapshot(
         a_pod("a", queue="a"),
         a_pod("b", queue="b"),

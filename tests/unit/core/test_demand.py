@@ -41,12 +41,12 @@ def test_init_peaks_count_with_the_sidecars_started_before_them(inits: list[Cont
     assert cpu == dict(pod_demand([one(cpu="2")], inits))["cpu"]
 
 
-def test_the_greater_of_peak_and_sum_is_taken_resource_by_resource() -> None:
+def test_the_greater_of_peak_and_sum_counts_by_resource() -> None:
     demand = pod_demand([one(cpu="2", memory="1Ki")], [one("a", cpu="1", memory="4Ki", **{GPU: 1})])
     assert demand == (("cpu", 2000), ("memory", 4096), (GPU, 1), ("pods", 1))
 
 
-def test_the_pod_level_overrides_cpu_and_memory_and_never_drops_a_gpu() -> None:
+def test_the_pod_level_overrides_cpu_and_memory_not_gpus() -> None:
     containers = [one(cpu="2", memory="1Ki", **{GPU: 2})]
     assert pod_demand(containers, pod_level={"cpu": "500m"}) == (("cpu", 500), ("memory", 1024), (GPU, 2), ("pods", 1))
     demand = pod_demand(containers, pod_level={"cpu": 1, "memory": "2Ki", "hugepages-2Mi": "4Mi", GPU: "9"})
@@ -69,14 +69,12 @@ REPORTED = Reported(actuated={"cpu": "3"}, allocated={"cpu": "2", "memory": "4Ki
         ("5", True, (("cpu", 3000), ("memory", 4096), ("pods", 1))),
     ],
 )
-def test_a_pod_on_a_node_counts_with_the_greatest_of_spec_and_report(
-    asked: str, demand: Requests, *, infeasible: bool
-) -> None:
+def test_a_bound_pod_counts_the_greatest_of_spec_and_report(asked: str, demand: Requests, *, infeasible: bool) -> None:
     resized = ContainerDemand("main", {"cpu": asked, "memory": "1Ki"}, REPORTED)
     assert pod_demand([resized], is_resize_infeasible=infeasible) == demand
 
 
-def test_a_sidecar_is_resized_like_a_container_and_an_init_container_never() -> None:
+def test_a_sidecar_is_resized_and_an_init_container_never() -> None:
     inits = [
         ContainerDemand("p", {"cpu": "1"}, REPORTED, is_sidecar=True),
         ContainerDemand("i", {"cpu": "1"}, REPORTED),

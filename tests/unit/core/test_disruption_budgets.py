@@ -37,13 +37,13 @@ ALL = LabelSelector()
         (replace(GUARD, healthy=2, desired=0), [READY, UNREADY], True),
     ],
 )
-def test_a_budget_is_too_narrow_where_more_have_to_go_than_it_lets(
+def test_a_budget_is_narrow_where_more_must_go_than_it_lets(
     budget: DisruptionBudget, pods: list[GuardedPod], is_narrow: bool
 ) -> None:
     assert bool(too_narrow([budget], pods)) == is_narrow
 
 
-def test_the_first_budget_that_is_too_narrow_is_named_with_its_numbers() -> None:
+def test_the_first_narrow_budget_is_named_with_its_numbers() -> None:
     wide = replace(GUARD, name="wide", allowed=9)
     said = too_narrow([wide, replace(GUARD, allowed=-1)], [READY, READY])
     assert said.startswith("PodDisruptionBudget guard lets 0 more go now")

@@ -76,7 +76,7 @@ def test_a_share_is_of_what_the_flavor_has_and_rounded_down() -> None:
     assert found.flavors[0].changing == {"cpu", "memory", "gpu"}
 
 
-def test_shares_of_different_flavors_are_of_their_own_capacities() -> None:
+def test_shares_of_flavors_are_of_their_own_capacities() -> None:
     queue = a_cluster_queue("a", a_quota("spot", cpu=0), a_quota("steady", cpu=0))
     half = Variation(shares=(WrittenQuota("spot", {"cpu": Share(5000)}), WrittenQuota("steady", {"cpu": Share(5000)})))
     found = in_effect(
@@ -85,7 +85,7 @@ def test_shares_of_different_flavors_are_of_their_own_capacities() -> None:
     assert nominal(found) == {"spot": {"cpu": 5}, "steady": {"cpu": 2}}
 
 
-def test_of_open_windows_the_last_in_the_list_wins_field_by_field() -> None:
+def test_the_last_open_window_wins_field_by_field() -> None:
     queue = a_cluster_queue("a", a_quota(cpu=8, memory=10, pods=3))
     variation = Variation(
         overrides=(
@@ -104,7 +104,7 @@ def test_of_open_windows_the_last_in_the_list_wins_field_by_field() -> None:
     assert shut.flavors[0].changing == {"cpu", "memory"}
 
 
-def test_limits_of_the_tree_may_be_shares_and_windows_lay_theirs_over_each_alone() -> None:
+def test_tree_limits_may_be_shares_and_windows_override_each() -> None:
     written = a_tree_quota("spot", 10, borrow=0, lend=7)
     queue = a_cluster_queue("q", written, parent="org")
     night = Override(window=a_window("night"), quotas=(WrittenQuota("spot", lending={"cpu": Share(10_000)}),))
@@ -117,7 +117,7 @@ def test_limits_of_the_tree_may_be_shares_and_windows_lay_theirs_over_each_alone
         assert quota.changing == {"cpu"}
 
 
-def test_limits_are_shares_of_what_all_flavors_below_have_and_windows_lay_theirs_over_each_alone() -> None:
+def test_limits_are_shares_of_all_flavors_below() -> None:
     queue = a_cluster_queue("q", a_quota("spot", cpu=1), limits={"cpu": 0, "pods": 7}, user_limits={"cpu": 5})
     night = Override(window=a_window("night"), limits=WrittenLimits({"gpu": 3}, {"cpu": Share(1000)}))
     variation = Variation(shared_limits=WrittenLimits({"cpu": Share(3333)}), overrides=(night,))
@@ -137,7 +137,7 @@ def test_limits_are_shares_of_what_all_flavors_below_have_and_windows_lay_theirs
         assert found.changing_user_limits == {"cpu"}
 
 
-def test_flavors_count_for_every_queue_above_and_a_circle_of_parents_ends() -> None:
+def test_flavors_count_for_all_above_and_a_circle_ends() -> None:
     queues = [
         ClusterQueue(name="org"),
         a_cluster_queue("unit", a_quota("steady"), parent="org"),
@@ -167,21 +167,21 @@ def test_a_window_may_open_a_queue_that_is_held() -> None:
     assert [stopped_by(variation, names) for names in ((), ("night",), ("night", "shut"))] == ["", "night", "shut"]
 
 
-def test_a_window_changes_the_flavors_that_it_names_and_no_other() -> None:
+def test_a_window_changes_the_flavors_that_it_names() -> None:
     queue = a_cluster_queue("a", a_quota("spot", cpu=1), a_quota("steady", cpu=2))
     found = effective(queue, Variation(overrides=(overriding("night", cpu=9),)), "night")
     assert nominal(found) == {"spot": {"cpu": 9}, "steady": {"cpu": 2000}}
     assert [quota.changing for quota in found.flavors] == [{"cpu"}, frozenset()]
 
 
-def test_capacity_counts_nodes_that_are_cordoned_and_those_not_ready_for_five_minutes() -> None:
+def test_capacity_counts_cordoned_and_briefly_unready_nodes() -> None:
     nodes = [a_node("ready"), a_node("cordoned", is_usable=False), not_ready("fresh", 1000), not_ready("old", 900)]
     found = [live_capacity(a_flavor(), nodes, now) for now in (1000, 1199, 1200, 1299, 1300)]
     assert [capacity.amounts["cpu"] for capacity in found] == [16_000, 16_000, 12_000, 12_000, 8_000]
     assert [capacity.until for capacity in found] == [1200, 1200, 1300, 1300, FOR_EVER]
 
 
-def test_the_capacity_of_a_static_flavor_is_its_sums_and_of_a_missing_one_nothing() -> None:
+def test_a_static_flavors_capacity_is_its_sums() -> None:
     assert live_capacity(a_static_flavor(cpu=3), [], 0) == Capacity({"cpu": 3000})
     assert live_capacity(None, [a_node("left")], 0) == Capacity({})
 

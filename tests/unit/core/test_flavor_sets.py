@@ -32,7 +32,7 @@ TWO_KEYS = a_flavor("both", labels={"pool": "both", "arch": "arm64"})
 AMD = {"arch": "amd64"}
 
 
-def test_a_pod_is_held_to_all_of_them_by_the_label_that_tells_them_apart() -> None:
+def test_a_pod_is_held_to_all_by_the_label_that_tells_apart() -> None:
     flavors = [a_flavor(one, labels={"pool": one, **AMD}, requirements=["gpu Exists"]) for one in ("spot", "steady")]
     assert fault_of(flavors) is None
     whole = merged(flavors)
@@ -54,7 +54,7 @@ def test_it_tolerates_what_each_of_them_gives() -> None:
         ((SPOT, replace(SPOT, name="same")), "and they have the same nodeLabels"),
     ],
 )
-def test_flavors_that_no_single_label_tells_apart_do_not_go_together(flavors: tuple[Flavor, ...], said: str) -> None:
+def test_flavors_that_no_label_tells_apart_stay_apart(flavors: tuple[Flavor, ...], said: str) -> None:
     assert said in (fault_of(flavors) or "")
 
 
@@ -81,7 +81,7 @@ def test_the_costliest_pays_until_the_node_says_which() -> None:
     assert payer(("own", "gone"), flavors, much.requests, None) == "gone"
 
 
-def test_a_burst_of_pods_cannot_land_beyond_the_quota_of_any_flavor() -> None:
+def test_a_burst_cannot_land_beyond_any_flavors_quota() -> None:
     queue = a_cluster_queue("team-a", a_quota("spot", cpu="3"), a_quota("steady", cpu="2"), flavor_mode=FlavorMode.ANY)
     nodes = [a_node("s", cpu="64"), a_node("d", labels={"pool": "steady"}, cpu="64")]
     cache = a_cache(*(a_pod(f"p{number}") for number in range(6)), nodes=nodes, flavors=[SPOT, STEADY], queues=[queue])
@@ -90,7 +90,7 @@ def test_a_burst_of_pods_cannot_land_beyond_the_quota_of_any_flavor() -> None:
     assert waiting(plan) == {"main/1000": "QuotaExceeded"}
 
 
-def test_a_pod_is_counted_where_it_landed_whichever_is_known_first_the_pod_or_its_node() -> None:
+def test_a_pod_is_counted_where_it_landed_node_known_or_not() -> None:
     queue = a_cluster_queue("team-a", a_quota("spot"), a_quota("steady"), flavor_mode=FlavorMode.ANY)
     landed = a_released_pod("landed", flavor=None, flavors=("spot", "steady"), node="s")
     cache = a_cache(landed, nodes=[], flavors=[SPOT, STEADY], queues=[queue])
@@ -118,7 +118,7 @@ def charged(cache: ClusterCache) -> list[int]:
     return [cache.usage.in_tree.used("team-a", one, "cpu") for one in ("spot", "steady")]
 
 
-def test_a_pod_on_a_node_that_is_not_known_yet_holds_quota_of_all_its_flavors() -> None:
+def test_a_pod_on_an_unknown_node_holds_quota_of_all_flavors() -> None:
     cache = a_cache_of_two(an_open_pod(), a_pod("two"))
     cache.put_pod(an_open_pod(node="spot-new", resource_version="3"))
     assert decided(cache).admits == ()

@@ -41,13 +41,13 @@ DRAINED = Standing(held="jo", stop="HoldAndDrain")
         (Verb.OPEN, STOPPED, Misplaced("is held (jo: audit): penstock release undoes that")),
     ],
 )
-def test_each_verb_changes_what_it_says_and_its_opposite_undoes_that(
+def test_each_verb_is_undone_by_its_opposite(
     verb: Verb, standing: Standing, expected: Change | Spared | Misplaced
 ) -> None:
     assert change(verb, standing, "jane") == expected
 
 
-def test_a_note_says_who_and_if_given_why_and_is_told_on_one_short_line() -> None:
+def test_a_note_says_who_and_why_on_one_short_line() -> None:
     assert (note("jane", ""), note("jane", "the audit")) == ("jane", "jane: the audit")
     assert told(" jane:\n the audit ") == "jane: the audit"
     assert told("x" * NOTE_MOST) == "x" * NOTE_MOST

@@ -76,7 +76,7 @@ def test_a_term_holds_when_all_of_it_does_and_never_when_empty(
     assert term.is_empty is (expressions == () and fields == ())
 
 
-def test_a_label_selector_without_requirements_selects_everything() -> None:
+def test_a_selector_without_requirements_selects_all() -> None:
     assert LabelSelector().matches({})
     assert not LabelSelector((a_requirement("team In a"),)).matches({})
 

@@ -76,14 +76,14 @@ def test_of_ten_pods_so_many_are_on_spot(mix: Mix, expected: int) -> None:
     assert (len(flavors), flavors.count("spot")) == (10, expected)
 
 
-def test_a_mix_bounds_spot_alone_so_the_first_in_order_may_take_all() -> None:
+def test_a_mix_bounds_spot_alone() -> None:
     cache = a_mixed_world(Mix(0, 50), spot_first=False)
     for number in range(4):
         cache.put_pod(a_pod(f"pod-{number}"))
     assert {one.flavor for one in decided(cache).admits} == {"steady"}
 
 
-def test_who_waits_for_others_to_leave_on_demand_lets_nobody_onto_spot_before_it_is_in() -> None:
+def test_nobody_passes_onto_spot_one_who_waits_for_on_demand() -> None:
     queue = a_cluster_queue(
         "team-a",
         a_quota("spot", cpu=ENOUGH),
@@ -106,7 +106,7 @@ def test_who_waits_for_others_to_leave_on_demand_lets_nobody_onto_spot_before_it
     assert (admitted(plan), sorted(waiting(plan).values())) == ({}, ["Preempting", "QuotaExceeded"])
 
 
-def test_of_a_settled_class_one_that_goes_on_demand_lets_the_next_onto_spot_at_once() -> None:
+def test_one_on_demand_lets_the_next_onto_spot_at_once() -> None:
     queue = a_cluster_queue("team-a", a_quota("spot", cpu=ENOUGH), a_quota("steady", cpu=ENOUGH), mix=Mix(0, 50))
     cache = a_cache(
         a_foreign_pod("stranger", node="d"),

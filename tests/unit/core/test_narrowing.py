@@ -73,12 +73,12 @@ def test_every_term_but_the_empty_ones_is_narrowed() -> None:
     assert appended(pod, "zone In a,b", "gpu Exists") == [["gpu Exists"], [], ["zone In a,b", "gpu Exists"]]
 
 
-def test_a_term_that_can_no_longer_hold_stays_beside_one_that_can() -> None:
+def test_a_term_that_cannot_hold_stays_beside_one_that_can() -> None:
     pod = constraints(terms=[a_term("zone In c"), a_term("zone In a")])
     assert appended(pod, "zone In a,b") == [["zone In a,b"], []]
 
 
-def test_a_term_that_matches_no_node_of_the_flavor_is_left_as_it_is() -> None:
+def test_a_term_that_matches_no_node_is_left_as_it_is() -> None:
     pod = constraints(terms=[a_term("pool In steady"), a_term("zone In a")])
     assert appended(pod, "gpu Exists", labels={"pool": "spot"}) == [[], ["gpu Exists"]]
 
@@ -89,12 +89,12 @@ def test_a_term_whose_fields_match_no_node_is_left_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("wanted", ["zone Gt 3", "zone Lt 3"])
-def test_a_term_for_nodes_without_a_label_is_given_the_bound_on_it(wanted: str) -> None:
+def test_a_term_for_nodes_without_a_label_gets_its_bound(wanted: str) -> None:
     pod = constraints(terms=[a_term("zone DoesNotExist"), a_term("b Exists")])
     assert appended(pod, wanted) == [[wanted], [wanted]]
 
 
-def test_tolerations_are_given_once_and_only_when_they_are_missing() -> None:
+def test_tolerations_are_given_once_and_only_when_missing() -> None:
     other = Toleration("a", "Exists")
     assert narrowed(constraints(tolerations=[ANY]), tolerations=[ANY, other, other]).tolerations == (other,)
 

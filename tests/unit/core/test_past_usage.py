@@ -63,7 +63,7 @@ def test_it_does_not_matter_how_often_a_sum_is_brought_forward(consumed: int, cu
     assert abs(found - whole) * 10**9 <= CORE * (len(parts) + 1)
 
 
-def test_a_core_a_gib_and_a_gpu_count_the_same_unless_weights_say_otherwise() -> None:
+def test_a_core_a_gib_and_a_gpu_count_the_same_by_default() -> None:
     shape = a_shape(**{"cpu": "2", "memory": "3Gi", "nvidia.com/gpu": "1"})
     assert cores(RULE.rate(shape.requests)) == "6"
     weights = {"memory": 0, "nvidia.com/gpu": 20 * 10**9, "pods": 10**9}
@@ -78,7 +78,7 @@ def test_the_weight_divides_and_weight_zero_is_last() -> None:
     assert PastUsage(RULE, weight=Fraction(0)).share() > PastUsage(RULE, 10**6 * CORE).share()
 
 
-def test_who_is_admitted_counts_at_once_with_what_five_minutes_bring() -> None:
+def test_who_is_admitted_counts_at_once_for_five_minutes() -> None:
     # Kueue's entry penalty: request * (1 - 0.5 ^ (300 / half-life))
     more = PastUsage(RULE).share(2 * CORE)
     assert more == (False, Fraction(mixed(0, 2 * CORE, 300, HOUR)))
@@ -123,7 +123,7 @@ def test_what_runs_is_counted_until_it_ends() -> None:
     assert used(cache) == "1"
 
 
-def test_whoever_starts_counts_on_from_the_status_with_all_that_runs() -> None:
+def test_a_restart_counts_on_from_the_status_with_what_runs() -> None:
     cache = a_world(runs("r", "4"))
     cache.pass_to(1000)
     cache.snapshot()
@@ -137,7 +137,7 @@ def test_whoever_starts_counts_on_from_the_status_with_all_that_runs() -> None:
         assert used(one) == "3"
 
 
-def test_a_queue_in_which_nothing_happens_keeps_what_its_status_says() -> None:
+def test_an_idle_queue_keeps_what_its_status_says() -> None:
     status = {"counts": "1", "consumed": str(8 * CORE), "countedUntil": "1970-01-01T01:00:00Z"}
     cache = a_world(statuses={"red": status})
     cache.pass_to(2 * HOUR)
@@ -172,7 +172,7 @@ def test_a_status_that_is_at_rest_needs_not_be_written_again() -> None:
     assert cache.usage.past.is_said(("default", "red"), 1500)
 
 
-def test_a_clock_that_leapt_ahead_and_is_right_again_has_made_nobody_forget() -> None:
+def test_a_clock_that_leapt_and_is_right_makes_nobody_forget() -> None:
     cache = a_world(runs("r", "4"))
     for now in (1000, 1000 + HOUR, 1000 + 60 * 24 * HOUR):
         cache.pass_to(now)
@@ -189,7 +189,7 @@ def test_a_clock_that_leapt_ahead_and_is_right_again_has_made_nobody_forget() ->
     assert used(cache) == cores(expected // 2)
 
 
-def test_a_status_of_a_clock_ahead_of_ours_is_forgotten_from_now_on_and_written_anew() -> None:
+def test_a_status_of_a_clock_ahead_is_forgotten_and_rewritten() -> None:
     status = {"counts": "1", "consumed": str(8 * CORE), "countedUntil": "2026-03-04T20:00:00Z"}
     cache = a_world(statuses={"red": status})
     cache.pass_to(1000)
@@ -240,7 +240,7 @@ def said_by(cache: ClusterCache) -> dict[str, Any]:
     return {**said, "users": cache.usage.past.users(("default", "red"), "team-a")}
 
 
-def test_what_each_user_uses_is_counted_and_the_largest_said_first() -> None:
+def test_use_is_counted_by_user_and_the_largest_said_first() -> None:
     cache = a_world(runs_for("ann", "2"), runs_for("bob", "4"), runs_for("", "1", "nobody"), rule=BY_USER)
     cache.pass_to(1000)
     assert users_of(cache) == {}
@@ -253,7 +253,7 @@ def test_what_each_user_uses_is_counted_and_the_largest_said_first() -> None:
     assert users_of(cache) == {"ann": "1.5", "bob": "1", "": "0.75"}
 
 
-def test_a_controller_that_starts_goes_on_from_what_the_status_says_of_users() -> None:
+def test_a_restart_goes_on_from_what_the_status_says_of_users() -> None:
     pods = [runs_for("ann", "2"), runs_for("bob", "4")]
     cache = a_world(*pods, rule=BY_USER)
     cache.pass_to(1000)
@@ -265,7 +265,7 @@ def test_a_controller_that_starts_goes_on_from_what_the_status_says_of_users() -
         assert users_of(one) == {"bob": "3", "ann": "1.5"}
 
 
-def test_the_status_keeps_those_who_used_most_and_nobody_who_used_next_to_nothing() -> None:
+def test_the_status_keeps_those_who_used_most() -> None:
     users = [f"user-{number:03}" for number in range(MOST_USERS + 9)]
     pods = [runs_for(user, f"{number + 1}m") for number, user in enumerate(users)]
     cache = a_world(*pods, runs_for("a" * 300, "1"), rule=BY_USER)
@@ -280,7 +280,7 @@ def test_the_status_keeps_those_who_used_most_and_nobody_who_used_next_to_nothin
     assert users_of(cache) == {}
 
 
-def test_a_clock_that_leapt_ahead_and_is_right_again_has_made_no_user_forgotten() -> None:
+def test_a_clock_that_leapt_makes_no_user_forgotten() -> None:
     cache = a_world(runs_for("ann", "2"), runs_for("bob", "4"), rule=BY_USER)
     cache.pass_to(1000)
     cache.snapshot()
@@ -294,7 +294,7 @@ def test_a_clock_that_leapt_ahead_and_is_right_again_has_made_no_user_forgotten(
     assert users_of(cache) == {"ann": "1.5", "bob": "1"}
 
 
-def test_users_are_told_apart_from_the_moment_that_it_is_asked_for() -> None:
+def test_users_are_told_apart_from_when_it_is_asked_for() -> None:
     cache = a_world(runs_for("ann", "4"))
     cache.pass_to(1000)
     assert users_of(cache) is None
@@ -320,7 +320,7 @@ def test_users_of_a_queue_take_turns_and_each_place_is_told_so() -> None:
     assert [admit.uid for admit in decided(cache).admits] == ["ann0", "bob0", "ann1", "bob1"]
 
 
-def test_a_status_without_users_is_written_anew_at_once_where_they_are_told_apart() -> None:
+def test_a_status_without_users_is_rewritten_at_once() -> None:
     cache = a_world(runs_for("ann", "4"), rule=BY_USER)
     cache.pass_to(1000)
     standing = said_by(cache)

@@ -49,7 +49,7 @@ def test_flavors_are_tried_in_the_queues_order_not_by_name() -> None:
     assert admitted(decide(world, limit=UNLIMITED)) == {"a": ("steady", "node-2")}
 
 
-def test_the_second_flavor_is_taken_when_the_first_has_no_quota_left() -> None:
+def test_the_second_flavor_is_taken_for_want_of_quota() -> None:
     pods = [a_pod(uid, created=n) for n, uid in enumerate("abc")]
     world = a_snapshot(*pods, queues=[TWO], flavors=TWO_FLAVORS, nodes=[a_node(), STEADY_NODE])
     expected = {"a": ("spot", "node-1"), "b": ("spot", "node-1"), "c": ("steady", "node-2")}
@@ -61,7 +61,7 @@ def test_the_second_flavor_is_taken_when_the_first_has_no_room() -> None:
     assert admitted(decide(world, limit=UNLIMITED)) == {"a": ("steady", "node-2")}
 
 
-def test_the_second_flavor_is_taken_when_the_pod_cannot_run_on_the_first() -> None:
+def test_the_second_flavor_is_taken_for_a_pod_unfit_for_one() -> None:
     shape = a_shape(constraints(selector={"pool": "steady"}))
     world = a_snapshot(a_pod("a", shape), queues=[TWO], flavors=TWO_FLAVORS, nodes=[a_node(), STEADY_NODE])
     assert admitted(decide(world, limit=UNLIMITED)) == {"a": ("steady", "node-2")}

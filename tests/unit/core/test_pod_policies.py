@@ -70,11 +70,11 @@ def required_after(pod: tuple[Term, ...] | None, wants: tuple[Term, ...], **sele
         ({"namespace": "other", "namespaces": None}, False),
     ],
 )
-def test_a_selector_left_out_selects_nothing_and_an_empty_one_everything(fields: Any, expected: bool) -> None:
+def test_an_absent_selector_selects_none_an_empty_one_all(fields: Any, expected: bool) -> None:
     assert a_policy(**fields).selects("default", {"team": "x"}, {"app": "a"}) is expected
 
 
-def test_order_is_cluster_wide_then_priority_then_name_however_they_are_listed() -> None:
+def test_the_order_is_wide_first_then_priority_then_name() -> None:
     """kupid compared an element with itself, so that order was chance (D1)."""
     policies = [
         a_policy("z", namespace="default", priority=9, wants=says(selector={"k": "own"})),
@@ -134,9 +134,7 @@ def test_a_node_is_named_where_none_is(pod: Directives, expected: str, conflicts
         ),
     ],
 )
-def test_on_a_pod_that_waits_a_node_becomes_an_affinity_at_the_tail(
-    own: Any, expected: Any, conflicts: list[str]
-) -> None:
+def test_on_a_waiting_pod_a_node_becomes_an_affinity(own: Any, expected: Any, conflicts: list[str]) -> None:
     result, left_out = merged(says(required=own), says(node_name="n1"), held=True)
     assert (result.node_name, result.required, left_out) == ("", expected, conflicts)
 
@@ -155,7 +153,7 @@ def test_a_scheduler_is_named_where_none_is(own: str, wanted: str, expected: str
     assert (result.scheduler_name, left_out) == (expected, conflicts)
 
 
-def test_the_default_scheduler_named_by_a_policy_stays_before_a_later_policy() -> None:
+def test_a_default_scheduler_by_policy_stays() -> None:
     first, second = (a_policy(name, wants=says(scheduler_name=name)) for name in ("default-scheduler", "other"))
     outcome = apply(says(), [first, second], is_held=False)
     assert [verdict.result for verdict in outcome.verdicts] == [Result.UNCHANGED, Result.CONFLICT]
@@ -218,7 +216,7 @@ def test_required_node_affinities_are_multiplied(own: Any, wants: Any, expected:
     assert required_after(own, wants) == expected
 
 
-def test_a_requirement_that_contradicts_the_node_selector_is_left_out() -> None:
+def test_a_requirement_against_the_node_selector_is_left_out() -> None:
     assert required_after(None, terms("a In 1"), a="2") == ["nodeAffinity"]
     assert required_after(None, terms("a In 1", "b In 1"), a="2") == terms("b In 1")
 
@@ -229,7 +227,7 @@ def test_fields_are_joined_too() -> None:
     assert required_after((by_name,), (by_label,)) == (both,)
 
 
-def test_more_terms_than_the_limit_refuse_the_pod_with_the_numbers() -> None:
+def test_too_many_terms_refuse_the_pod_with_the_numbers() -> None:
     own = terms(*(f"a In {number}" for number in range(9)))
     policy = a_policy(wants=says(required=terms(*(f"b In {number}" for number in range(8)))))
     outcome = apply(says(required=own), [policy], is_held=False)
@@ -243,7 +241,7 @@ def test_more_terms_than_the_limit_refuse_the_pod_with_the_numbers() -> None:
     assert apply(says(required=many), [policy], is_held=False).refusal
 
 
-def test_preferences_and_pod_affinity_are_added_unless_they_are_there() -> None:
+def test_preferences_and_pod_affinity_are_added_once() -> None:
     first, second = {"topologyKey": "zone", "labelSelector": {}}, {"labelSelector": {}, "topologyKey": "zone"}
     liked, other = Preferred(1, a_term("a In 1")), Preferred(2, a_term("a In 1"))
     pod = says(preferred=(liked,), pod_terms={NEAR: (first,)})
@@ -265,7 +263,7 @@ def test_what_is_left_out_is_said_with_path_and_value() -> None:
     assert (verdict.result, verdict.reasons) == (Result.CONFLICT, "spec.nodeSelector[a] is 'pod', not 'policy'")
 
 
-def test_of_two_policies_that_contradict_each_other_the_first_wins() -> None:
+def test_of_two_contradicting_policies_the_first_wins() -> None:
     outcome = after(says(), a_policy("a", wants=CONTRADICTED), a_policy("b", wants=WANTS))
     assert dict(outcome.pod.node_selector) == {"a": "pod", "b": "policy"}
     assert [verdict.result for verdict in outcome.verdicts] == [Result.CHANGED, Result.CONFLICT]
@@ -289,7 +287,7 @@ def test_a_policy_that_rejects_ends_it() -> None:
         (WANTS, OnConflict.REJECT, Result.UNCHANGED),
     ],
 )
-def test_a_policy_that_is_not_enforced_changes_nothing_and_hides_no_other(
+def test_an_unenforced_policy_changes_and_hides_nothing(
     mode: Mode, pod: Directives, on_conflict: OnConflict, expected: Result
 ) -> None:
     told = a_policy("a", wants=WANTS, mode=mode, on_conflict=on_conflict)
@@ -310,7 +308,7 @@ def test_a_policy_that_is_not_enforced_changes_nothing_and_hides_no_other(
         ),
     ],
 )
-def test_a_policy_whose_parts_rule_each_other_out_is_found_out_without_a_pod(wants: Directives, expected: str) -> None:
+def test_a_policy_that_contradicts_itself_is_found_out(wants: Directives, expected: str) -> None:
     assert contradictions(a_policy("a", wants=wants)) == expected
 
 

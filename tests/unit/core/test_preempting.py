@@ -56,7 +56,7 @@ def evicted(cache: ClusterCache) -> list[str]:
     return sorted(evict.pod.uid for evict in evicts)
 
 
-def test_a_victim_on_a_cordoned_node_leaves_the_other_nodes_where_they_are() -> None:
+def test_a_victim_on_a_cordoned_node_moves_no_other_node() -> None:
     for bad, good in (("node-1", "node-2"), ("node-2", "node-1")):
         nodes = [a_node(bad, is_usable=False, cpu="16"), a_node(good, cpu="4")]
         cache = a_cache(a_victim("v", "4", node=bad), urgent(cpu="2"), queues=[a_queue("4")], nodes=nodes)
@@ -88,21 +88,21 @@ def test_nobody_goes_for_a_user_who_is_at_a_limit() -> None:
     assert list(waiting(decided(cache)).values()) in ([], ["UserLimit"])
 
 
-def test_a_gang_that_does_not_fit_leaves_no_trace_for_the_pods_behind_it() -> None:
+def test_a_gang_that_does_not_fit_leaves_no_trace() -> None:
     group = Membership(GroupKey("default", "g"), 2)
     members = [a_pod(name, a_shape(cpu=cpu), group=group, created=1.0) for name, cpu in (("a", "4"), ("b", "3"))]
     cache = a_cache(*members, a_pod("single", a_shape(cpu="3"), created=5.0))
     assert admitted(decided(cache)) == {"single": ("spot", "node-1")}
 
 
-def test_a_pod_that_asks_for_nothing_is_placed_where_flavors_are_compared_by_borrowing() -> None:
+def test_a_pod_that_asks_nothing_is_placed_by_borrowing_too() -> None:
     root = a_cluster_queue("root", a_quota(cpu="8"))
     queue = a_queue("8", parent="root", when_can_borrow=WhenCanBorrow.TRY_NEXT_FLAVOR)
     shape = replace(a_shape(), requests=(("pods", 1),))
     assert admitted(decided(a_cache(a_pod("idle", shape), queues=[root, queue]))) == {"idle": ("spot", "node-1")}
 
 
-def test_a_preempted_gang_comes_back_whole_and_behind_its_preemptor() -> None:
+def test_a_preempted_gang_returns_whole_behind_its_preemptor() -> None:
     group = Membership(GroupKey("default", "train", is_job=True))
     members = [a_victim(f"v{n}", "2", owner=JOB, group=group, created=10.0) for n in range(2)]
     cache = a_cache(*members, queues=[a_queue("4")])
@@ -119,7 +119,7 @@ def test_a_preempted_gang_comes_back_whole_and_behind_its_preemptor() -> None:
     assert list(admitted(decided(cache))) == ["urgent"]
 
 
-def test_the_evictions_of_a_gang_are_marked_as_belonging_together_and_those_of_others_are_not() -> None:
+def test_only_a_gangs_evictions_are_marked_as_together() -> None:
     gangs = {name: Membership(GroupKey("default", name), 2) for name in "gh"}
     members = [a_victim(f"{name}{n}", group=group) for name, group in gangs.items() for n in range(2)]
     # of a gang of which one goes anyway one is left
@@ -139,7 +139,7 @@ def test_what_a_gang_lacks_does_not_drive_out_the_gang() -> None:
     assert evicted(a_cache(begun, a_victim("other"), lacking, queues=[a_queue("2")])) == ["other"]
 
 
-def test_where_one_of_several_was_refused_before_the_others_do_not_go_for_nothing() -> None:
+def test_after_one_refusal_the_others_do_not_go_in_vain() -> None:
     cache = a_cache(a_victim("v0", "2"), a_victim("v1", "2"), urgent(cpu="4"), queues=[a_queue("4")])
     assert evicted(cache) == ["v0", "v1"]
     cache.evictions.refuse("v1", "a budget")
@@ -151,7 +151,7 @@ def test_where_one_of_several_was_refused_before_the_others_do_not_go_for_nothin
     assert evicted(cache) == []
 
 
-def test_one_of_several_that_was_refused_is_asked_again_an_hour_later() -> None:
+def test_a_refused_victim_is_asked_again_an_hour_later() -> None:
     cache = a_cache(a_victim("v0", "2"), a_victim("v1", "2"), urgent(cpu="4"), queues=[a_queue("4")])
     cache.pass_to(1000.0)
     for times in (1, 2):
@@ -176,7 +176,7 @@ def test_a_single_victim_that_was_refused_is_asked_again() -> None:
     assert evicted(cache) == ["v"]
 
 
-def test_a_gang_that_was_refused_is_asked_again_where_nobody_else_would_go_for_nothing() -> None:
+def test_a_refused_gang_is_asked_again_if_nobody_goes_in_vain() -> None:
     group = Membership(GroupKey("default", "g"), 2)
     members = [a_victim(f"v{n}", group=group) for n in range(2)]
     cache = a_cache(*members, a_victim("other", "2"), urgent(cpu="2"), queues=[a_queue("4")], nodes=[a_node(cpu="4")])
@@ -221,7 +221,7 @@ def test_nobody_waits_for_a_pod_that_does_not_go() -> None:
     assert evicted(after_a_restart) == ["other"], "it rests on the pod, so whoever starts knows it"
 
 
-def test_who_goes_anyway_counts_though_the_queue_spares_those_who_just_started() -> None:
+def test_who_goes_anyway_counts_though_it_just_started() -> None:
     queue = a_queue("2", preemption=replace(LOWER, minimum_runtime=600))
     going, old = a_victim("going", admitted_at=650.0, is_terminating=True), a_victim("old")
     cache = a_cache(going, old, urgent(), queues=[queue])
@@ -242,7 +242,7 @@ def test_a_gang_of_which_somebody_is_just_being_admitted_stays() -> None:
     assert evicted(cache) == []
 
 
-def test_what_a_gang_that_grows_lacks_passes_nobody_of_other_queues() -> None:
+def test_what_a_growing_gang_lacks_passes_no_other_queue() -> None:
     group = Membership(GroupKey("default", "train", is_job=True))
     job = Job(uid="train", namespace="default", name="train", created=5.0, parallelism=3)
     running = a_victim("t0", owner=JOB, group=group)
@@ -266,7 +266,7 @@ def test_reclaiming_needs_no_room_beyond_the_queues_own() -> None:
 
 
 @pytest.mark.parametrize("borrows", [True, False])
-def test_who_goes_anyway_in_another_queue_spares_those_who_might_be_preempted(borrows: bool) -> None:
+def test_who_goes_anyway_elsewhere_spares_others(borrows: bool) -> None:
     policy = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY, borrows=borrows)
     org = a_cluster_queue("org", a_quota(cpu="0"))
     mine = a_cluster_queue("team-a", a_quota(cpu="1"), parent="org", preemption=policy)
@@ -325,7 +325,7 @@ GIVES_UP: dict[str, Callable[[ClusterCache], object]] = {
 
 
 @pytest.mark.parametrize("why", GIVES_UP)
-def test_what_was_held_for_a_preemptor_that_gives_up_is_given_to_others_at_once(why: str) -> None:
+def test_what_a_preemptor_gives_up_goes_to_others_at_once(why: str) -> None:
     small = a_pod("small", a_shape(cpu="1"), created=99.0)
     cache = a_cache(a_victim("v"), urgent(cpu="2"), small, queues=[a_queue("2")], nodes=[a_node(cpu="16")])
     assert evicted(cache) == ["v"]
@@ -333,7 +333,7 @@ def test_what_was_held_for_a_preemptor_that_gives_up_is_given_to_others_at_once(
     assert [*admitted(decided(cache)), *admitted(decided(cache))] == ["small"]
 
 
-def test_enough_go_though_one_more_would_let_the_workload_borrow_where_it_may_not() -> None:
+def test_enough_go_though_one_more_would_let_it_borrow() -> None:
     group = Membership(GroupKey("default", "g"), 2)
     theirs = {"queue": "other", "cluster_queue": "other"}
     steady = {**theirs, "flavor": "steady", "node": "node-2"}

@@ -57,7 +57,7 @@ def test_a_queued_pod_without_the_gate_is_told_where_it_belongs() -> None:
     )
 
 
-def test_a_queued_pod_with_the_gate_and_one_without_a_queue_are_fine() -> None:
+def test_a_gated_queued_pod_and_an_unqueued_one_are_fine() -> None:
     assert protection.gate_required(Guarded(labels=QUEUED, gates=("other", GATE)), ANYBODY) == ()
     assert protection.gate_required(Guarded(node="n"), ANYBODY) == ()
 
@@ -68,7 +68,7 @@ def test_of_a_queued_pod_on_a_node_the_node_is_what_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("who", [actor for actor in Actor if actor is not ANYBODY])
-def test_an_empty_queue_name_is_a_queue_and_only_these_may_do_without_the_gate(who: Actor) -> None:
+def test_an_empty_queue_name_is_a_queue_too(who: Actor) -> None:
     pod = Guarded(labels={QUEUE_NAME: ""})
     assert protection.gate_required(pod, ANYBODY)
     assert not protection.gate_required(pod, who)
@@ -78,7 +78,7 @@ def test_an_empty_queue_name_is_a_queue_and_only_these_may_do_without_the_gate(w
 
 
 @pytest.mark.parametrize("labels", [{}, {QUEUEING: "required"}, {QUEUEING: ""}, {QUEUEING: "Optional"}])
-def test_only_one_value_of_the_namespaces_label_requires_a_queue(labels: dict[str, str]) -> None:
+def test_one_value_of_the_namespace_label_requires_a_queue(labels: dict[str, str]) -> None:
     assert protection.queue_required(Guarded(), ANYBODY, labels) == ()
     (text,) = protection.queue_required(Guarded(), ANYBODY, IN_REQUIRED)
     assert text.startswith(
@@ -92,7 +92,7 @@ def test_who_may_do_without_a_queue_where_one_is_required(who: Actor) -> None:
     assert protection.queue_required(Guarded(), who, IN_REQUIRED) == ()
 
 
-def test_a_pod_of_a_daemon_set_has_to_wait_like_any_other_where_a_queue_is_required() -> None:
+def test_a_daemon_pod_waits_where_a_queue_is_required() -> None:
     who = Actor.DAEMON_SET_CONTROLLER
     assert "cannot wait" in protection.queue_required(Guarded(labels=QUEUED), who, IN_REQUIRED)[0]
     assert protection.queue_required(Guarded(labels=QUEUED, gates=(GATE,)), who, IN_REQUIRED) == ()

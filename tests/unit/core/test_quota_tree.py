@@ -116,7 +116,7 @@ def test_potential_is_what_an_idle_tree_would_give(queue: str, potential: int) -
     assert cell.potential == potential
 
 
-def test_limits_count_every_flavor_of_a_queue_and_those_below_it() -> None:
+def test_limits_count_every_flavor_of_a_queue_and_below() -> None:
     quotas = (a_quota("spot", cpu="8"), a_quota("dear", cpu="8"))
     tree = a_tree(
         ClusterQueue(name="org", limits={"cpu": 9_000}), a_cluster_queue("a", *quotas, parent="org", limits={"pods": 2})
@@ -128,7 +128,7 @@ def test_limits_count_every_flavor_of_a_queue_and_those_below_it() -> None:
     assert [usage.used("org", "", "cpu"), usage.used("a", "", "cpu"), usage.used("a", "", "pods")] == [5_000, 0, 1]
 
 
-def test_pods_count_above_a_queue_only_where_it_has_a_quota_for_them() -> None:
+def test_pods_count_above_a_queue_where_it_has_quota_for_them() -> None:
     counting = a_cluster_queue("a", a_quota("spot", cpu="8", pods=4), parent="org")
     tree = a_tree(ClusterQueue(name="org"), counting, a_cluster_queue("b", a_quota("spot", cpu="8"), parent="org"))
     usage = TreeUsage(tree)

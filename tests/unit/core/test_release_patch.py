@@ -62,7 +62,7 @@ def test_the_gate_is_gone_and_the_stamps_are_on() -> None:
     assert after["metadata"]["annotations"] == {ADMITTED_AT: CREATED, ADMITTED_BY: "leader"}
 
 
-def test_how_many_preemptions_led_to_its_place_is_noted_where_any_did() -> None:
+def test_the_number_of_preemptions_is_noted_where_any_were() -> None:
     document = a_pod_document()
     after = patched(document, release_patch(decoded(document), [NOTHING], replace(ADMISSION, preemptions=2), node=None))
     assert after["metadata"]["annotations"][PREEMPTIONS] == "2"
@@ -72,14 +72,14 @@ def test_how_many_preemptions_led_to_its_place_is_noted_where_any_did() -> None:
         assert decoded(after).preemptions == 0
 
 
-def test_a_number_of_preemptions_that_stood_there_before_is_not_believed() -> None:
+def test_a_number_that_stood_there_before_is_not_believed() -> None:
     document = a_pod_document()
     document["metadata"].setdefault("annotations", {})[PREEMPTIONS] = "6"
     after = patched(document, release_patch(decoded(document), [NOTHING], ADMISSION, node=None))
     assert decoded(after).preemptions == 0
 
 
-def test_without_the_pin_the_planned_node_is_noted_and_nothing_prefers_it() -> None:
+def test_without_pin_the_node_is_noted_and_not_preferred() -> None:
     document = a_pod_document()
     after = patched(document, release_patch(decoded(document), [NOTHING], ADMISSION, node="node-1", is_pinned=False))
     assert "affinity" not in after["spec"]
@@ -90,9 +90,7 @@ def test_without_the_pin_the_planned_node_is_noted_and_nothing_prefers_it() -> N
 
 
 @pytest.mark.parametrize(("node", "is_pinned"), [(None, True), (None, False), ("node-2", True), ("node-2", False)])
-def test_a_node_that_a_pod_preferred_or_carried_before_is_not_taken_for_the_planned_one(
-    node: str | None, is_pinned: bool
-) -> None:
+def test_a_node_preferred_before_is_not_the_planned_one(node: str | None, is_pinned: bool) -> None:
     preferring = a_pod_document(spec={"affinity": {"nodeAffinity": {PREFERRED: [PIN]}}})
     carrying = a_pod_document(metadata={"annotations": {PLANNED_NODE: "node-9"}})
     for document in (preferring, carrying):
@@ -102,7 +100,7 @@ def test_a_node_that_a_pod_preferred_or_carried_before_is_not_taken_for_the_plan
         assert decoded(after).pinned == node
 
 
-def test_a_preferred_domain_is_a_preference_and_a_required_one_a_requirement() -> None:
+def test_a_preferred_domain_is_preferred_a_required_required() -> None:
     document = a_pod_document()
     for domain in (Domain("zone", "a"), Domain("zone", "a", is_required=False)):
         operations = release_patch(decoded(document), [NOTHING], ADMISSION, node=None, domains=[domain])
@@ -147,7 +145,7 @@ def test_without_a_generation_the_resource_version_guards() -> None:
         patched(changed, patch_of(document, LABELS))
 
 
-def test_a_patch_is_refused_by_its_own_tests_when_it_is_applied_twice() -> None:
+def test_a_patch_applied_twice_fails_its_own_tests() -> None:
     document = a_pod_document()
     operations = patch_of(document, LABELS)
     with pytest.raises(PatchFailed):
@@ -182,7 +180,7 @@ def test_node_labels_go_where_the_key_is_free(own: Json | None, flavor: Json, ex
     ],
 )
 @pytest.mark.parametrize("node", ["node-1", None])
-def test_where_nothing_is_required_the_flavor_becomes_the_only_term(spec: Json, node: str | None) -> None:
+def test_without_requirements_the_flavor_is_the_only_term(spec: Json, node: str | None) -> None:
     after = released(a_pod_document(spec=spec), REQUIREMENTS, node=node)["affinity"]["nodeAffinity"]
     assert after[REQUIRED] == {"nodeSelectorTerms": [{"matchExpressions": [ZONE_A, GPU_EXISTS]}]}
     own = (spec.get("affinity") or {}).get("nodeAffinity", {}).get(PREFERRED) or []
@@ -225,7 +223,7 @@ def test_pod_affinity_and_other_preferences_stay() -> None:
     assert after["nodeAffinity"][PREFERRED] == [OWN_PREFERENCE, PIN]
 
 
-def test_without_a_flavor_rule_or_a_planned_node_the_affinity_is_left_alone() -> None:
+def test_without_rule_or_node_the_affinity_is_left_alone() -> None:
     assert "affinity" not in released(a_pod_document(), NOTHING, node=None)
     own = required({"matchExpressions": [ZONE_A]})
     assert released(a_pod_document(spec=own), LABELS, node=None)["affinity"] == own["affinity"]

@@ -37,12 +37,12 @@ def test_only_owners_known_to_make_another_get_a_pod_back(owner: Owner | None, m
     assert found.why.startswith(why)
 
 
-def test_a_job_that_ignores_disruption_gets_its_pod_back_whatever_the_queue_allows() -> None:
+def test_a_job_that_ignores_disruption_gets_its_pod_back() -> None:
     assert may_return(a_released_pod(owner=an_owner()), None, {"job": IGNORING}).may_return
 
 
 @pytest.mark.parametrize(("ending", "may"), [(0, True), (1, True), (2, False), (9, False)])
-def test_a_job_that_counts_gets_it_back_while_it_has_retries_and_the_queue_allows_it(ending: int, may: bool) -> None:
+def test_a_job_that_counts_returns_while_it_has_retries(ending: int, may: bool) -> None:
     pod, jobs = a_released_pod(owner=an_owner()), {"job": COUNTING}
     assert may_return(pod, a_cluster_queue(allow_job_retries=True), jobs, ending=ending).may_return is may
     assert not may_return(pod, a_cluster_queue(), jobs, ending=ending).may_return
@@ -70,7 +70,7 @@ def test_no_more_than_a_hundred_evictions_are_under_way() -> None:
     assert len(evicts_of_a_drain(120)) == 100
 
 
-def test_a_pod_that_is_going_already_does_not_stand_in_its_own_way() -> None:
+def test_a_pod_on_its_way_out_does_not_hinder_itself() -> None:
     queue = a_cluster_queue(stop=StopPolicy.HOLD_AND_DRAIN, allow_job_retries=True)
     cache = a_cache(a_released_pod("a", owner=an_owner()), queues=[queue])
     cache.set_job("job", Job(uid="job", namespace="default", name="train", backoff_limit=1))

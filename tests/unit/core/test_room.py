@@ -36,17 +36,17 @@ def found(ledger: Ledger, shape: Shape, *, only_freed: bool = False) -> tuple[st
     return node, ledger.nodes_looked_at - before
 
 
-def test_one_node_of_a_thousand_is_looked_at_when_the_fullest_with_enough_has_room() -> None:
+def test_of_a_thousand_nodes_the_fullest_with_room_is_seen() -> None:
     used = {f"node-{number:04}": {"cpu": number} for number in range(MANY)}
     assert found(a_ledger(many_nodes(), used), a_shape(cpu="3500m")) == ("node-0500", 1)
 
 
-def test_no_node_is_looked_at_when_none_has_enough_of_one_resource() -> None:
+def test_no_node_is_seen_where_one_resource_is_short() -> None:
     assert found(a_ledger(many_nodes()), a_shape(cpu="5")) == (None, 0)
     assert found(a_ledger(many_nodes()), a_shape(cpu="1", **{GPU: 1})) == (None, 0)
 
 
-def test_the_resource_of_which_fewest_nodes_have_enough_says_which_are_looked_at() -> None:
+def test_the_scarcest_resource_says_which_nodes_are_seen() -> None:
     used = {f"node-{number:04}": {"memory": 2**30} for number in range(MANY) if number != 700}
     ledger = a_ledger(many_nodes(memory="1Gi"), used)
     assert found(ledger, a_shape(cpu="1", memory="1Gi")) == ("node-0700", 1)
@@ -76,7 +76,7 @@ def test_a_shape_that_found_no_room_is_not_looked_for_again() -> None:
     assert compared(ledger, shape) == (None, 0)
 
 
-def test_a_node_that_was_too_full_for_a_shape_is_not_looked_at_again_for_it() -> None:
+def test_a_node_too_full_for_a_shape_is_not_seen_again() -> None:
     without_memory = {f"node-{number:04}": {"cpu": 1000, "memory": 2**30} for number in range(10)}
     without_cpu = {f"node-{number:04}": {"cpu": 4000} for number in range(10, 30)}
     ledger = a_ledger(many_nodes(memory="1Gi"), {**without_memory, **without_cpu})
@@ -85,7 +85,7 @@ def test_a_node_that_was_too_full_for_a_shape_is_not_looked_at_again_for_it() ->
     assert compared(ledger, shape) == ("node-0030", FULLEST)
 
 
-def test_of_few_nodes_too_those_that_were_too_full_are_not_looked_at_again() -> None:
+def test_of_few_nodes_the_too_full_are_not_seen_again() -> None:
     two = constraints(terms=[a_term(f"{HOST} In node-0001,node-0002")])
     others = {f"node-{number:04}": {"cpu": 4000} for number in range(3, 6)}
     ledger = a_ledger(many_nodes(memory="1Gi"), {"node-0001": {"memory": 2**30}, **others})
@@ -116,13 +116,13 @@ def test_among_freed_nodes_alone_no_other_is_looked_at() -> None:
     assert found(ledger, a_shape(), only_freed=True) == ("node-0003", 1)
 
 
-def test_what_was_blocked_on_freed_nodes_may_still_find_room_elsewhere() -> None:
+def test_who_was_blocked_on_freed_nodes_may_fit_elsewhere() -> None:
     ledger = a_ledger([a_node("full", cpu="500m"), a_node("free")], freed=["full"])
     assert found(ledger, a_shape(), only_freed=True) == (None, 0)
     assert found(ledger, a_shape())[0] == "free"
 
 
-def test_filling_a_thousand_nodes_looks_at_one_node_an_admission() -> None:
+def test_filling_a_thousand_nodes_sees_one_an_admission() -> None:
     ledger, shape, admitted = a_ledger(many_nodes()), a_shape(), 0
     while (node := ledger.find_node(SPOT, shape, only_freed=False)) is not None:
         ledger.spend("team-a", SPOT, shape.requests, node)
@@ -130,7 +130,7 @@ def test_filling_a_thousand_nodes_looks_at_one_node_an_admission() -> None:
     assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 4 * MANY)
 
 
-def test_a_gang_fills_the_fullest_nodes_first_and_looks_at_no_more_than_it_needs() -> None:
+def test_a_gang_fills_the_fullest_nodes_and_sees_no_more() -> None:
     nodes = [a_node("a", cpu="8"), a_node("b", cpu="4"), a_node("c", cpu="2"), a_node("d", cpu="1")]
     ledger = a_ledger(nodes)
     assert ledger.find_nodes(SPOT, a_shape(cpu="2"), 4) == ["c", "b", "b", "a"]
@@ -148,7 +148,7 @@ def test_what_was_only_tried_is_given_back() -> None:
     assert ledger.usage.sums == {}
 
 
-def test_what_a_pod_holds_of_a_resource_that_its_node_lost_is_nothing_to_the_room() -> None:
+def test_a_resource_that_its_node_lost_takes_no_room() -> None:
     ledger, shape = a_ledger([a_node("a", cpu="4")], {"a": {"cpu": 1000, GPU: 1}}), a_shape(**{"cpu": "1", GPU: "1"})
     with ledger.trying():
         ledger.give_back("team-a", SPOT, shape.requests, "a")
@@ -194,7 +194,7 @@ def test_what_a_fork_takes_is_there_where_it_came_from() -> None:
     assert left.find(Search("spot", shape.requests, index.places_of("spot", ["a"]))) == "a"
 
 
-def test_what_was_taken_before_a_resource_was_first_asked_for_is_taken() -> None:
+def test_what_was_taken_before_a_resource_was_asked_is_taken() -> None:
     index = NodeIndex({name: a_node(name) for name in ("a", "b")}, {"spot": SPOT})
     left = RoomLeft(Room(index, {}))
     left.take("b", a_shape(cpu="1").requests)
@@ -202,7 +202,7 @@ def test_what_was_taken_before_a_resource_was_first_asked_for_is_taken() -> None
     assert left.find(Search("spot", a_shape(cpu="4").requests, index.places_of("spot", ["a", "b"]))) == "a"
 
 
-def test_what_pods_on_an_unknown_node_take_is_nothing_to_the_room() -> None:
+def test_pods_on_an_unknown_node_take_no_room() -> None:
     room = Room(NodeIndex({"a": a_node("a")}, {"spot": SPOT}), {"gone": {"cpu": 1}})
     room.update("gone", {"cpu": 2})
     assert room.free("a")["cpu"] == 4000

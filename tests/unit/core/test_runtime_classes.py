@@ -109,7 +109,7 @@ def test_another_overhead_is_a_conflict(
     assert (found.path, found.own, found.demanded) == ("spec.overhead", *texts)
 
 
-def test_a_class_without_rules_leaves_even_duplicates_alone_and_one_with_empty_rules_does_not() -> None:
+def test_a_class_without_rules_keeps_even_duplicates() -> None:
     own = (SPOT, SPOT)
     assert additions({}, own, {}, RuntimeClass(name="plain")) == Additions()
     assert additions({}, own, {}, a_class()) == Additions(tolerations=(SPOT,))

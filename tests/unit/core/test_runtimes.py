@@ -45,12 +45,12 @@ def test_a_pod_runs_for_as_long_as_it_says_within_its_deadline(
 
 
 @pytest.mark.parametrize("annotation", ["", "soon", "0s", "-1h", "1.5h", "1h 30m"])
-def test_a_runtime_that_cannot_be_read_is_a_fault_that_says_what_to_write(annotation: str) -> None:
+def test_an_unreadable_runtime_says_what_to_write(annotation: str) -> None:
     with pytest.raises(RuntimeFault, match="such as 8h, 90m or 1h30m"):
         read_runtime(annotation)
 
 
-def test_a_jobs_deadline_bounds_its_pods_and_counts_from_its_start() -> None:
+def test_a_jobs_deadline_bounds_its_pods_from_its_start() -> None:
     spec, status = {"activeDeadlineSeconds": 600}, {"startTime": "1970-01-01T00:01:00Z"}
     job = decode_job(orjson.dumps({"metadata": {}, "spec": spec, "status": status}))
     assert (job.deadline, job.started) == (600, 60.0)
@@ -74,7 +74,7 @@ def test_a_pod_ends_so_long_after_its_start(fields: dict[str, Any], runtime: int
     assert expected_end(a_released_pod(**fields), Job(uid="j", namespace="default", name="j"), runtime, 120.0) == end
 
 
-def test_a_pod_that_outruns_what_was_expected_is_put_off_by_a_quarter_of_it_at_a_time() -> None:
+def test_a_pod_that_outruns_is_put_off_by_a_quarter_each_time() -> None:
     assert [step_after(a_pod(), seconds) for seconds in (0, 100, 3600)] == [60, 60, 900]
     assert [put_off(100.0, 60, now) for now in (99.0, 100.0, 159.0, 160.0, 5000.0)] == [100, 160, 160, 220, 5020]
     assert expected_end(a_released_pod(started=100), None, 3600, 3800.0) == 4600.0
@@ -92,7 +92,7 @@ def test_of_ten_runs_nine_were_no_longer_than_what_is_expected() -> None:
     assert (history.expected(("default", "other"), CPU), history.expected(MAIN, (("cpu", 2000),))) == (0, 0)
 
 
-def test_only_the_latest_runs_count_in_whatever_order_they_are_told() -> None:
+def test_only_the_latest_runs_count_in_whatever_order() -> None:
     history = RunHistory()
     for number in reversed(range(2 * SAMPLES)):
         history.note(MAIN, CPU, (number, f"p{number}", 10 if number >= SAMPLES else 1000))
@@ -103,7 +103,7 @@ def a_holding(uid: str, at: float, since: float = 0.0) -> Holding:
     return Holding(at, since, uid, "team-a", ("spot",), CPU, None)
 
 
-def test_ends_are_told_in_order_the_unknown_last_and_of_these_the_oldest_first() -> None:
+def test_ends_are_in_order_and_the_unknown_last_oldest_first() -> None:
     ends = ExpectedEnds()
     for number in range(100):
         ends.put(a_holding(f"p{number:02}", at=float(number * 7 % 100)))

@@ -23,7 +23,7 @@ def is_tolerated(toleration: Json, form: Json) -> bool:
 
 
 @pytest.mark.parametrize("part", ["keys", "operators", "values", "effects"])
-def test_a_toleration_form_allows_none_where_a_list_is_left_out_and_all_where_it_is_empty(part: str) -> None:
+def test_a_toleration_form_without_a_list_allows_none(part: str) -> None:
     assert is_tolerated(EQUAL, EVERYTHING)
     assert not is_tolerated(EQUAL, {name: form for name, form in EVERYTHING.items() if name != part})
     assert not is_tolerated(EQUAL, {**EVERYTHING, part: ["other"] if part in ("keys", "values") else _OTHER[part]})
@@ -45,7 +45,7 @@ _OTHER: Json = {"operators": ["Exists"], "effects": ["NoExecute"]}
         ({"operators": None}, False),
     ],
 )
-def test_exists_tolerates_every_value_so_it_is_named_or_everything_is_allowed(lists: Json, allowed: bool) -> None:
+def test_exists_tolerates_all_so_it_needs_everything_allowed(lists: Json, allowed: bool) -> None:
     form = {name: value for name, value in {**EVERYTHING, **lists}.items() if value is not None}
     assert is_tolerated(EXISTS, form) is allowed
 
@@ -59,7 +59,7 @@ def test_exists_tolerates_every_value_so_it_is_named_or_everything_is_allowed(li
         (None, False),
     ],
 )
-def test_a_toleration_of_every_effect_takes_a_form_of_every_effect(effects: list[str] | None, allowed: bool) -> None:
+def test_a_toleration_of_every_effect_needs_such_a_form(effects: list[str] | None, allowed: bool) -> None:
     form = {**EVERYTHING, "effects": effects} if effects is not None else {**EVERYTHING}
     if effects is None:
         del form["effects"]
@@ -94,7 +94,7 @@ def test_every_toleration_has_to_be_of_some_form() -> None:
         ("{keys: [b], operators: [In], values: []}", False),
     ],
 )
-def test_a_form_of_requirements_allows_none_where_a_list_is_left_out(form: str, allowed: bool) -> None:
+def test_a_form_of_requirements_without_a_list_allows_none(form: str, allowed: bool) -> None:
     assert is_admitted(needs("a In x,y"), nodes("allowed", f"[{form}]")) is allowed
 
 
@@ -133,7 +133,7 @@ def test_a_required_preference_is_met_by_one_of_the_pods() -> None:
     assert not is_admitted(prefers("b", "a"), spec)
 
 
-def test_the_first_policy_with_terms_speaks_for_a_part_that_another_only_demands() -> None:
+def test_the_first_policy_with_terms_speaks_for_its_part() -> None:
     anything, arch = (
         f"required: {{affinities: {{nodeAffinities: {{{REQUIRED}: {{}}}}}}}}",
         nodes("required", "[{keys: [arch], operators: [In], values: [x, y]}]"),
@@ -144,7 +144,7 @@ def test_the_first_policy_with_terms_speaks_for_a_part_that_another_only_demands
     )
 
 
-def test_an_empty_term_of_a_pod_breaks_nothing_for_it_matches_no_node() -> None:
+def test_an_empty_term_of_a_pod_breaks_nothing() -> None:
     empty: Json = {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}]}}}}
     assert is_admitted(empty, nodes("required", "[{keys: [arch], operators: [In], values: [x, y]}]"))
 
@@ -169,7 +169,7 @@ def test_requirements_on_the_nodes_name_need_forms_of_their_own(forms: str, admi
 # -- merging -------------------------------------------------------------------------------------------------------
 
 
-def test_a_list_with_an_empty_one_is_everything_and_one_left_out_adds_nothing() -> None:
+def test_a_list_with_an_empty_entry_is_all_and_absent_none() -> None:
     lists = ["allowed: {schedulerNames: [a]}", "allowed: {schedulerNames: []}", "{}"]
     assert as_one(*lists).allowed.scheduler_names == ()
     assert as_one(lists[0], lists[2]).allowed.scheduler_names == ("a",)
@@ -183,7 +183,7 @@ def test_an_empty_mapping_absorbs_what_others_list() -> None:
     assert as_one(kinds, "allowed: {nodeSelectors: {a: [], b: [y]}}").allowed.node_selectors == {"a": (), "b": ("y",)}
 
 
-def test_allowed_affinities_add_up_kind_by_kind_and_part_by_part() -> None:
+def test_allowed_affinities_add_up_by_kind_and_part() -> None:
     form = "[{keys: [a], operators: [Exists]}]"
     other = "[{keys: [b], operators: [Exists]}]"
     merged = as_one(
@@ -209,7 +209,7 @@ def a_default(part: str, key: str) -> Json:
     return {"default": {"affinity": {"nodeAffinity": {part: said}}}}
 
 
-def test_default_affinities_are_filled_up_part_by_part_and_the_first_wins() -> None:
+def test_default_affinities_fill_parts_and_the_first_wins() -> None:
     specs = a_default(PREFERRED, "a"), a_default(PREFERRED, "b"), a_default(REQUIRED, "c"), a_default(REQUIRED, "d")
     deep = as_one(*specs).default.affinity
     assert deep is not None

@@ -52,7 +52,7 @@ def test_each_level_has_the_policies_of_those_before_it() -> None:
         (["Warn", "Audit"], [], [(Mode.WARN, None)]),
     ],
 )
-def test_a_level_that_says_the_same_as_the_one_before_it_is_left_out(
+def test_a_level_that_repeats_the_one_before_is_left_out(
     policies: list[str], usable: list[str], expected: object
 ) -> None:
     assert shape(at(*map(of_mode, policies), usable=usable)) == expected
@@ -83,7 +83,7 @@ BROKEN = Faulty("broken")
         (["Enforce"], ["enforce", "broken"], [Faulty("broken", Mode.AUDIT)], [(Mode.ENFORCE, ("enforce",), ())]),
     ],
 )
-def test_a_faulty_policy_is_there_at_the_levels_of_its_mode_and_gives_nothing(
+def test_a_faulty_policy_stands_at_its_levels_and_gives_nothing(
     policies: list[str], usable: list[str], faulty: list[Faulty], expected: object
 ) -> None:
     found = at(*map(of_mode, policies), usable=usable, faulty=faulty)
@@ -98,7 +98,7 @@ def test_without_policies_nothing_is_judged() -> None:
     assert judged(pod, (), account=ACCOUNT) == completed(pod, ()) == Outcome(pod=pod)
 
 
-def test_an_account_that_may_use_none_of_the_policies_is_refused_everything() -> None:
+def test_an_account_without_policies_is_refused_everything() -> None:
     outcome = judged(a_pod(), at(of_mode("Enforce"), usable=[]), account=ACCOUNT)
     assert outcome.refusal == (
         f"{ACCOUNT} may use none of the SchedulingPolicies; grant it the verb use on one of "
@@ -108,7 +108,7 @@ def test_an_account_that_may_use_none_of_the_policies_is_refused_everything() ->
     assert completed(a_pod(), at(of_mode("Enforce"), usable=[])).additions == ()
 
 
-def test_an_account_that_may_use_faulty_policies_alone_is_refused_everything_and_told_of_them() -> None:
+def test_an_account_with_faulty_policies_alone_is_told_of_them() -> None:
     found = at(usable=["broken"], faulty=[BROKEN])
     outcome = judged(a_pod(), found, account=ACCOUNT)
     assert outcome.refusal == (
@@ -130,7 +130,7 @@ def test_a_faulty_policy_that_is_not_enforced_refuses_nothing(mode: Mode, warned
     assert "correct SchedulingPolicy 'broken'" in outcome.audit[0][1]
 
 
-def test_a_refusal_names_the_faulty_policies_that_might_have_allowed_the_pod() -> None:
+def test_a_refusal_names_faulty_policies_that_might_allow() -> None:
     found = at(of_mode("Enforce"), usable=["enforce", "broken"], faulty=[BROKEN])
     assert judged(a_pod(), found, account=ACCOUNT) == Outcome(pod=a_pod())
     assert judged(a_pod("nodeName: n"), found, account=ACCOUNT).refusal == (
@@ -139,7 +139,7 @@ def test_a_refusal_names_the_faulty_policies_that_might_have_allowed_the_pod() -
     )
 
 
-def test_a_refusal_tells_every_fault_and_counts_for_the_policies_that_spoke() -> None:
+def test_a_refusal_tells_all_faults_and_counts_who_spoke() -> None:
     policies = of_mode("Enforce", "allowed: {nodeSelectors: {disk: [ssd]}}"), of_mode("Warn", "{}")
     outcome = judged(a_pod("{nodeSelector: {disk: x}, nodeName: n}"), at(*policies), account=ACCOUNT)
     assert outcome.refusal == (
@@ -157,7 +157,7 @@ def test_of_many_faults_the_first_are_told() -> None:
 
 
 @pytest.mark.parametrize(("mode", "warned"), [("Warn", True), ("Audit", False)])
-def test_a_policy_that_is_not_enforced_refuses_nothing_and_tells(mode: str, warned: bool) -> None:
+def test_an_unenforced_policy_refuses_nothing_and_tells(mode: str, warned: bool) -> None:
     policies = of_mode("Enforce", "allowed: {schedulerNames: []}"), of_mode(mode, "required: {schedulerNames: [s, t]}")
     outcome = judged(a_pod(), at(*policies), account=ACCOUNT)
     text = (
@@ -182,7 +182,7 @@ def test_what_is_wrong_at_two_levels_is_told_once_at_the_first() -> None:
     assert outcome.audit == (("scheduling-policies-not-enforced", outcome.warnings[0]),)
 
 
-def test_a_pod_is_judged_with_what_policies_that_are_not_enforced_would_give() -> None:
+def test_a_pod_is_judged_with_what_unenforced_ones_would_give() -> None:
     spec = "{required: {nodeSelectors: {a: [x, y]}}, default: {nodeSelector: {a: x}}}"
     assert judged(a_pod(), at(of_mode("Warn", spec)), account=ACCOUNT).warnings == ()
     assert judged(a_pod(), at(of_mode("Enforce", spec)), account=ACCOUNT).refusal
@@ -191,7 +191,7 @@ def test_a_pod_is_judged_with_what_policies_that_are_not_enforced_would_give() -
 # -- completing ----------------------------------------------------------------------------------------------------
 
 
-def test_enforced_policies_give_and_the_others_tell_what_they_would() -> None:
+def test_enforced_policies_give_and_others_tell() -> None:
     policies = [
         of_mode("Enforce", "default: {nodeSelector: {a: x}, priorityClassName: high}"),
         of_mode("Warn", "default: {nodeSelector: {a: x, b: y}}"),

@@ -32,7 +32,7 @@ def near(*terms: Json) -> Json:
 # -- completion ----------------------------------------------------------------------------------------------------
 
 
-def test_the_only_name_that_is_required_is_given_before_any_default() -> None:
+def test_the_only_required_name_comes_before_any_default() -> None:
     spec = "required: {schedulerNames: [a], priorityClassNames: [b], runtimeClassNames: [c], nodeSelectors: {d: [e]}}"
     assert given("{}", spec) == (
         ("spec.schedulerName", "a"),
@@ -56,7 +56,7 @@ def test_of_several_names_that_are_required_none_is_given() -> None:
     ]
 
 
-def test_the_global_default_priority_class_is_no_use_and_gives_way_to_a_default() -> None:
+def test_the_global_priority_class_gives_way_to_a_default() -> None:
     pod = a_pod("priorityClassName: everybody", Exempt(priority_class="everybody"))
     assert is_admitted(pod, "{}")
     assert not is_admitted(replace(pod, exempt=Exempt()), "{}")
@@ -66,14 +66,14 @@ def test_the_global_default_priority_class_is_no_use_and_gives_way_to_a_default(
     assert is_admitted(pod, "required: {priorityClassNames: [everybody, high]}")
 
 
-def test_a_default_selector_that_the_pods_own_affinity_rules_out_is_not_given() -> None:
+def test_a_default_against_the_pods_affinity_is_not_given() -> None:
     spec = "{allowed: {affinities: {}}, default: {nodeSelector: {arch: amd64}}}"
     assert given(needs("arch In arm64"), spec) == ()
     assert given(needs("arch In arm64", "arch In amd64"), spec) == (("spec.nodeSelector[arch]", "amd64"),)
     assert is_admitted(needs("arch In arm64"), spec)
 
 
-def test_what_is_required_of_nodes_is_given_before_a_default_that_rules_it_out() -> None:
+def test_what_nodes_require_comes_before_a_default_against_it() -> None:
     required = nodes("required", "[{keys: [arch], operators: [In], values: [arm64]}]")
     assert given("{}", required, "default: {nodeSelector: {arch: amd64}}") == (
         (f"spec.affinity.nodeAffinity.{REQUIRED}", "arch In [arm64]"),
@@ -97,13 +97,13 @@ def test_what_is_required_of_nodes_is_given_before_a_default_that_rules_it_out()
         ("[{operators: [Exists]}]", None),
     ],
 )
-def test_required_node_affinity_is_given_when_it_leaves_no_choice(forms: str, text: str | None) -> None:
+def test_required_node_affinity_is_given_without_a_choice(forms: str, text: str | None) -> None:
     spec = nodes("required", forms)
     assert given("{}", spec) == (((f"spec.affinity.nodeAffinity.{REQUIRED}", text),) if text else ())
     assert is_admitted("{}", spec) is (text is not None)
 
 
-def test_required_node_affinity_goes_to_the_end_of_every_alternative_of_the_pod() -> None:
+def test_required_node_affinity_ends_every_alternative() -> None:
     spec = nodes("required", "[{keys: [a], operators: [In], values: [x]}]")
     done = complete(a_pod(needs("b Exists", "a In x & c Exists")), as_one(spec, "allowed: {affinities: {}}"))
     assert done.pod.directives.required == (a_term("b Exists", "a In x"), a_term("a In x", "c Exists"))
@@ -156,7 +156,7 @@ def test_additions_name_the_policy_whose_word_it_was() -> None:
         (f"affinity: {{podAffinity: {{{REQUIRED}: {NEAR}}}}}", near({"topologyKey": "z"}), near({"topologyKey": "h"})),
     ],
 )
-def test_what_is_given_by_default_is_allowed_and_nothing_like_it(default: str, pod: Json, other: Json) -> None:
+def test_what_is_given_by_default_is_allowed_alone(default: str, pod: Json, other: Json) -> None:
     spec = f"default: {{{default}}}"
     assert given(pod, spec) == ()
     assert is_admitted(pod, spec)
@@ -181,7 +181,7 @@ def test_a_pod_whose_affinity_matches_no_node_is_given_no_other() -> None:
 UNREACHABLE = NOT_READY.replace("not-ready", "unreachable")
 
 
-def test_the_two_tolerations_of_the_apiserver_are_no_use_and_hide_no_default() -> None:
+def test_the_apiservers_two_tolerations_hide_no_default() -> None:
     pod = f"tolerations: [{NOT_READY}, {UNREACHABLE}]"
     assert is_admitted(pod, "{}")
     assert given(pod, "default: {tolerations: [{key: a, operator: Exists}]}") == (("spec.tolerations", "a"),)
@@ -192,7 +192,7 @@ def test_any_other_toleration_of_these_taints_is_a_use(other: tuple[str, str]) -
     assert not is_admitted(f"tolerations: [{NOT_READY.replace(*other)}]", "{}")
 
 
-def test_what_the_runtime_class_gives_is_no_use_and_counts_where_it_is_required() -> None:
+def test_what_the_runtime_class_gives_is_no_use_but_counts() -> None:
     of_class = Exempt(node_selector=frozenset({("pool", "kata")}), tolerations=(Toleration("kata", "", "yes"),))
     pod = a_pod("{nodeSelector: {pool: kata}, tolerations: [{key: kata, operator: Equal, value: 'yes'}]}", of_class)
     assert is_admitted(pod, "{}")
@@ -252,7 +252,7 @@ def test_a_node_named_by_the_pod_is_a_use() -> None:
         (["allowed: {runtimeClassNames: [kata]}", "allowed: {runtimeClassNames: [runc]}"], True),
     ],
 )
-def test_runtime_classes_are_restricted_where_a_policy_speaks_of_them(specs: list[str], admitted: bool) -> None:
+def test_runtime_classes_are_restricted_where_spoken_of(specs: list[str], admitted: bool) -> None:
     assert is_admitted("runtimeClassName: kata", *specs) is admitted
 
 
@@ -266,7 +266,7 @@ def test_runtime_classes_are_restricted_where_a_policy_speaks_of_them(specs: lis
         ("{}", None, "namespace", ClassSource.NAMESPACE),
     ],
 )
-def test_the_class_is_the_pods_own_then_the_policies_then_the_namespaces(
+def test_the_class_is_the_pods_the_policies_or_the_namespaces(
     pod: str, spec: str | None, name: str, source: ClassSource
 ) -> None:
     merged = None if spec is None else as_one(spec)
@@ -292,7 +292,7 @@ def test_a_daemon_set_pod_gets_no_mere_default_class() -> None:
 # -- words ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_violation_names_all_that_would_be_allowed_and_who_says_so() -> None:
+def test_a_violation_names_what_is_allowed_and_by_whom() -> None:
     specs = "allowed: {nodeSelectors: {disk: [ssd]}}", "allowed: {nodeSelectors: {disk: [sata], zone: []}}"
     pod = a_pod("nodeSelector: {disk: nvme}")
     assert faults(pod, as_one(*specs)) == [
@@ -311,7 +311,7 @@ def test_a_violation_of_many_policies_names_the_first_of_them() -> None:
     assert text.endswith("'schedpol-g', 'schedpol-h' and 2 more")
 
 
-def test_a_toleration_that_is_not_allowed_is_told_the_forms_that_are() -> None:
+def test_a_forbidden_toleration_is_told_the_allowed_forms() -> None:
     spec = (
         "allowed: {tolerations: [{keys: [a], operators: [Equal], values: [x, y], effects: []}, {effects: [NoExecute]}]}"
     )

@@ -40,13 +40,13 @@ def test_listed_schedulers_can_be_used_and_no_other(section: str) -> None:
     assert not is_admitted(OTHER, spec)
 
 
-def test_a_pod_must_use_a_required_scheduler_and_may_leave_an_allowed_one() -> None:
+def test_a_required_scheduler_must_be_used_an_allowed_one_may() -> None:
     names = "{schedulerNames: [green-scheduler, my-scheduler]}"
     assert not is_admitted("{}", f"required: {names}")
     assert is_admitted("{}", f"allowed: {names}")
 
 
-def test_an_empty_list_of_required_schedulers_is_no_valid_syntax() -> None:
+def test_no_required_schedulers_is_no_valid_syntax() -> None:
     assert "spec.required.schedulerNames: []: must not be empty" in refused_as_invalid("required: {schedulerNames: []}")
 
 
@@ -54,7 +54,7 @@ def test_an_empty_list_of_allowed_schedulers_allows_all() -> None:
     assert all(is_admitted(pod, "allowed: {schedulerNames: []}") for pod in (GREEN, MINE, OTHER, {}))
 
 
-def test_without_any_list_no_scheduler_is_allowed_but_the_one_that_everybody_has() -> None:
+def test_without_a_list_only_the_usual_scheduler_is_allowed() -> None:
     assert not is_admitted(MINE, "{}")
     assert is_admitted("schedulerName: default-scheduler", "{}")
 
@@ -135,7 +135,7 @@ def test_coarse_grained_tolerations_do_not_allow_no_execute(toleration: dict[str
         "allowed: {tolerations: [{keys: [], operators: [], values: [], effects: []}]}",
     ],
 )
-def test_an_empty_list_of_tolerations_and_a_form_of_empty_lists_allow_all(spec: str) -> None:
+def test_empty_lists_of_tolerations_allow_all(spec: str) -> None:
     assert is_admitted("tolerations: [{operator: Exists}]", spec)
     assert is_admitted("tolerations: [{key: a, value: b, effect: NoExecute}, {key: c, operator: Exists}]", spec)
 
@@ -163,7 +163,7 @@ def test_each_value_of_a_default_toleration_is_one_toleration() -> None:
     assert is_admitted("{}", DEFAULT_TOLERATIONS)
 
 
-def test_an_empty_list_of_default_tolerations_is_no_valid_syntax() -> None:
+def test_no_default_tolerations_is_no_valid_syntax() -> None:
     assert "spec.default.tolerations: []: must not be empty" in refused_as_invalid("default: {tolerations: []}")
 
 

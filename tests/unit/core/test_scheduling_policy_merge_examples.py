@@ -135,12 +135,12 @@ DEMANDING: tuple[Json, ...] = (
 )
 
 
-def test_the_restricted_policy_allows_the_default_scheduler_and_nothing_else() -> None:
+def test_the_restricted_policy_allows_the_default_scheduler() -> None:
     assert is_admitted("schedulerName: default-scheduler", RESTRICTED)
     assert not any(is_admitted(pod, RESTRICTED) for pod in DEMANDING)
 
 
-def test_the_policy_by_node_selector_injects_architecture_and_system() -> None:
+def test_the_node_selector_policy_gives_architecture_and_system() -> None:
     assert dict(given("{}", BY_SELECTOR)) == {
         f"spec.nodeSelector[{ARCH}]": "amd64",
         f"spec.nodeSelector[{OS}]": "Linux",

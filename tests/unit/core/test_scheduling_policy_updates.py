@@ -52,7 +52,7 @@ def test_only_what_is_new_is_wrong(before: Json, after: Json, expected: list[str
     assert new_paths(after, after, {}) == []
 
 
-def test_a_required_affinity_that_was_missed_before_may_still_be_narrowed() -> None:
+def test_a_required_affinity_missed_before_may_be_narrowed() -> None:
     policy: Json = {
         "required": {
             "affinities": {
@@ -107,7 +107,7 @@ BOTH = {"matchExpressions": [requirement("In", "x"), requirement("Exists", key="
         ({"affinity": AFFINITY}, {"affinity": {"podAffinity": AFFINITY["podAffinity"]}}),
     ],
 )
-def test_a_pod_holds_what_it_has_of_a_default_whoever_put_it_there(default: Json, pod: Any) -> None:
+def test_a_pod_holds_what_it_has_of_a_default(default: Json, pod: Any) -> None:
     merged = as_one({"default": default}, {"allowed": {}})
     assert held_givers(a_pod(pod), merged) == frozenset({"schedpol-a"})
     assert held_givers(a_pod(), merged) == frozenset()
@@ -119,7 +119,7 @@ def test_a_pod_holds_of_each_policy_its_own() -> None:
     assert held_givers(a_pod({"nodeSelector": {"b": "2", "a": "1"}}), merged) == frozenset({"schedpol-a", "schedpol-b"})
 
 
-def test_another_affinity_of_the_pods_is_not_what_the_policy_gives() -> None:
+def test_another_affinity_is_not_what_the_policy_gives() -> None:
     merged = as_one({"default": {"affinity": {"nodeAffinity": AFFINITY["nodeAffinity"]}}})
     assert held_givers(a_pod({"affinity": node_terms(term("y"))}), merged) == frozenset()
     many = node_terms(*(term(str(number), key="own") for number in range(70)))

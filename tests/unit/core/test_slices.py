@@ -39,7 +39,7 @@ from tests.support.builders import (
 RACKS = Slices("rack", 2)
 
 
-def test_the_annotations_say_which_label_and_how_many_share_a_value() -> None:
+def test_the_annotations_say_the_label_and_how_many_share() -> None:
     assert read_slices({}) is None
     assert read_slices({SLICE_TOPOLOGY: "rack", SLICE_SIZE: "2"}) == RACKS
 
@@ -74,9 +74,7 @@ SIZES = st.lists(st.integers(0, 6), max_size=3)
 
 @settings(deadline=None)
 @given(sizes=SIZES, count=st.integers(1, 7), size=st.integers(1, 4))
-def test_slices_stand_in_domains_with_room_and_only_where_there_is_no_way_in_none(
-    sizes: list[int], count: int, size: int
-) -> None:
+def test_slices_stand_in_domains_with_room(sizes: list[int], count: int, size: int) -> None:
     room = {f"rack-{index}": amount for index, amount in enumerate(sizes)}
     slices = [min(size, count - start) for start in range(0, count, size)]
     found, possible = stand(room, count, size), list(ways(sizes, slices))
@@ -100,7 +98,7 @@ def test_slices_stand_in_domains_with_room_and_only_where_there_is_no_way_in_non
         ({"a": 2, "b": 1, "c": 1}, None),
     ],
 )
-def test_the_smallest_domain_that_holds_all_is_taken_or_those_with_least_left_over(
+def test_the_smallest_domain_for_all_or_least_left_is_taken(
     room: Mapping[str, int], expected: list[tuple[str, int]] | None
 ) -> None:
     assert stand(room, 4, 2) == expected
@@ -116,7 +114,7 @@ def a_member(name: str, slices: Slices = RACKS, size: int = 4, topology: Topolog
     size=st.sampled_from((2, 4, 6)),
     zone=st.sampled_from((None, Topology("zone", is_required=True))),
 )
-def test_a_gang_is_admitted_where_each_slice_has_a_rack_or_not_at_all(
+def test_a_gang_is_admitted_with_a_rack_for_each_slice(
     cores: Sequence[tuple[str, str, int]], size: int, zone: Topology | None
 ) -> None:
     nodes = [
@@ -143,7 +141,7 @@ def a_placed(name: str, rack: str, index: int = 0) -> Pod:
     return replace(a_released_pod(name, held, node="n"), group=a_member("any").group, completion_index=index)
 
 
-def test_who_lacks_from_a_slice_goes_where_the_others_are_by_its_index_where_it_has_one() -> None:
+def test_a_missing_slice_member_goes_where_the_others_are() -> None:
     placed = [a_placed("0", "a", 0), a_placed("3", "b", 3), a_placed("4", "c", 4), a_placed("5", "c", 5)]
     late = [a_member("2", completion_index=2), a_member("1", completion_index=1)]
     assert portions(late, placed, RACKS, to_come=0) == [Portion((0,), "b"), Portion((1,), "a")]
@@ -151,7 +149,7 @@ def test_who_lacks_from_a_slice_goes_where_the_others_are_by_its_index_where_it_
     assert portions([a_member("x")], plain, RACKS, to_come=1) == [Portion((0,), "a")]
 
 
-def test_slices_none_of_which_stands_go_as_wholes_and_the_last_as_it_is() -> None:
+def test_slices_not_begun_go_as_wholes_and_the_last_as_is() -> None:
     placed, late = [a_placed("0", "a"), a_placed("1", "a")], [a_member(str(number)) for number in range(3)]
     assert portions(late, placed, RACKS, to_come=0) == [Portion((0, 1)), Portion((2,))]
     assert portions(late, placed, RACKS, to_come=4)[-1] == Portion((2,), lacks=1)
@@ -172,7 +170,7 @@ def waiting(*names: str, **fields: Any) -> list[Candidate]:
     return [Candidate(pod, order_key(priority=0, created=0, name=pod.name, uid=pod.uid, since=0)) for pod in pods]
 
 
-def test_only_what_lacks_of_the_minimum_goes_ahead_and_slices_are_filled_first() -> None:
+def test_only_the_minimum_goes_ahead_and_slices_fill_first() -> None:
     key = GroupKey("default", "train")
     one = Membership(key, 6, minimum=2, slices=RACKS)
     admitted_ = [replace(a_placed("p0", "a"), group=one)]
@@ -188,7 +186,7 @@ def test_members_that_succeeded_hold_their_place_in_a_slice() -> None:
     assert rest_of(group) == [(("p3",), True, "b")]
 
 
-def test_where_all_flavors_are_open_slices_get_the_first_with_room() -> None:
+def test_with_all_flavors_open_slices_get_the_first_with_room() -> None:
     nodes = [a_node(f"n-{pool}", labels={"pool": pool, "rack": pool}, cpu="4") for pool in ("spot", "steady")]
     queue = a_cluster_queue("team-a", a_quota("spot"), a_quota("steady"), flavor_mode=FlavorMode.ANY)
     members = [a_member(f"p{number}", size=2) for number in range(2)]

@@ -41,9 +41,7 @@ IN_A = constraints(terms=[a_term("zone In a")])
         ({PREFERRED_TOPOLOGY: "example.com/rack"}, Topology("example.com/rack", is_required=False)),
     ],
 )
-def test_the_annotations_say_which_label_and_how_much_it_matters(
-    notes: dict[str, str], expected: Topology | None
-) -> None:
+def test_the_annotations_say_the_label_and_its_weight(notes: dict[str, str], expected: Topology | None) -> None:
     assert read_topology(notes) == expected
 
 
@@ -91,9 +89,7 @@ def a_zoned_node(name: str, zone: str, cpu: int) -> Node:
     cores=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), min_size=1, max_size=6),
     size=st.integers(1, 6),
 )
-def test_a_gang_gets_the_smallest_zone_that_holds_it_or_none_at_all(
-    cores: Sequence[tuple[str, int]], size: int
-) -> None:
+def test_a_gang_gets_the_smallest_zone_that_holds_it(cores: Sequence[tuple[str, int]], size: int) -> None:
     nodes = [a_zoned_node(f"n{number}", zone, cpu) for number, (zone, cpu) in enumerate(cores)]
     queue = a_cluster_queue("team-a", a_quota(cpu="64"))
     cache = a_cache(*(a_member(f"p{number}", size) for number in range(size)), nodes=nodes, queues=[queue])
@@ -104,7 +100,7 @@ def test_a_gang_gets_the_smallest_zone_that_holds_it_or_none_at_all(
     assert (len(placed), zones) == ((size, {min(wide)[1]}) if wide else (0, set()))
 
 
-def test_members_that_come_late_go_where_the_others_are_though_there_is_more_room_elsewhere() -> None:
+def test_late_members_go_where_the_others_are() -> None:
     group = Membership(GroupKey("default", "train"), 4, ZONE)
     others = [a_released_pod(f"run-{number}", a_shape(IN_A), group=group, node="z") for number in range(2)]
     nodes = [a_zoned_node("z", "a", 4), a_zoned_node("b", "b", 1)]

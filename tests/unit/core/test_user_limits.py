@@ -30,7 +30,7 @@ OPEN = a_cluster_queue()
 TWO = a_shape(cpu="2")
 
 
-def test_usage_counts_at_every_queue_that_limits_users_and_is_taken_back() -> None:
+def test_usage_counts_at_every_queue_with_user_limits() -> None:
     queues = [a_cluster_queue("org", user_limits={"cpu": 5000}), a_cluster_queue(parent="org"), OPEN]
     usage = UserUsage(QuotaTree({one.name: one for one in (queues[0], queues[1])}), {("org", "ann", "cpu"): 1000})
     usage.add("team-a", "ann", TWO.requests)
@@ -42,7 +42,7 @@ def test_usage_counts_at_every_queue_that_limits_users_and_is_taken_back() -> No
     assert usage.sums == {}
 
 
-def test_a_need_above_the_whole_share_is_told_before_what_is_short() -> None:
+def test_a_need_above_the_share_is_told_before_what_is_short() -> None:
     queues = {"org": a_cluster_queue("org", user_limits={"cpu": 1000}), "team-a": a_cluster_queue(parent="org")}
     queues["team-a"] = replace(queues["team-a"], user_limits={"cpu": 2000})
     usage = UserUsage(QuotaTree(queues), {("team-a", "ann", "cpu"): 2000})
@@ -74,7 +74,7 @@ def test_of_a_gang_each_users_pods_count_for_that_user() -> None:
     assert (found.user, found.reason, found.need) == ("bob", Reason.NEVER_FITS, 3000)
 
 
-def test_an_end_of_their_own_pod_opens_for_a_user_and_another_users_does_not() -> None:
+def test_an_end_opens_for_its_own_user_alone() -> None:
     running = [a_released_pod(f"{user}-runs", TWO, user=user) for user in ("ann", "bob")]
     cache = a_cache(*running, a_pod("next", user="ann"), queues=[LIMITED])
     assert not admitted(decided(cache))

@@ -30,7 +30,7 @@ def test_a_schedule_says_what_is_open_and_what_comes_next(now: str, expected: tu
     assert (found.open, as_utc(found.until), found.opens, found.closes) == expected
 
 
-def test_a_window_closes_when_its_duration_has_passed_whatever_clocks_show() -> None:
+def test_a_window_closes_after_its_duration_whatever_the_clock() -> None:
     berlin = a_window("night", "0 22 * * *", "8h", "Europe/Berlin")
     assert as_utc(outlook((berlin,), utc("2026-03-28 21:00")).until) == "2026-03-29 05:00"  # 07:00 there
     assert as_utc(outlook((berlin,), utc("2026-10-24 20:00")).until) == "2026-10-25 04:00"  # 05:00 there

@@ -17,7 +17,7 @@ HUGE = a_node(cpu="64", pods="100")
 
 
 @pytest.mark.parametrize(("owner", "is_alone"), [(None, True), (Owner("apps/v1", "ReplicaSet", "web", "web"), False)])
-def test_who_may_preempt_and_finds_nobody_who_would_help_says_so(owner: Owner | None, *, is_alone: bool) -> None:
+def test_who_may_preempt_in_vain_says_so(owner: Owner | None, *, is_alone: bool) -> None:
     there = a_released_pod("there", a_shape(cpu="4"), node="node-1", owner=owner, admitted_at=1.0)
     queue = a_cluster_queue("team-a", a_quota(cpu="4"), preemption=Preemption(Within.LOWER_PRIORITY))
     cache = a_cache(there, a_pod("urgent", a_shape(cpu="1"), priority=5), nodes=[a_node(cpu="4")], queues=[queue])
@@ -28,7 +28,7 @@ def test_who_may_preempt_and_finds_nobody_who_would_help_says_so(owner: Owner | 
     assert sentence.endswith("; preemption would not make room for it now") is is_alone
 
 
-def test_a_queue_that_preempts_nobody_says_nothing_of_preemption() -> None:
+def test_a_queue_without_preemption_says_nothing_of_it() -> None:
     cache = a_cache(a_pod("a", a_shape(cpu="3")), nodes=[HUGE], queues=[a_cluster_queue("team-a", a_quota(cpu="2"))])
     (wait,) = decide_once(cache).waits.values()
     assert describe(wait, 0.0) == "flavor spot: needs 3 cpu, more than the whole quota (2)"

@@ -74,7 +74,7 @@ def result(observer: Observer, by_pod: Counter[tuple[str, str]] | None = None) -
     return Result.of(observer, Writes(source="audit log", released=3, refused=1, by_pod=by_pod, conditions=7))
 
 
-def test_a_pod_passes_from_queued_over_reserved_and_running_to_done(observer: Observer, clock: Clock) -> None:
+def test_a_pod_passes_from_queued_to_done(observer: Observer, clock: Clock) -> None:
     observer.see_pod(pod("a", gated=True))
     track = observer.tracks["a"]
     stages = [track.stage]
@@ -92,7 +92,7 @@ def test_a_pod_passes_from_queued_over_reserved_and_running_to_done(observer: Ob
     assert (track.namespace, track.flavor) == ("team-a", "spot")
 
 
-def test_reasons_are_counted_most_frequent_first_with_their_commonest_words(observer: Observer) -> None:
+def test_reasons_are_counted_with_their_commonest_words(observer: Observer) -> None:
     observer.see_pod(pod("a", gated=True, waits="Priority: behind demo-abc-team-a/z"))
     observer.see_pod(pod("b", gated=True, waits="QuotaExceeded: none is free"))
     observer.see_pod(pod("c", gated=True, waits="QuotaExceeded: none is free"))
@@ -102,12 +102,12 @@ def test_reasons_are_counted_most_frequent_first_with_their_commonest_words(obse
     assert [one.text for one in reasons[:2]] == ["none is free", "behind team-a/z"]
 
 
-def test_a_released_pod_no_longer_waits_whatever_its_condition_says(observer: Observer) -> None:
+def test_a_released_pod_waits_no_longer(observer: Observer) -> None:
     observer.see_pod(pod("a", flavor="spot", waits="Priority: behind"))
     assert observer.picture().reasons == ()
 
 
-def test_quota_is_what_the_queue_says_and_nothing_before_it_does(observer: Observer) -> None:
+def test_quota_is_what_the_queue_says(observer: Observer) -> None:
     assert [(row.used, row.nominal) for row in observer.picture().quota[:2]] == [(0, 200), (0, 80)]
     said = {
         "metadata": {"name": "demo-abc-team-a"},
@@ -131,7 +131,7 @@ def borrows(observer: Observer, milli: int) -> None:
     observer.see_queue(msgspec.convert(said, wire.QueueObject))
 
 
-def test_what_is_borrowed_is_shown_while_it_is_and_the_most_of_it_at_the_end(observer: Observer) -> None:
+def test_borrowing_is_shown_and_the_most_of_it_at_the_end(observer: Observer) -> None:
     borrows(observer, 40)
     borrows(observer, 80)
     borrows(observer, 20)
@@ -184,7 +184,7 @@ def test_a_line_says_the_same_in_words(observer: Observer, clock: Clock) -> None
     )
 
 
-def test_a_complete_run_has_no_shortcomings_and_waits_that_were_measured(observer: Observer, clock: Clock) -> None:
+def test_a_complete_run_has_no_shortcomings(observer: Observer, clock: Clock) -> None:
     for name, waited in (("a", 1.0), ("b", 5.0), ("c", 3.0)):
         run_through(observer, clock, name, waited)
     assert observer.is_over
@@ -220,7 +220,7 @@ def test_what_is_missing_is_named_with_its_reason(observer: Observer) -> None:
     ]
 
 
-def test_writes_are_counted_by_who_did_them_and_whether_they_took_effect(tmp_path: Path) -> None:
+def test_writes_are_counted_by_writer_and_effect(tmp_path: Path) -> None:
     ours = "system:serviceaccount:penstock-system:penstock-controller"
 
     def entry(user: str, verb: str, name: str, code: int, subresource: str = "") -> bytes:

@@ -22,7 +22,7 @@ _PARSERS: dict[str, Any] = {
 }
 
 
-def test_both_teams_are_below_one_queue_that_owns_nothing_and_one_keeps_a_part_of_its_own() -> None:
+def test_both_teams_share_a_parent_and_one_keeps_a_part() -> None:
     queues = {one["metadata"]["name"]: one["spec"] for one in world.objects(WORLDS[0]) if one["kind"] == "ClusterQueue"}
     assert queues["teams"] == {}
     assert {queues[name]["parent"] for name in ("team-a", "team-b")} == {"teams"}
@@ -71,7 +71,7 @@ def test_pods_differ_in_team_size_time_and_priority() -> None:
 
 
 @pytest.mark.parametrize("here", WORLDS)
-def test_pods_name_their_queue_and_carry_the_gate_only_without_a_webhook(here: World) -> None:
+def test_pods_name_their_queue_and_are_gated_where_needed(here: World) -> None:
     for pod in workload.pods(here, 20, 1):
         assert pod["metadata"]["labels"][QUEUE_NAME] == "main"
         gates = pod["spec"].get("schedulingGates")

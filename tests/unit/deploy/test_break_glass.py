@@ -12,7 +12,7 @@ from deploy import generate
 FOLDERS = [file.parent for file in generate.CONFIG.rglob("kustomization.yaml")]
 
 
-def test_the_document_lists_the_folders_whose_objects_name_the_group() -> None:
+def test_the_document_lists_the_folders_that_name_the_group() -> None:
     text = (generate.ROOT / "docs" / "protection.md").read_text(encoding="utf-8")
     section = text.partition("\n## Break glass\n")[2].partition("\n## ")[0]
     items = re.findall(r"^- (.*?)[,:]", section, re.MULTILINE)

@@ -119,7 +119,7 @@ def paths(values: dict[str, Any], schema: dict[str, Any], where: str = "") -> It
             yield from paths(values[name], part, f"{where}/{name}")
 
 
-def test_values_and_schema_name_the_same_and_nothing_else_is_taken() -> None:
+def test_values_and_schema_name_the_same_and_no_more() -> None:
     assert len(dict(paths(VALUES, SCHEMA))) > len(SCHEMA["properties"])
 
 

@@ -52,7 +52,7 @@ def test_a_condition_names_every_key_that_its_policy_goes_by(kind: str, name: st
     assert set(re.findall(r"'((?:penstock\.dev|kueue\.x-k8s\.io)/[^']*)'", expression(kind, name))) == keys
 
 
-def test_the_annotation_of_policies_may_be_brought_along_but_not_changed() -> None:
+def test_the_annotation_of_policies_may_come_but_not_change() -> None:
     assert POLICIES not in expression("ValidatingAdmissionPolicy", "penstock-create")
     assert POLICIES in expression("ValidatingAdmissionPolicy", "penstock-update")
 

@@ -23,7 +23,7 @@ TO_THE_END = {"updates.penstock.dev": "touches-what-is-ours", "resizes.penstock.
 
 
 @pytest.mark.parametrize("entry", UPDATES)
-def test_updates_of_what_is_being_deleted_are_shown_to_nobody_but_for_what_is_ours(entry: dict[str, Any]) -> None:
+def test_updates_of_deleted_objects_are_shown_if_they_are_ours(entry: dict[str, Any]) -> None:
     conditions = {condition["name"]: condition["expression"] for condition in entry["matchConditions"]}
     if entry["name"] in TO_THE_END:
         assert TO_THE_END[entry["name"]] in conditions

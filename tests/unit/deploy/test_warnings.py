@@ -33,7 +33,7 @@ def test_in_the_chart_no_value_makes_it_refuse_or_leaves_it_out() -> None:
         assert "{{- if" not in text
 
 
-def test_the_label_is_looked_for_on_every_kind_that_has_a_template() -> None:
+def test_the_label_is_looked_for_on_kinds_with_a_template() -> None:
     spec = of_kind("ValidatingAdmissionPolicy")["penstock-queue-label"]
     rules = spec["matchConstraints"]["resourceRules"]
 

@@ -18,7 +18,7 @@ from tests.support.builders import UNLIMITED
 SMALL = Recipe(shapes=20, scale=0.01)
 
 
-def test_the_same_recipe_draws_the_same_world_and_another_seed_another() -> None:
+def test_a_recipe_draws_one_world_and_a_seed_another() -> None:
     assert draw(SMALL) == draw(SMALL)
     assert draw(SMALL) != draw(replace(SMALL, seed=2))
 
@@ -30,7 +30,7 @@ def test_a_world_has_as_many_of_everything_as_its_recipe_says() -> None:
     assert len({pod.uid for pod in (*world.queued, *world.bound)}) == 1_000
 
 
-def test_every_node_runs_a_hundred_pods_and_more_is_taken_of_nothing_than_it_has() -> None:
+def test_every_node_runs_a_hundred_pods_within_its_capacity() -> None:
     world, taken = draw(SMALL), Counter[tuple[str, str]]()
     for pod in world.bound:
         taken.update({(pod.node or "", resource): amount for resource, amount in pod.shape.requests})
@@ -40,7 +40,7 @@ def test_every_node_runs_a_hundred_pods_and_more_is_taken_of_nothing_than_it_has
             assert taken[(node.name, resource)] <= amount
 
 
-def test_pods_run_where_they_may_and_nothing_is_charged_above_its_quota() -> None:
+def test_pods_run_where_they_may_within_their_quota() -> None:
     world = draw(SMALL)
     cache, labels = load(world), {node.name: node.labels for node in world.nodes}
     ours = [pod for pod in world.bound if pod.phase is Phase.RUNNING]
@@ -55,7 +55,7 @@ def test_pods_run_where_they_may_and_nothing_is_charged_above_its_quota() -> Non
                 assert cache.usage.by_queue.get((queue.name, quota.flavor, resource), 0) <= nominal
 
 
-def test_nodes_of_an_empty_world_run_nothing_and_take_nearly_all() -> None:
+def test_an_empty_world_runs_nothing_and_takes_nearly_all() -> None:
     world = draw(replace(SMALL, quota=5.0, room=inf))
     assert world.bound == []
     assert len(decide(load(world).snapshot(), limit=UNLIMITED).admits) > 300

@@ -45,7 +45,7 @@ def test_an_object_in_a_document_is_legal(written: Json) -> None:
     assert parsed.metadata.name == written["metadata"]["name"]
 
 
-def test_the_documents_have_objects_and_name_the_kinds_that_others_become() -> None:
+def test_the_documents_name_the_kinds_that_others_become() -> None:
     kinds = {one["kind"] for one in objects(DOCS / "moving-over.md") if one["apiVersion"].startswith(GROUP)}
     policies = {"ClusterPodSchedulingPolicy", "PodSchedulingPolicy", "SchedulingPolicy"}
     assert kinds == {"ClusterQueue", *policies}

@@ -34,7 +34,7 @@ def test_the_policy_has_the_list_of_explain() -> None:
     assert tuple(tuple(one) for one in found) == UNSUPPORTED
 
 
-def test_the_policy_sees_pods_and_every_workload_whose_pods_are_queued_and_the_kinds_that_are_not() -> None:
+def test_the_policy_sees_pods_workloads_and_other_kinds() -> None:
     rules = policy()["matchConstraints"]["resourceRules"]
     named = {(group, name) for rule in rules for group in rule["apiGroups"] for name in rule["resources"]}
     assert named == {("", "pods"), *WORKLOADS, *((group, "*") for group in GROUPS)} - {("apps", "daemonsets")}

@@ -28,7 +28,7 @@ def main(at_fault: int, batches: int) -> int:
 
 
 @pytest.mark.parametrize("at_fault", range(3))
-def test_a_fault_ends_all_processes_though_they_have_more_to_say(at_fault: int) -> None:
+def test_a_fault_ends_all_processes_with_more_to_say(at_fault: int) -> None:
     program = f"import sys; from {__name__} import main; sys.exit(main({at_fault}, {_MANY}))"
     done = run([sys.executable, "-c", program], capture_output=True, text=True, timeout=_HANGS_AFTER, check=False)
     assert (done.returncode, done.stderr) == (1, "")

@@ -70,7 +70,7 @@ async def test_a_watch_gives_what_arrives_until_the_server_ends_it() -> None:
 
 
 @pytest.mark.parametrize("fault", [ValueError("no such year"), OSError("no such file"), TimeoutError()])
-async def test_a_fault_of_who_takes_the_events_is_not_told_as_the_networks(fault: Exception) -> None:
+async def test_a_fault_of_the_taker_is_not_told_as_the_networks(fault: Exception) -> None:
     def fail(_: bytes) -> None:
         raise fault
 
@@ -79,7 +79,7 @@ async def test_a_fault_of_who_takes_the_events_is_not_told_as_the_networks(fault
     assert raised.value is fault
 
 
-async def test_a_connection_that_breaks_while_it_is_read_is_told_as_unreachable() -> None:
+async def test_a_connection_that_breaks_is_told_as_unreachable() -> None:
     with pytest.raises(Unreachable):
         await take(a_line_and_no_end)
 
@@ -89,7 +89,7 @@ async def test_a_watch_that_is_refused_says_what_the_apiserver_said() -> None:
         await take(expired)
 
 
-async def test_silence_of_a_watch_that_was_opened_is_told_apart_from_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silence_is_told_apart_from_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Silent, match="nothing came in time"):
         await take(an_answer_and_then_nothing, silent_seconds=0.05)
     monkeypatch.setattr(client, "REQUEST_SECONDS", 0.05)
@@ -98,7 +98,7 @@ async def test_silence_of_a_watch_that_was_opened_is_told_apart_from_no_answer(m
             await take(no_answer, silent_seconds=3600)
 
 
-async def test_of_an_answer_that_is_too_long_the_rest_is_not_waited_for() -> None:
+async def test_the_rest_of_too_long_an_answer_is_not_waited_for() -> None:
     async def without_end(request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse()
         await answer.prepare(request)

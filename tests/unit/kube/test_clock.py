@@ -14,7 +14,7 @@ def test_a_time_that_is_read_can_be_written_again(text: str) -> None:
     "text",
     ["x", "10000-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "0000-01-01T00:00:00Z"],
 )
-def test_what_is_no_time_or_could_not_be_written_again_is_not_read(text: str) -> None:
+def test_what_is_no_time_or_not_writable_is_not_read(text: str) -> None:
     with pytest.raises(ValueError, match=r"year|isoformat"):
         epoch(text)
 

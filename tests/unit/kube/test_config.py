@@ -102,9 +102,7 @@ def test_another_context_can_be_named(file: Path) -> None:
     assert (read(written(file, config), "there")).host == "https://127.0.0.1:7443"
 
 
-def test_kubeconfig_variable_and_home_are_looked_at_in_that_order(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_variable_comes_before_the_home_folder(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / ".kube" / "config"
     home.parent.mkdir()
     written(home, a_kubeconfig(clusters=[{"name": "c", "cluster": {"server": "https://home:1"}}]))
@@ -184,7 +182,7 @@ def test_a_kubeconfig_that_cannot_be_used_is_one_line(file: Path, content: Any, 
         {"users": [{"name": "u", "user": {"client-certificate-data": JUNK, "client-key-data": JUNK}}]},
     ],
 )
-def test_certificates_in_a_kubeconfig_that_are_none_are_one_line(file: Path, parts: Json) -> None:
+def test_certificates_that_are_none_are_one_line(file: Path, parts: Json) -> None:
     with pytest.raises(ConfigError, match=r"^TLS files of the kubeconfig \(.+\): .+") as caught:
         connect(written(file, a_kubeconfig(**parts)))
     assert "\n" not in str(caught.value)
@@ -210,7 +208,7 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
         read()
 
 
-def test_a_list_of_files_is_joined_and_absent_ones_are_passed_over(file: Path, tmp_path: Path) -> None:
+def test_files_are_joined_and_absent_ones_passed_over(file: Path, tmp_path: Path) -> None:
     users = tmp_path / "users"
     written(users, {"users": a_kubeconfig()["users"]})
     config = a_kubeconfig()
@@ -219,7 +217,7 @@ def test_a_list_of_files_is_joined_and_absent_ones_are_passed_over(file: Path, t
     assert (read(joined)).host == "https://127.0.0.1:6443"
 
 
-def test_in_a_pod_without_its_token_the_service_account_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pod_without_its_token_names_the_service_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
     with pytest.raises(ConfigError, match=r"^service account of this pod: .+") as caught:
@@ -254,7 +252,7 @@ def test_the_namespace_is_the_contexts_own(file: Path, monkeypatch: pytest.Monke
         ({"contexts": 3}, "contexts: must be a list"),
     ],
 )
-def test_a_kubeconfig_without_a_usable_context_names_no_namespace(file: Path, parts: Json, text: str) -> None:
+def test_an_unusable_context_names_no_namespace(file: Path, parts: Json, text: str) -> None:
     file.write_text(yaml.safe_dump(a_kubeconfig(**parts)))
     with pytest.raises(ConfigError, match=text) as caught:
         namespace(str(file))

@@ -35,7 +35,7 @@ def test_a_queued_pod_is_read() -> None:
     assert (pod.cluster_queue, pod.flavor, pod.pinned) == (None, None, None)
 
 
-def test_a_running_pod_is_read_with_its_stamps_and_its_condition() -> None:
+def test_a_running_pod_is_read_with_stamps_and_condition() -> None:
     labels = {"penstock.dev/cluster-queue": "team-a", "penstock.dev/flavor": "spot"}
     conditions = [
         {"type": "PodScheduled", "status": "True"},
@@ -124,7 +124,7 @@ def test_every_presence_of_affinity_is_told_apart(affinity: Json | None, parts: 
     assert (pod.outline, pod.shape.constraints.terms) == (an_outline(*parts), terms)
 
 
-def test_selector_and_tolerations_are_read_into_one_canonical_form() -> None:
+def test_selector_and_tolerations_become_one_canonical_form() -> None:
     tolerations = [{"key": "a"}, {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
     pod = decoded(a_pod_document(spec={"nodeSelector": {"b": "2", "a": "1"}, "tolerations": tolerations}))
     assert pod.shape.constraints.node_selector == (("a", "1"), ("b", "2"))
@@ -173,7 +173,7 @@ def test_demand_counts_inits_sidecars_pod_level_and_overhead() -> None:
     assert pod.shape.requests == (("cpu", 6250), ("memory", 1024), (GPU, 1), ("pods", 1))
 
 
-def test_remembered_demands_tell_a_sidecar_from_an_init_and_a_container_from_either() -> None:
+def test_demands_of_sidecars_and_init_containers_stay_apart() -> None:
     decode = PodDecoder()
     container = a_container("x", cpu="1")
     specs: list[Json] = [
@@ -211,7 +211,7 @@ def test_a_pod_with_claims_is_held(claims: Any, *, is_held: bool) -> None:
     assert (hold is not None and hold.reason is Reason.UNSUPPORTED_RESOURCE_CLAIMS) is is_held
 
 
-def test_a_demand_that_cannot_be_counted_holds_the_pod_and_names_the_path() -> None:
+def test_an_uncountable_demand_holds_the_pod_and_names_it() -> None:
     pod = decoded(a_pod_document(cpu="1e40"))
     assert pod.hold is not None
     assert pod.hold.reason is Reason.INVALID_REQUESTS
@@ -246,7 +246,7 @@ def test_bytes_that_are_no_pod_are_refused_in_one_way(body: bytes) -> None:
         PodDecoder()(body)
 
 
-def test_a_term_with_an_operator_of_a_later_kubernetes_matches_no_node() -> None:
+def test_a_term_with_a_later_operator_matches_no_node() -> None:
     terms = [{"matchExpressions": [{"key": "a", "operator": "Like"}]}]
     affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}
     pod = PodDecoder()(raw(a_pod_document(spec={"affinity": affinity})))

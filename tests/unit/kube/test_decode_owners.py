@@ -88,7 +88,7 @@ DISRUPTED = [{"type": "DisruptionTarget", "status": "True"}]
         ),
     ],
 )
-def test_a_job_ignores_disruption_where_the_first_rule_that_matches_does(rules: list[Json], ignores: bool) -> None:
+def test_a_job_ignores_disruption_by_its_first_matching_rule(rules: list[Json], ignores: bool) -> None:
     assert job({"podFailurePolicy": {"rules": rules}}).ignores_disruption is ignores
 
 

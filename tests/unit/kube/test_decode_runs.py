@@ -43,7 +43,7 @@ def test_a_pod_ended_with_its_last_container(phase: str) -> None:
     assert times(phase, ended(3), ended(5), ended(4)) == (60, 300)
 
 
-def test_a_pod_that_failed_before_its_containers_ran_ended_with_the_one_that_failed() -> None:
+def test_a_pod_that_never_ran_ended_with_its_failed_container() -> None:
     waiting: Json = {"name": "c", "state": {"waiting": {"reason": "PodInitializing"}}}
     assert times("Failed", waiting, init=(ended(2),)) == (60, 120)
 
@@ -53,11 +53,11 @@ def test_an_end_that_nobody_dates_is_not_known(containers: tuple[Json, ...]) -> 
     assert times("Failed", *containers) == (60, 0)
 
 
-def test_a_container_that_ended_may_start_again_unless_the_pod_is_being_deleted() -> None:
+def test_an_ended_container_may_restart_unless_it_is_deleted() -> None:
     assert times("Running", ended(3)) == (60, 0)
     assert times("Running", ended(3), is_deleted=True) == (60, 180)
 
 
 @pytest.mark.parametrize("containers", [(), (ended(3), RUNNING), (ended(3), UNDATED)])
-def test_a_pod_that_is_being_deleted_runs_as_long_as_a_container_may(containers: tuple[Json, ...]) -> None:
+def test_a_deleted_pod_runs_as_long_as_a_container_may(containers: tuple[Json, ...]) -> None:
     assert times("Running", *containers, is_deleted=True) == (60, 0)

@@ -66,7 +66,7 @@ async def lost(elector: Elector) -> str:
     return str(told.value)
 
 
-async def test_it_is_renewed_every_two_seconds_until_somebody_else_holds_it(
+async def test_it_is_renewed_every_two_seconds_until_it_is_lost(
     leader: Elector, client: FakeClient, time: FakeTime
 ) -> None:
     client.will("PUT", lease(), lease(), TAKEN).will("GET", lease("you"))
@@ -115,7 +115,7 @@ async def test_who_was_held_up_and_is_not_answered_either_says_so(
     assert await lost(leader) == said
 
 
-async def test_who_was_held_up_for_longer_than_the_lease_gets_one_short_try(
+async def test_one_held_up_beyond_the_lease_gets_one_short_try(
     leader: Elector, client: FakeClient, time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_held_up_once(time, 20, monkeypatch)
@@ -149,7 +149,7 @@ async def test_who_was_held_up_between_two_tries_gets_another(
     assert "held by you" in await lost(leader)
 
 
-async def test_who_was_held_up_between_two_tries_and_is_not_answered_says_so(
+async def test_one_held_up_between_tries_and_unanswered_says_so(
     leader: Elector, client: FakeClient, time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_held_up_once(time, 9, monkeypatch, at=2)
@@ -157,7 +157,7 @@ async def test_who_was_held_up_between_two_tries_and_is_not_answered_says_so(
     assert "held up for 9 s before" in await lost(leader)
 
 
-async def test_a_try_lasts_for_its_patience_and_no_longer_than_the_deadline(
+async def test_a_try_lasts_for_its_patience_within_the_deadline(
     leader: Elector, client: FakeClient, time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, timeout = list[float](), asyncio.timeout
@@ -186,7 +186,7 @@ async def test_a_term_begins_when_the_lease_was_asked_for(
     assert ELECTION.seconds - 1 <= time.now - began <= ELECTION.seconds
 
 
-async def test_who_was_held_up_until_shortly_before_the_lease_ends_tries_no_longer_than_that(
+async def test_one_held_up_tries_no_longer_than_the_lease(
     leader: Elector, client: FakeClient, time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began = time.now
@@ -196,7 +196,7 @@ async def test_who_was_held_up_until_shortly_before_the_lease_ends_tries_no_long
     assert time.now - began <= ELECTION.seconds
 
 
-async def test_what_was_written_by_somebody_and_is_still_ours_is_written_once_more(
+async def test_a_lease_that_is_still_ours_is_written_once_more(
     leader: Elector, client: FakeClient, time: FakeTime
 ) -> None:
     client.will("PUT", TAKEN, lease(version="3"), TAKEN).will("GET", lease(version="2"), lease("you"))
@@ -235,7 +235,7 @@ def let_answers_take_a_turn(client: FakeClient, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(client, "put", put)
 
 
-async def test_who_hears_nothing_at_all_does_not_wait_longer_than_that(
+async def test_one_that_hears_nothing_does_not_wait_longer(
     elector: Elector, client: FakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def put(*_: Any, **__: Any) -> bytes:
@@ -247,9 +247,7 @@ async def test_who_hears_nothing_at_all_does_not_wait_longer_than_that(
     assert await lost(quick) == "the Lease it could not be renewed: no answer in time"
 
 
-async def test_who_gives_it_up_after_a_renewal_that_was_not_answered_gives_up_what_that_wrote(
-    leader: Elector, client: FakeClient
-) -> None:
+async def test_giving_up_after_an_unanswered_renewal_gives_all_up(leader: Elector, client: FakeClient) -> None:
     client.will("PUT", TAKEN, lease("")).will("GET", lease(version="2"))
     await leader.release()
     *_, last = client.made("PUT")

@@ -18,7 +18,7 @@ def test_a_file_may_hold_many_objects_and_gaps(tmp_path: Path) -> None:
     assert [document["kind"] for document in load_documents(file)] == ["Pod", "Pod"]
 
 
-def test_a_folder_is_read_in_the_order_of_its_paths_without_kustomizations(tmp_path: Path) -> None:
+def test_a_folder_is_read_in_order_without_kustomizations(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "one.yml").write_text(POD.replace("name: a", "name: second"))
     (tmp_path / "a.yaml").write_text(POD.replace("name: a", "name: first"))
@@ -28,7 +28,7 @@ def test_a_folder_is_read_in_the_order_of_its_paths_without_kustomizations(tmp_p
     assert [document["metadata"]["name"] for document in load_documents(tmp_path)] == ["first", "second"]
 
 
-def test_objects_of_a_list_come_one_by_one_and_know_where_they_stood(tmp_path: Path) -> None:
+def test_objects_of_a_list_know_where_they_stood(tmp_path: Path) -> None:
     file = tmp_path / "list.yaml"
     item = "{apiVersion: v1, kind: Pod, metadata: {name: a}}"
     file.write_text(f"{POD}---\napiVersion: v1\nkind: List\nitems: [{item}, {item}]\n---\nkind: List\napiVersion: v1\n")

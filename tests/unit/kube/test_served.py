@@ -60,7 +60,7 @@ async def test_the_first_version_that_serves_the_kind_is_taken(answers: tuple[An
     assert await served_path(client.as_client, GROUP, VERSIONS, "podgroups") == path
 
 
-async def test_nobody_waits_for_a_kind_that_is_not_served_and_it_is_watched_in_the_version_that_is(
+async def test_an_unserved_kind_holds_nobody_up_and_is_watched_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(served, "AGAIN_SECONDS", 0.0)
@@ -94,7 +94,7 @@ async def test_nobody_waits_for_a_kind_that_is_not_served_and_it_is_watched_in_t
     assert [trouble.cause for trouble in troubles] == ["Unreachable"]
 
 
-async def test_a_version_that_went_before_it_was_listed_is_left_for_the_one_that_is_served_by_now(
+async def test_a_version_gone_before_its_list_is_left_for_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(served, "AGAIN_SECONDS", 0.0)
@@ -115,7 +115,7 @@ async def test_a_version_that_went_before_it_was_listed_is_left_for_the_one_that
     assert paths == [f"/apis/scheduling.k8s.io/{version}/podgroups" for version in ("v1alpha2", "v1")]
 
 
-async def test_a_kind_is_stale_while_nobody_says_whether_it_is_served_and_then_as_its_informer_is(
+async def test_a_kind_is_stale_until_it_is_known_to_be_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = FakeClient().will("GET", Unreachable("no route"), OTHERS, ABSENT, Unreachable("no route"), OURS)

@@ -173,7 +173,7 @@ async def test_a_bookmark_moves_the_version_and_nothing_else() -> None:
     assert server.calls[1].params["allowWatchBookmarks"] == "true"
 
 
-async def test_lines_may_be_cut_anywhere_and_a_torn_last_line_is_not_an_event() -> None:
+async def test_lines_may_be_cut_anywhere_and_a_torn_end_is_none() -> None:
     stream = (
         event("ADDED", widget("b", "11")) + b"\n" + event("ADDED", widget("c", "12")) + event("ADDED", widget("d"))[:-9]
     )
@@ -192,7 +192,7 @@ async def test_lines_may_be_cut_anywhere_and_a_torn_last_line_is_not_an_event() 
         [expired(code=500, reason="Expired")],
     ],
 )
-async def test_after_410_everything_is_listed_again_and_what_vanished_goes(gone: Any) -> None:
+async def test_after_410_all_is_listed_and_what_vanished_goes(gone: Any) -> None:
     sink, server, troubles = await play(page("a", "b"), gone, page("b", "c", version="50"))
     assert sink.names == {"b", "c"}
     assert asked(server) == ["LIST", "WATCH 10", "LIST", "WATCH 50"]
@@ -206,7 +206,7 @@ async def test_another_error_in_the_watch_resumes_where_it_was() -> None:
     assert [trouble.cause for trouble in troubles] == ["ServerError"]
 
 
-async def test_after_three_refusals_in_a_row_everything_is_listed_again() -> None:
+async def test_after_three_refusals_all_is_listed_again() -> None:
     refused = [expired(code=500, reason="InternalError")]
     arrived = [event("ADDED", widget("b", "11")), *refused]
     sink, server, _ = await play(page("a"), refused, refused, arrived, refused, refused, page("c", version="50"))
@@ -214,7 +214,7 @@ async def test_after_three_refusals_in_a_row_everything_is_listed_again() -> Non
     assert asked(server) == ["LIST", "WATCH 10", "WATCH 10", "WATCH 10", "WATCH 11", "WATCH 11", "LIST", "WATCH 50"]
 
 
-async def test_lost_connections_and_an_apiserver_that_is_busy_bring_no_lists() -> None:
+async def test_lost_connections_and_a_busy_apiserver_bring_no_list() -> None:
     busy, lost = TooManyRequests(429, "TooManyRequests", "later"), Unreachable("refused")
     _, server, _ = await play(page("a"), busy, busy, busy, lost, lost, lost)
     assert asked(server) == ["LIST", *["WATCH 10"] * 7]
@@ -230,21 +230,21 @@ async def test_a_lost_connection_resumes_where_it_was() -> None:
     ]
 
 
-async def test_a_silent_watch_is_opened_anew_where_it_was_and_is_no_trouble(pauses: list[float]) -> None:
+async def test_a_silent_watch_is_opened_anew_without_trouble(pauses: list[float]) -> None:
     sink, server, troubles = await play(page("a"), [Silent("")], [Silent("")], [event("ADDED", widget("b", "11"))])
     assert (sink.events, troubles) == (["replace a", "upsert b"], [])
     assert asked(server) == ["LIST", "WATCH 10", "WATCH 10", "WATCH 10", "WATCH 11"]
     assert len(pauses) == 1  # after the last: the script has no more silence to wait for
 
 
-async def test_a_list_that_failed_half_way_is_begun_anew_and_never_resumed_from() -> None:
+async def test_a_list_that_failed_is_begun_anew() -> None:
     sink, server, _ = await play(page("a", token="more", version="5"), Unreachable("reset"), page("b", version="7"))
     assert sink.events == ["replace b"]
     assert asked(server) == ["LIST", "LIST more", "LIST", "WATCH 7"]
     assert [call.params.get("limit") for call in server.calls] == ["20", "1000", "20", None]
 
 
-async def test_a_list_that_takes_longer_than_its_token_lives_is_asked_for_at_once() -> None:
+async def test_a_list_slower_than_its_token_is_asked_at_once() -> None:
     offered = Gone(410, "Expired", "use the continue token in this response to retrieve the remainder of the results")
     sink, server, troubles = await play(page("a", token="more", version="5"), offered, page("b", version="7"))
     assert (sink.events, [trouble.cause for trouble in troubles]) == (["replace b"], ["expired"])
@@ -258,12 +258,12 @@ async def test_nothing_is_synced_before_a_list_is_whole() -> None:
     assert troubles[1].text.startswith("/api/v1/widgets: the answer is no list")
 
 
-async def test_an_unreadable_object_in_a_list_is_reported_and_the_others_are_kept() -> None:
+async def test_an_unreadable_object_in_a_list_is_reported() -> None:
     sink, _, troubles = await play(page("a", extra=(widget("bad", labels={"x": 1}),)))
     assert (sink.events, [trouble.cause for trouble in troubles]) == (["replace a"], ["unreadable"])
 
 
-async def test_an_unreadable_object_in_a_watch_is_reported_and_passed_over() -> None:
+async def test_an_unreadable_object_in_a_watch_is_passed_over() -> None:
     chunks = [event("ADDED", widget("bad", "11", labels={"x": 1})), event("ADDED", widget("b", "12"))]
     sink, server, troubles = await play(page("a"), chunks)
     assert (sink.events, asked(server)[-1]) == (["replace a", "upsert b"], "WATCH 12")
@@ -276,7 +276,7 @@ def only_sound(item: Raw) -> Owned:
     return decode_metadata(item)
 
 
-async def test_a_deleted_object_goes_by_its_metadata_though_the_rest_of_it_cannot_be_read() -> None:
+async def test_an_unreadable_deleted_object_goes_by_its_metadata() -> None:
     gone = {**widget("a", "13"), "status": "odd"}
     sink, server, troubles = await play(page("a", "b"), [event("DELETED", gone)], decode=only_sound)
     assert (sink.events, troubles) == (["replace a,b", "remove a"], [])
@@ -289,7 +289,7 @@ async def test_a_deleted_object_without_metadata_is_reported() -> None:
     assert asked(server)[-1] == "WATCH 10"
 
 
-async def test_a_line_that_is_no_event_is_reported_and_the_watch_begun_again() -> None:
+async def test_a_line_that_is_no_event_begins_the_watch_again() -> None:
     sink, server, troubles = await play(page("a"), [b"<html>\n"], [event("ADDED", widget("b", "11"))])
     assert (sink.names, asked(server)) == ({"a", "b"}, ["LIST", "WATCH 10", "WATCH 10", "WATCH 11"])
     assert "unreadable watch event" in troubles[0].text
@@ -317,13 +317,13 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-async def test_pauses_double_up_to_a_limit_and_start_again_after_something_arrived(pauses: list[float]) -> None:
+async def test_pauses_double_and_start_again_after_something_came(pauses: list[float]) -> None:
     failures = [Unreachable("refused")] * 9
     await play(*failures, page("a"), [event("BOOKMARK", widget("", "11"))], Unreachable("reset"))
     assert pauses == [0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 0.2, 0.4]
 
 
-async def test_pauses_double_where_lists_work_and_each_watch_is_refused(pauses: list[float]) -> None:
+async def test_pauses_double_where_each_watch_is_refused(pauses: list[float]) -> None:
     await play(*[page("a"), [expired(code=410)]] * 4)
     assert pauses == [0.4, 0.8, 1.6, 3.2]
 
@@ -350,7 +350,7 @@ async def staleness(monkeypatch: pytest.MonkeyPatch, *script: Any) -> list[float
     return told
 
 
-async def test_what_was_never_listed_is_stale_from_the_start_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_never_listed_is_stale_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await staleness(monkeypatch, Unreachable("refused"), Unreachable("refused")) == [0.0, 10.0]
 
 
@@ -360,7 +360,7 @@ async def test_nothing_is_stale_while_the_watch_works(monkeypatch: pytest.Monkey
     assert await staleness(monkeypatch, page("a"), Gone(410, "Expired", ""), page("a"), []) == [None, None]
 
 
-async def test_from_the_last_word_on_it_is_stale_until_a_watch_is_open_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_is_stale_from_the_last_word_to_the_next_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await staleness(monkeypatch, page("a"), [Unreachable("reset")], Unreachable("refused"), []) == [
         0.0,
         10.0,
@@ -368,13 +368,13 @@ async def test_from_the_last_word_on_it_is_stale_until_a_watch_is_open_again(mon
     ]
 
 
-async def test_what_is_silent_is_stale_only_once_no_watch_can_be_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_silent_is_stale_once_no_watch_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     silence = [[Silent("")], [Silent("")]]
     assert await staleness(monkeypatch, page("a"), *silence, Unreachable("refused"), []) == [0.0, None]
 
 
 @pytest.mark.parametrize("status", [{"code": 500}, {"code": 410, "reason": "Expired"}])
-async def test_a_watch_that_opens_only_to_be_refused_is_stale_from_the_list_on(
+async def test_a_watch_opened_to_be_refused_is_stale_from_the_list(
     monkeypatch: pytest.MonkeyPatch, status: Json
 ) -> None:
     refused = [expired(**status)]

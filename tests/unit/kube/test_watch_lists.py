@@ -152,7 +152,7 @@ class Shelves(FakeClient):
         return raw({"metadata": {"continue": str(end) if end < len(self._sizes) else ""}, "items": items})
 
 
-async def test_large_objects_behind_small_ones_make_no_page_of_hundreds_of_megabytes() -> None:
+async def test_large_objects_behind_small_ones_make_no_huge_page() -> None:
     shelves = Shelves([500] * 1200 + [3 * 2**20 // 2] * 300)
     assert len(await list_all(shelves.as_client, PATH, decode_metadata)) == 1500
     assert shelves.longest <= 32 * 2**20
@@ -175,7 +175,7 @@ async def test_a_stream_that_ends_early_is_told_as_that() -> None:
     assert troubles[0].text == f"{PATH}: the watch ended before all that there is had come"
 
 
-async def test_a_stream_that_falls_silent_before_all_has_come_is_trouble() -> None:
+async def test_a_stream_silent_before_its_end_is_trouble() -> None:
     script: tuple[list[bytes | Exception], ...] = (
         Streamed([event("ADDED", "a"), Silent("")]),
         Streamed([bookmark("9", END), Silent("")]),

@@ -80,13 +80,13 @@ def evicted(
     return [one.pod.name for one in plan.evicts]
 
 
-def test_who_stays_within_its_own_quota_takes_from_the_largest_share_without_a_test() -> None:
+def test_one_within_its_own_quota_takes_from_the_largest_share() -> None:
     # b has borrowed 3, c 1. a owns 3 and uses 2. b gives its latest, though LessThanOrEqualToFinalShare is not asked
     pods = [*running("a", 1, 1), *running("b", 2, 2, 2), *running("c", 1)]
     assert evicted("a", 1, pods, strategies=(INITIAL,)) == ["b3"]
 
 
-def test_a_queue_that_would_borrow_takes_from_one_that_still_has_no_less_then() -> None:
+def test_a_borrower_takes_from_one_that_has_no_less_then() -> None:
     # a would borrow 1: 111. b has borrowed 2: 222, and one less is 111: 111 <= 111
     pods = [*running("a", 3), *running("b", 1, 1, 1, 1, 1), *running("c", 1)]
     assert evicted("a", 1, pods) == ["b5"]
@@ -156,7 +156,7 @@ def test_who_is_not_needed_in_the_end_is_given_back() -> None:
     assert evicted("a", 3, pods, queues=queues) == ["b1"]
 
 
-def test_shares_are_compared_right_below_the_queue_that_is_above_both() -> None:
+def test_shares_are_compared_right_below_the_common_parent() -> None:
     # north (a, x) owns 3 + 3 = 6, south (b) 3. b has borrowed 2 of 9: south 222. north uses 3 + 1, with a's pod 5, and
     # borrows nothing: nothing <= 111, so south's b gives one, though a itself would borrow 1 of x
     queues = [
@@ -170,7 +170,7 @@ def test_shares_are_compared_right_below_the_queue_that_is_above_both() -> None:
     assert evicted("a", 1, pods, queues=queues) == ["b5"]
 
 
-def test_who_gives_up_its_own_may_take_from_those_who_have_more_then() -> None:
+def test_one_that_gives_up_its_own_may_take_from_larger_ones() -> None:
     # org lends 10 of its own. a would have borrowed 3, and b has 2: none has more. Without a1 it is 1 < 2: so b1 goes
     # too, by the share that b had before, and the two leave a node for 4 cpu
     a = a_team("a", preemption=Preemption(Within.LOWER_PRIORITY, Reclaim.ANY))
@@ -190,7 +190,7 @@ def test_who_gives_up_its_own_may_take_from_those_who_have_more_then() -> None:
 
 
 @pytest.mark.parametrize("also", [{}, {"memory": "1G"}])
-def test_what_its_own_pods_hold_of_what_it_does_not_ask_for_is_in_nobodys_way(also: dict[str, str]) -> None:
+def test_what_is_not_asked_for_is_in_nobodys_way(also: dict[str, str]) -> None:
     """a uses more memory than it owns, and asks for cpu alone, of which it stays within its own."""
 
     def quota(cpu: int, memory: int) -> FlavorQuota:

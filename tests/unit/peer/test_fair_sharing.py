@@ -50,7 +50,7 @@ def shares(*queues: ClusterQueue, used: dict[tuple[str, str, str], int]) -> Fair
     return FairShares(tree, usage)
 
 
-def test_a_share_is_what_is_borrowed_of_all_that_the_cohort_could_lend() -> None:
+def test_a_share_is_borrowed_of_all_that_can_be_lent() -> None:
     # nominal 4 + 6, all of it lent: lendable 10. a uses 7: borrows 7 - 4 = 3; 1000 * 3 / 10 = 300
     found = shares(a_team("a", a_tree_quota(cpu=4)), a_team("b", a_tree_quota(cpu=6)), an_org(), used={A: 7})
     assert found.of("a") == a_share(300)
@@ -72,7 +72,7 @@ def test_use_within_nominal_is_no_share() -> None:
     assert found.of("a") == NOTHING
 
 
-def test_borrowing_adds_up_over_flavors_and_the_largest_resource_counts() -> None:
+def test_borrowing_adds_up_and_the_largest_resource_counts() -> None:
     # cpu: borrows 1 of spot and 2 of steady, lendable (2 + 8) + (2 + 8) = 20: 1000 * 3 / 20 = 150
     # memory: borrows 4, lendable 2 + 14 = 16: 1000 * 4 / 16 = 250, the larger of the two
     own = FlavorQuota("spot", {"cpu": 2, "memory": 2}), a_tree_quota("steady", 2)
@@ -81,7 +81,7 @@ def test_borrowing_adds_up_over_flavors_and_the_largest_resource_counts() -> Non
     assert shares(a_team("a", *own), a_team("b", *lent), an_org(), used=used).of("a") == a_share(250)
 
 
-def test_a_flavor_that_is_not_exceeded_does_not_make_up_for_one_that_is() -> None:
+def test_an_unexceeded_flavor_does_not_make_up_for_another() -> None:
     # spot: borrows 3. steady: 0 of 5 used, which is no -5. lendable 4 + 5 + 1 = 10: 300
     found = shares(
         a_team("a", a_tree_quota(cpu=1), a_tree_quota("steady", 5)), an_org(a_tree_quota(cpu=4)), used={A: 4}
@@ -96,7 +96,7 @@ def test_the_weight_divides(weight: str, share: Fraction) -> None:
     assert shares(*queues, used={A: 7}).of("a") == a_share(share)
 
 
-def test_a_queue_of_weight_zero_has_an_infinite_share_once_it_borrows() -> None:
+def test_a_borrower_of_weight_zero_has_an_infinite_share() -> None:
     queues = a_team("a", a_tree_quota(cpu=4), weight="0"), a_team("b", a_tree_quota(cpu=6)), an_org()
     within, beyond = shares(*queues, used={A: 4}), shares(*queues, used={A: 5})
     assert within.of("a") == NOTHING
@@ -106,7 +106,7 @@ def test_a_queue_of_weight_zero_has_an_infinite_share_once_it_borrows() -> None:
     assert shown(beyond.of("a")) == 2**63 - 1
 
 
-def test_what_nobody_could_lend_makes_no_share_even_with_weight_zero() -> None:
+def test_what_nobody_could_lend_makes_no_share() -> None:
     # a had more of its own when it was used; b keeps all that it has
     queues = a_team("a", a_tree_quota(cpu=0), weight="0"), a_team("b", a_tree_quota(cpu=6, lend=0)), an_org()
     assert shares(*queues, used={A: 1}).of("a") == NOTHING
@@ -134,7 +134,7 @@ def test_a_cohort_has_a_share_of_what_its_own_parent_could_lend() -> None:
     assert (found.of("north"), found.of("a"), found.of("b")) == (a_share(200), a_share(300), NOTHING)
 
 
-def test_a_borrowing_limit_on_the_cohort_bounds_what_is_lendable_below_it() -> None:
+def test_a_cohorts_borrowing_limit_bounds_what_is_lendable() -> None:
     # north owns 2 and may borrow 3 of the 6: 5 could be had there; a borrows 4 - 2 = 2: 1000 * 2 / 5 = 400
     north = ClusterQueue(name="north", parent="org", flavors=(a_tree_quota(cpu=0, borrow=3),))
     team = a_team("a", a_tree_quota(cpu=2), parent="north")
@@ -202,7 +202,7 @@ def test_the_tournament_is_held_at_every_cohort() -> None:
     assert order(*pods, queues=queues, used=used) == ["b1", "a1", "c1"]
 
 
-def test_a_head_that_does_not_fit_does_not_speak_for_those_behind_it() -> None:
+def test_an_unfit_head_does_not_speak_for_those_behind_it() -> None:
     # a's first asks for 20 of 10 and never goes. Its second would bring a to 100, b's first brings b to 200
     queues = [a_team("a", EMPTY), a_team("b", EMPTY), an_org(a_tree_quota(cpu=10_000))]
     pods = a_job("a1", "20", priority=9), a_job("a2", "1", created=5), a_job("b1", "2")

@@ -47,7 +47,7 @@ def outcome(cache: ClusterCache) -> tuple[list[str], list[str]]:
     ("when", "expected"),
     [(WhenCanPreempt.TRY_NEXT_FLAVOR, ([], ["dear"])), (WhenCanPreempt.MAY_STOP_SEARCH, (["low"], []))],
 )
-def test_the_own_queues_go_in_the_first_flavor_though_the_next_is_free(when: WhenCanPreempt, expected: object) -> None:
+def test_ones_own_go_in_the_first_flavor_before_the_next(when: WhenCanPreempt, expected: object) -> None:
     # 4 of spot are used up by a lower priority, 4 of dear are free
     cache = a_world(two(4, 4, when), runs("low", "a", 4), arrives("p", "a", 4, priority=5))
     assert outcome(cache) == expected
@@ -67,13 +67,13 @@ def test_where_the_eviction_is_refused_it_takes_the_next_flavor() -> None:
     assert outcome(cache) == ([], ["dear"])
 
 
-def test_without_candidates_in_the_first_flavor_the_next_is_taken() -> None:
+def test_without_candidates_in_the_first_the_next_is_taken() -> None:
     # noPreemptionCandidates in spot: what uses it is of the same priority; fit in dear
     cache = a_world(two(4, 4), runs("same", "a", 4, priority=5), arrives("p", "a", 4, priority=5))
     assert outcome(cache) == ([], ["dear"])
 
 
-def test_what_can_be_borrowed_in_the_first_flavor_is_before_anybody_goes() -> None:
+def test_borrowing_in_the_first_flavor_comes_before_preempting() -> None:
     # spot fits by borrowing b's 4: mode fit, and whenCanBorrow MayStopSearch stops there
     cache = a_world(two(4, 4), queue("b", 4), runs("low", "a", 4), arrives("p", "a", 4, priority=5))
     assert outcome(cache) == ([], ["spot"])
@@ -89,9 +89,7 @@ def test_what_others_borrowed_in_the_first_flavor_is_reclaimed() -> None:
     ("when", "expected"),
     [(WhenCanBorrow.MAY_STOP_SEARCH, (["of-b"], [])), (WhenCanBorrow.TRY_NEXT_FLAVOR, ([], ["dear"]))],
 )
-def test_preempting_while_borrowing_stops_the_search_only_where_borrowing_does(
-    when: WhenCanBorrow, expected: object
-) -> None:
+def test_preempting_while_borrowing_stops_where_borrowing_does(when: WhenCanBorrow, expected: object) -> None:
     # a owns 2 of spot and wants 4: with of-b gone it borrows 2 of the cohort's 4; dear has 4 of its own
     spare = queue("b", 2)
     cache = a_world(
@@ -100,7 +98,7 @@ def test_preempting_while_borrowing_stops_the_search_only_where_borrowing_does(
     assert outcome(cache) == expected
 
 
-def test_with_try_next_flavor_for_borrowing_the_first_of_the_preemptible_flavors_is_still_found() -> None:
+def test_the_first_preemptible_flavor_is_found_past_borrowing() -> None:
     # spot: low would go, nothing borrowed. far fits by borrowing, dear too at no cost: the search stops at spot
     quotas = (a_quota("spot", cpu=4), a_quota("far", cpu=0), a_quota("dear", cpu=4))
     given = {"parent": "cohort", "preemption": BOTH, "when_can_preempt": WhenCanPreempt.MAY_STOP_SEARCH}
@@ -117,7 +115,7 @@ def test_who_goes_is_who_was_found_without_borrowing() -> None:
     assert outcome(world([common, mine, queue("b", 0)], *pods, flavors=("spot", "dear"))) == (["low"], [])
 
 
-def test_who_was_refused_takes_the_next_flavor_and_the_next_of_its_class_does_not_follow() -> None:
+def test_a_refused_preemptor_takes_the_next_flavor_alone() -> None:
     cache = a_world(two(4, 8), runs("low", "a", 4), *(arrives(name, "a", 4, priority=5) for name in ("p1", "p2")))
     cache.reject("p1", "a webhook's word")
     cache.retry("p1")

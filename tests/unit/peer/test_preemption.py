@@ -45,7 +45,7 @@ def test_newer_equal_priority_takes_those_whose_work_is_younger() -> None:
     assert preempted(world(queues, *pods, arrives("p", "a", 2, created=100))) == ["younger"]
 
 
-def test_the_lowest_priority_goes_first_and_of_these_the_latest_admitted() -> None:
+def test_the_lowest_priority_goes_first_and_the_latest_of_it() -> None:
     # 2 are wanted: of priority 1, admitted at 20 and at 30, the one of 30
     pods = [
         runs("two", "a", 2, priority=2, admitted=40),
@@ -64,7 +64,7 @@ def test_fill_back_restores_whom_the_last_one_makes_needless() -> None:
     assert preempted(world(queues, *pods, arrives("p", "a", 4, priority=9))) == ["large"]
 
 
-def test_fill_back_keeps_those_that_are_needed_and_is_no_minimum() -> None:
+def test_fill_back_keeps_the_needed_and_is_no_minimum() -> None:
     # 5 are wanted, 0 free: low 2, mid 2 (4), large 3 (7). mid back: 5, fits without it. low back: 3, does not.
     pods = [runs("low", "a", 2, priority=1), runs("mid", "a", 2, priority=2), runs("large", "a", 3, priority=3)]
     queues = [cohort(), queue("a", 7, preemption=LOWER)]
@@ -94,7 +94,7 @@ def test_who_stays_within_nominal_is_never_reclaimed_from() -> None:
     assert preempted(world(queues, *pods, arrives("p", "a", 4))) == ["of-c"]
 
 
-def test_a_queue_that_is_no_longer_over_its_quota_is_passed_on_the_way() -> None:
+def test_a_queue_within_its_quota_by_now_is_passed_over() -> None:
     # b uses 6 of 4, c 2 of 0; nothing is free, a wants all its 4. In order (all of priority 0, latest first):
     # b3 goes (b: 4, no longer over), b2 and b1 are passed, c1 goes: 2 + 2 = 4.
     pods = [
@@ -122,14 +122,14 @@ def test_other_queues_go_before_the_own() -> None:
     assert preempted(world(queues, *pods, arrives("p", "a", 2, priority=1))) == ["of-b"]
 
 
-def test_who_would_have_to_borrow_reclaims_nothing_without_borrow_within_cohort() -> None:
+def test_who_would_borrow_reclaims_nothing_without_the_rule() -> None:
     # a owns 2 and wants 3: it would borrow 1
     queues = [cohort(), queue("a", 2, preemption=RECLAIM), lender(cpu=2)]
     cache = world(queues, runs("of-b", "b", 4, priority=-9), arrives("p", "a", 3, priority=9))
     assert preempted(cache) == []
 
 
-def test_the_own_queues_may_go_so_that_the_rest_is_within_nominal() -> None:
+def test_ones_own_may_go_so_that_the_rest_is_within_nominal() -> None:
     # a owns 4, uses 2 and wants 4: with its own 2 gone it stays within 4, and b has to give its 2 back
     pods = [runs("mine", "a", 2, priority=-1), runs("of-b", "b", 2)]
     both = Preemption(Within.LOWER_PRIORITY, Reclaim.ANY)
@@ -154,7 +154,7 @@ def borrows(threshold: int | None = None) -> Preemption:
         (6, 5, []),  # above maxPriorityThreshold
     ],
 )
-def test_borrow_within_cohort_takes_lower_priorities_up_to_the_threshold(
+def test_borrow_within_cohort_takes_up_to_the_threshold(
     theirs: int, threshold: int | None, expected: list[str]
 ) -> None:
     # a owns 2 and wants 4; b borrows 2 of the cohort's own 2
@@ -163,7 +163,7 @@ def test_borrow_within_cohort_takes_lower_priorities_up_to_the_threshold(
     assert preempted(cache) == expected
 
 
-def test_above_the_threshold_they_go_where_the_preemptor_ends_up_not_borrowing() -> None:
+def test_above_the_threshold_they_go_for_who_does_not_borrow() -> None:
     # the same, but a wants only its own 2: the threshold is for those who borrow
     queues = [cohort(), queue("a", 2, preemption=borrows(0)), lender(cpu=0)]
     cache = world(queues, runs("of-b", "b", 2, priority=8), arrives("p", "a", 2, priority=0))
@@ -185,7 +185,7 @@ def hierarchy(preemption: Preemption) -> list[ClusterQueue]:
     ]
 
 
-def test_a_subtree_within_its_quota_reclaims_from_another_though_the_queue_borrows_within_it() -> None:
+def test_a_subtree_within_its_quota_reclaims_from_another() -> None:
     # a wants 4: 2 of its own, 2 of b's, which left holds together; c has borrowed all 4 of left's
     cache = world(hierarchy(RECLAIM), runs("of-c", "c", 4, priority=9), arrives("p", "a", 4))
     assert preempted(cache) == ["of-c"]
@@ -204,7 +204,7 @@ def test_a_subtree_that_would_have_to_borrow_reclaims_nothing() -> None:
     assert preempted(cache) == []
 
 
-def test_a_subtree_whose_cohort_is_within_its_quota_is_not_reclaimed_from() -> None:
+def test_a_subtree_of_a_cohort_within_quota_is_not_reclaimed() -> None:
     # c uses 2 of 0, but right owns 2: it is within its quota, and only d, which borrows at the root, goes
     queues = [
         cohort("org"),
@@ -220,7 +220,7 @@ def test_a_subtree_whose_cohort_is_within_its_quota_is_not_reclaimed_from() -> N
 # -- afterwards
 
 
-def test_who_goes_already_is_not_asked_again_and_its_quota_is_the_preemptors() -> None:
+def test_who_goes_already_is_not_asked_again() -> None:
     queues = [cohort(), queue("a", 4, preemption=RECLAIM), lender(cpu=0)]
     cache = world(queues, runs("of-b", "b", 4), arrives("p", "a", 4, created=100), arrives("late", "b", 4, created=1))
     (evict,) = decided(cache).evicts
@@ -232,7 +232,7 @@ def test_who_goes_already_is_not_asked_again_and_its_quota_is_the_preemptors() -
     assert admitted_to(cache) == ["p"]
 
 
-def test_departure_only_pods_whose_owner_makes_them_anew_at_no_cost_go() -> None:
+def test_departure_only_pods_that_are_recreated_for_free_go() -> None:
     # there a pod without an owner is deleted, and gone
     queues = [cohort(), queue("a", 4, preemption=RECLAIM), lender(cpu=0)]
     assert preempted(world(queues, runs("bare", "b", 4, owner=None), arrives("p", "a", 4))) == []

@@ -36,19 +36,19 @@ def test_strict_fifo_waits_for_its_head() -> None:
     assert admitted_to(world([cohort(), queue("a", 4, strategy=STRICT)], *pods)) == []
 
 
-def test_departure_as_many_are_admitted_at_once_as_fit_not_one_head_a_queue() -> None:
+def test_departure_all_that_fit_are_admitted_at_once() -> None:
     # there one cycle admits one workload of each ClusterQueue, and three cycles these
     pods = [arrives(f"p{number}", "a", 1, created=number) for number in range(3)]
     assert admitted_to(world([cohort(), queue("a", 3)], *pods)) == ["p0", "p1", "p2"]
 
 
-def test_departure_the_order_alone_says_whose_turn_it_is_not_who_borrows_less() -> None:
+def test_departure_the_order_alone_says_whose_turn_it_is() -> None:
     # 4 + 0 are free, and both want 4: there b's goes first, for it does not borrow; here the older one
     pods = [arrives("borrows", "a", 4, created=1), arrives("at-home", "b", 4, created=2)]
     assert admitted_to(world([cohort(), queue("a", 0), queue("b", 4)], *pods)) == ["borrows"]
 
 
-def test_departure_a_strict_head_keeps_nothing_of_the_cohort_for_itself() -> None:
+def test_departure_a_strict_head_keeps_nothing_of_the_cohort() -> None:
     # a's head wants 6 and 5 are free: there the cohort's 5 are reserved for it, unless it can always reclaim
     pods = [runs("r", "b", 3), arrives("head", "a", 6, created=1), arrives("other", "b", 2, created=2)]
     assert admitted_to(world([cohort(), queue("a", 4, strategy=STRICT), queue("b", 4)], *pods)) == ["other"]
@@ -68,7 +68,7 @@ def test_a_workload_is_never_split_over_flavors() -> None:
     assert [wait.reason.value for wait in plan.waits.values()] == ["NeverFits"]
 
 
-def test_by_default_a_flavor_is_borrowed_before_the_next_is_tried() -> None:
+def test_a_flavor_is_borrowed_before_the_next_by_default() -> None:
     # whenCanBorrow MayStopSearch: 2 of spot are a's own and 2 more b's; dear has 4
     own = flavors(("spot", 2), ("dear", 4))
     queues = [cohort(), a_cluster_queue("a", *own, parent="cohort"), queue("b", 2)]
@@ -83,7 +83,7 @@ def test_try_next_flavor_goes_where_nothing_has_to_be_borrowed() -> None:
     assert [admit.flavor for admit in decided(cache).admits] == ["dear"]
 
 
-def test_try_next_flavor_takes_the_lowest_level_where_all_have_to_borrow() -> None:
+def test_try_next_flavor_takes_the_lowest_level_of_borrowing() -> None:
     # a has nothing: spot is borrowed of its sibling in `left` (level 1), dear across the root (level 2)
     own = flavors(("dear", 0), ("spot", 0))
     picky = a_cluster_queue("a", *own, parent="left", when_can_borrow=WhenCanBorrow.TRY_NEXT_FLAVOR)

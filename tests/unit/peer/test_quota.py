@@ -60,7 +60,7 @@ THREE_LEVELS = tree(
 """org(6) over left(4, lends 10) over a(10, lends 3) and b(5, borrows 4); and over c(8)."""
 
 
-def test_the_subtree_quota_is_the_own_and_what_the_children_do_not_keep() -> None:
+def test_the_subtree_quota_is_own_and_what_children_lend() -> None:
     # a: S 10, L = 10 - 3 = 7; b: S 5, L 0
     assert (subtree(THREE_LEVELS, "a"), local(THREE_LEVELS, "a")) == (10, 7)
     assert (subtree(THREE_LEVELS, "b"), local(THREE_LEVELS, "b")) == (5, 0)
@@ -74,7 +74,7 @@ def test_a_lending_limit_above_the_quota_keeps_nothing_back() -> None:
     assert local(tree(cohort(), queue("a", 4, lend=9)), "a") == 0
 
 
-def test_a_lending_limit_of_nothing_keeps_all_and_the_cohort_owns_none_of_it() -> None:
+def test_a_lending_limit_of_nothing_keeps_all() -> None:
     planted = tree(cohort(), queue("a", 4, lend=0), queue("b", 1))
     assert (local(planted, "a"), subtree(planted, "cohort")) == (4, 1)
     # b has its own 1 and nothing of a's; a could have its 4 and b's 1
@@ -135,13 +135,11 @@ def test_taking_usage_away_first_takes_what_had_gone_up() -> None:
         ({"a": 10}, "b", 9),
     ],
 )
-def test_available_is_the_local_rest_and_what_the_parent_has_up_to_the_borrowing_limit(
-    cpus: dict[str, int], name: str, expected: int
-) -> None:
+def test_available_is_the_local_rest_and_what_may_be_borrowed(cpus: dict[str, int], name: str, expected: int) -> None:
     assert available(using(THREE_LEVELS, **cpus), name) == expected
 
 
-def test_after_over_admission_available_is_below_zero_at_the_root_and_own_quota_helps_out() -> None:
+def test_over_admission_makes_the_root_negative() -> None:
     # a's quota was lowered while its 12 were running
     planted = tree(cohort(), queue("a", 5), queue("b", 5, lend=2))
     usage = using(planted, a=12)
@@ -151,20 +149,20 @@ def test_after_over_admission_available_is_below_zero_at_the_root_and_own_quota_
     assert available(usage, "b") == -2
 
 
-def test_a_queue_borrows_when_its_usage_is_above_its_subtree_quota() -> None:
+def test_a_queue_borrows_above_its_subtree_quota() -> None:
     planted = tree(cohort(), queue("a", 5), queue("b", 5))
     for amount, level in ((5, 0), (6, 1)):
         assert using(planted).borrowing_level("a", COLUMN, amount * CPU) == level
     assert using(planted, a=5).borrowing_level("a", COLUMN, CPU) == 1
 
 
-def test_the_borrowing_level_is_the_height_of_the_lowest_subtree_that_holds_it() -> None:
+def test_the_borrowing_level_is_the_lowest_subtree_that_holds() -> None:
     usage = using(THREE_LEVELS)
     # b: 5 at height 0; left holds 12 at height 1; org holds the rest at height 2
     assert [usage.borrowing_level("b", COLUMN, cpus * CPU) for cpus in (5, 6, 12, 13)] == [0, 1, 1, 2]
 
 
-def test_quantities_of_any_size_are_exact_where_there_they_saturate() -> None:
+def test_quantities_of_any_size_are_exact() -> None:
     # there Unlimited is the largest int64, and sums stop at it; here they go on
     huge = 2**63 // CPU
     planted = tree(cohort(), queue("a", huge), queue("b", huge))
@@ -181,7 +179,7 @@ def test_a_queue_has_to_declare_what_it_borrows() -> None:
     assert {wait.reason.value for wait in plan.waits.values()} == {"NeverFits"}
 
 
-def test_more_than_could_ever_be_available_is_told_from_more_than_is_now() -> None:
+def test_more_than_ever_available_is_told_from_more_than_now() -> None:
     # potentialAvailable of a is 4 + 2, so 7 never fits; 6 does, but not while b's 3 leave 5 of the cohort's 8
     queues = [cohort(), queue("a", 4, borrow=2), queue("b", 4)]
     plan = decided(world(queues, runs("of-b", "b", 3), arrives("never", "a", 7), arrives("later", "a", 6)))

@@ -82,7 +82,7 @@ def test_a_sentence_says_what_becomes_of_a_pod(name: str, pod: str, text: str) -
     assert sentence(name, pod) == text
 
 
-def test_who_stays_where_it_is_has_no_row_and_it_is_said_how_it_stands() -> None:
+def test_who_stays_has_no_row_and_its_standing_is_told() -> None:
     snapshot = read("live-backlog")
     pods = {pod.name: pod for pod in snapshot.pods.values()}
     assert outcome("live-backlog").of("backlog/first-0") is None
@@ -111,7 +111,7 @@ def test_a_class_that_was_not_looked_at_waits_for_that() -> None:
     assert (len(found.waiting), found.is_complete) == (10, False)
 
 
-def test_a_job_with_a_deadline_is_told_with_it_as_in_the_condition() -> None:
+def test_a_job_with_a_deadline_is_told_as_in_the_condition() -> None:
     snapshot = read("live-preemption")
     ((uid, job),) = snapshot.jobs.items()
     dated = replace(snapshot, jobs={uid: replace(job, deadline=600, started=snapshot.now)})

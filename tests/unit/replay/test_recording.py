@@ -84,7 +84,7 @@ async def test_what_is_listed_is_decided_on_as_the_file_has_it() -> None:
     assert not [params for _, params in cluster.asked if "watch" in params]
 
 
-async def test_every_kind_that_may_not_be_listed_is_named_before_any_is() -> None:
+async def test_every_forbidden_kind_is_named_before_any_is_listed() -> None:
     closed = ("/api/v1/nodes", "/apis/batch/v1/jobs", f"{OURS}/localqueues")
     cluster = FakeLists(collections(), dict.fromkeys(closed, FORBIDDEN))
     assert await told(cluster) == (

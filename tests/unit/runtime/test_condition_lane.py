@@ -91,7 +91,7 @@ async def test_released_ones_come_first_then_first_words_then_others(time: FakeT
     assert "".join(name[0] for name in found)[:60] == "r" * 20 + "s" * 20 + "c" * 20
 
 
-async def test_a_pod_that_is_due_again_while_it_is_told_has_one_writer(time: FakeTime) -> None:
+async def test_a_pod_due_again_while_it_is_told_has_one_writer(time: FakeTime) -> None:
     cache = a_cache(a_waiting_pod("a", time.now - 60))
     decided(cache)
     client = SlowClient(time, 0.01)

@@ -75,7 +75,7 @@ def test_gangs_keep_places_as_long_as_the_option_says(monkeypatch: pytest.Monkey
     assert _App(FakeClient().as_client, asked[0])._controller._cache.gangs.lost.seconds == 7
 
 
-async def test_pods_are_listed_when_all_is_known_that_says_what_becomes_of_them(
+async def test_pods_are_listed_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     watching = asyncio.Event()
@@ -122,7 +122,7 @@ def sources(controller: Controller, metrics: ControllerMetrics) -> dict[str, flo
     }
 
 
-async def test_a_leader_says_which_of_its_watches_are_broken_and_a_standby_has_none(
+async def test_a_leader_says_which_watches_are_broken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(garbage, "look_through_all_seldom", lambda: None)
@@ -138,7 +138,7 @@ async def test_a_leader_says_which_of_its_watches_are_broken_and_a_standby_has_n
         stop.set()
 
 
-async def test_who_is_stopped_leaves_what_was_used_only_if_all_was_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_used_sums_are_left_only_if_all_was_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     settled: list[float] = []
 
     async def settle(_: StatusLane, now: float) -> None:

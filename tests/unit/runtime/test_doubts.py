@@ -119,7 +119,7 @@ async def test_a_read_of_a_gated_pod_decides_nothing() -> None:
     assert (rig.state, rig.charged) == ("PatchRejected", 0)
 
 
-async def test_annotations_that_came_in_between_do_not_hinder_a_revocation() -> None:
+async def test_annotations_in_between_do_not_hinder_a_revocation() -> None:
     noted = a_pod_document("a", metadata={"annotations": {"by": "jane"}, "resourceVersion": "8"})
     client = patch_answered(Unreachable("reset"), FAILED_TEST, raw(revoked(noted))).will("GET", raw(noted))
     rig = await Rig(client).carry_out()
@@ -183,7 +183,7 @@ async def test_a_doubt_ends_by_what_the_watch_shows(shown: str) -> None:
 
 
 @pytest.mark.parametrize("change", [{"deletionTimestamp": "2026-03-01T08:00:00Z"}, {"labels": {}}])
-async def test_a_gated_pod_in_doubt_stays_charged_whatever_is_done_to_it(change: dict[str, Any]) -> None:
+async def test_a_gated_pod_in_doubt_stays_charged(change: dict[str, Any]) -> None:
     charged: list[int] = []
 
     def refuse() -> bytes:

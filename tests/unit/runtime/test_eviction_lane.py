@@ -145,9 +145,7 @@ UNANSWERED = [
 
 
 @pytest.mark.parametrize("answer", UNANSWERED, ids=str)
-async def test_nobody_has_to_go_in_the_place_of_a_pod_of_which_the_apiserver_said_nothing(
-    time: FakeTime, answer: KubeError
-) -> None:
+async def test_nobody_goes_in_place_of_an_unanswered_pod(time: FakeTime, answer: KubeError) -> None:
     rig = Rig(FakeClient().will("PATCH", *[b"{}"] * 2).will("POST", answer))
     rig.lane.submit([rig.evict()])
     await rig.run()
@@ -159,7 +157,7 @@ async def test_nobody_has_to_go_in_the_place_of_a_pod_of_which_the_apiserver_sai
     assert condition["message"].startswith(f"{WHY}; no answer yet: ")
 
 
-async def test_an_eviction_without_an_answer_is_decided_on_anew_after_pauses_and_refused_at_last(
+async def test_an_unanswered_eviction_is_redecided_then_refused(
     time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(FakeClient().will("PATCH", *[b"{}"] * 16).will("POST", *[BUSY] * 8))
@@ -176,7 +174,7 @@ async def test_an_eviction_without_an_answer_is_decided_on_anew_after_pauses_and
     assert (pauses[-1], rig.counted()) == (1.0, {"unanswered": 7, "refused": 1}), "it is counted anew"
 
 
-async def test_a_pod_that_is_seen_to_go_after_all_is_waited_for_no_more(time: FakeTime) -> None:
+async def test_a_pod_seen_to_go_after_all_is_not_waited_for(time: FakeTime) -> None:
     rig = Rig(FakeClient().will("PATCH", *[b"{}"] * 2).will("POST", Unreachable("reset")))
     rig.lane.submit([rig.evict()])
     await rig.run()
@@ -185,7 +183,7 @@ async def test_a_pod_that_is_seen_to_go_after_all_is_waited_for_no_more(time: Fa
     assert (set(seen.evicting), set(seen.terminating), seen.evictions_left) == (set(), {"a"}, 100)
 
 
-async def test_until_its_pause_is_over_a_refused_eviction_is_not_decided_on(time: FakeTime) -> None:
+async def test_a_refused_eviction_is_not_decided_on_in_its_pause(time: FakeTime) -> None:
     rig = Rig(FakeClient().will("PATCH", b"{}", Unreachable("reset")).will("POST", BUDGET))
     rig.lane.submit([rig.evict()])
     await rig.run()

@@ -87,7 +87,7 @@ GONE = ["tell a True", "evict a", "tell b True", "evict b", "tell c True", "evic
 TOLD = ["tell a False", "tell b False", "tell c False"]
 
 
-async def test_all_of_a_gang_are_tried_dry_before_the_first_is_evicted(time: FakeTime) -> None:
+async def test_all_of_a_gang_are_tried_dry_before_the_first_goes(time: FakeTime) -> None:
     rig = GangRig(get=[a_list()], post=[b"{}"] * 6)
     await rig.go()
     assert rig.asked == [*TRIED, *GONE]
@@ -106,7 +106,7 @@ async def test_none_of_a_gang_is_evicted_where_one_is_refused_dry(time: FakeTime
     assert rig.told == {**dict.fromkeys("abc", whole), one: f"; refused for now: {BUDGET}"}
 
 
-async def test_the_next_decision_finds_none_of_a_refused_gang_on_its_way(time: FakeTime) -> None:
+async def test_none_of_a_refused_gang_is_on_its_way(time: FakeTime) -> None:
     rig = GangRig(get=[], post=[BUDGET])
     seen: list[tuple[set[str], list[str]]] = []
 
@@ -122,7 +122,7 @@ async def test_the_next_decision_finds_none_of_a_refused_gang_on_its_way(time: F
     ("allowed", "apps", "goes"),
     [(1, "train train train", False), (2, "train train train", False), (3, "", True), (2, "train train web", True)],
 )
-async def test_a_gang_stays_where_a_budget_lets_some_of_it_go_but_not_all(
+async def test_a_gang_stays_where_a_budget_lets_only_some_go(
     time: FakeTime, allowed: int, apps: str, goes: bool
 ) -> None:
     read = [a_written_pod(uid, app=app) for uid, app in zip("abc", apps.split(), strict=False)]
@@ -137,7 +137,7 @@ async def test_a_gang_stays_where_a_budget_lets_some_of_it_go_but_not_all(
     assert rig.told == dict.fromkeys("abc", "" if goes else said)
 
 
-async def test_who_of_a_gang_is_gone_or_another_by_now_is_no_reason_to_stay(time: FakeTime) -> None:
+async def test_a_member_that_is_gone_is_no_reason_to_stay(time: FakeTime) -> None:
     gone = NotFound(404, "NotFound", "")
     read: list[Outcome] = [gone, a_written_pod("another"), a_written_pod("c")]
     post: list[Outcome] = [gone, Conflict(409, "Conflict", "uid"), b"{}", gone, Conflict(409, "Conflict", "uid"), b"{}"]
@@ -159,7 +159,7 @@ async def test_a_gang_stays_where_budgets_or_its_pods_cannot_be_read(time: FakeT
 @pytest.mark.parametrize(
     ("get", "post"), [([], [b"{}", BUSY]), ([Unreachable("reset")], [b"{}"] * 3)], ids=["tried", "budgets"]
 )
-async def test_a_gang_goes_later_where_there_was_no_answer_about_one_of_it(
+async def test_a_gang_without_an_answer_about_one_goes_later(
     time: FakeTime, get: list[Outcome], post: list[Outcome]
 ) -> None:
     rig = GangRig(get=get, post=post)
@@ -168,7 +168,7 @@ async def test_a_gang_goes_later_where_there_was_no_answer_about_one_of_it(
     assert set(rig.cache.evictions.seen(0.0).evicting) == {"a", "b", "c"}
 
 
-async def test_a_gang_without_an_answer_is_decided_on_as_a_whole_again(
+async def test_a_gang_without_an_answer_is_redecided_as_a_whole(
     time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While some of it count as going the others would go as pods of no gang, whatever its budgets say."""
@@ -189,7 +189,7 @@ async def test_of_a_gang_either_all_are_tried_again_or_none(time: FakeTime) -> N
     assert (rig.refused, rig.counted()) == (["a", "b", "c"], {"refused": 3})
 
 
-async def test_after_a_refusal_that_no_dry_run_foretold_the_rest_of_a_gang_stays(time: FakeTime) -> None:
+async def test_after_an_unforeseen_refusal_the_rest_stays(time: FakeTime) -> None:
     rig = GangRig(get=[a_list()], post=[*[b"{}"] * 4, BUDGET], patches=4)
     await rig.go()
     assert rig.asked == [*TRIED, *GONE[:4], "tell b False", "tell c False"]
@@ -197,7 +197,7 @@ async def test_after_a_refusal_that_no_dry_run_foretold_the_rest_of_a_gang_stays
     assert rig.told["c"] == (f"; refused for now: its gang goes as a whole, and pod default/b may not go: {BUDGET}")
 
 
-async def test_a_member_that_went_by_itself_is_neither_tried_nor_remembered(time: FakeTime) -> None:
+async def test_a_member_that_left_is_neither_tried_nor_remembered(time: FakeTime) -> None:
     def drop_b() -> bytes:
         rig.cache.drop_pod("b")
         raise BUDGET

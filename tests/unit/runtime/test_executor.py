@@ -74,7 +74,7 @@ async def test_what_changed_since_the_decision_is_not_released(change: str) -> N
     assert (rig.client.calls, rig.released, rig.charged, rig.cache.assumed("a")) == ([], [], 0, None)
 
 
-async def test_a_flavor_that_changed_since_the_decision_is_decided_on_again() -> None:
+async def test_a_flavor_that_changed_is_decided_on_again() -> None:
     rig = Rig(FakeClient())
     rig.cache.set_flavor("spot", a_flavor("spot", labels={"pool": "other"}))
     await rig.executor.release(rig.admits[0], (a_flavor("spot"),))
@@ -101,7 +101,7 @@ async def test_an_annotation_that_came_in_between_is_a_change_as_well(annotation
     assert (rig.state, rig.charged) == ("waiting", 0)
 
 
-async def test_without_generations_another_resource_version_is_a_change() -> None:
+async def test_without_generations_a_resource_version_is_a_change() -> None:
     before = a_pod_document("a", metadata={"generation": 0})
     after = a_pod_document("a", metadata={"generation": 0, "resourceVersion": "8"})
     rig = await Rig(patch_answered(REFUSED).will("GET", raw(after)), before).carry_out()
@@ -109,7 +109,7 @@ async def test_without_generations_another_resource_version_is_a_change() -> Non
 
 
 @pytest.mark.parametrize("error", [Conflict(409, "Conflict", "changed"), REFUSED])
-async def test_a_refusal_of_an_unchanged_pod_is_told_and_the_quota_given_back(error: KubeError) -> None:
+async def test_a_refusal_is_told_and_the_quota_given_back(error: KubeError) -> None:
     rig = await Rig(patch_answered(error).will("GET", raw(GATED))).carry_out()
     assert (rig.state, rig.charged, rig.results) == ("PatchRejected", 0, {"rejected": 1})
 
@@ -132,7 +132,7 @@ async def test_a_forbidden_release_is_a_refusal_and_the_pod_says_why() -> None:
     assert (rig.charged, [call.method for call in rig.client.calls]) == (0, ["PATCH"])
 
 
-async def test_a_release_that_admission_undid_is_a_refusal_and_the_pod_says_where_to_look() -> None:
+async def test_a_release_that_admission_undid_is_told_as_refused() -> None:
     put_back = a_pod_document("a", metadata={"resourceVersion": "8"})
     rig = await Rig(patch_answered(raw(put_back))).carry_out()
     assert (rig.state, rig.charged, rig.results, rig.released) == ("PatchRejected", 0, {"rejected": 1}, [])
@@ -146,7 +146,7 @@ async def test_a_release_that_admission_undid_is_a_refusal_and_the_pod_says_wher
     assert [admit.uid for admit in decided(rig.cache).admits] == ["a"]
 
 
-async def test_an_answer_without_our_stamps_is_believed_and_not_announced_as_ours() -> None:
+async def test_an_answer_without_our_stamps_is_not_announced() -> None:
     stripped = a_released_document(GATED)
     del stripped["metadata"]["labels"]["penstock.dev/cluster-queue"]
     rig = await Rig(patch_answered(raw(stripped))).carry_out()
@@ -169,7 +169,7 @@ async def test_a_refused_pod_is_tried_again_after_pauses_that_double(monkeypatch
 
 
 @pytest.mark.parametrize(("retry_after", "pause"), [(0.0, 1.0), (7.0, 7.0), (9000.0, 60.0)])
-async def test_too_many_requests_give_the_quota_back_and_are_tried_when_the_apiserver_says(
+async def test_too_many_requests_are_tried_when_the_apiserver_says(
     monkeypatch: pytest.MonkeyPatch, retry_after: float, pause: float
 ) -> None:
     pauses: list[float] = []
@@ -181,7 +181,7 @@ async def test_too_many_requests_give_the_quota_back_and_are_tried_when_the_apis
 
 
 @pytest.mark.parametrize("stamped", [("spot", "steady"), ("steady", "spot"), ("spot",)])
-async def test_an_unanswered_release_onto_several_flavors_is_known_by_all_of_them(stamped: tuple[str, ...]) -> None:
+async def test_an_unanswered_release_of_several_flavors_is_known(stamped: tuple[str, ...]) -> None:
     flavors = {name: a_flavor(name) for name in ("spot", "steady")}
     queue = a_cluster_queue("team-a", *map(a_quota, flavors), flavor_mode=FlavorMode.ANY)
     nodes = [a_node(name, labels={"pool": name}) for name in flavors]
@@ -201,12 +201,12 @@ async def test_a_namesake_of_another_uid_is_not_the_pod(error: KubeError) -> Non
 
 
 @pytest.mark.parametrize("error", [REFUSED, Conflict(409, "Conflict", "changed")])
-async def test_a_pod_that_is_gone_when_it_is_read_gives_its_quota_back(error: KubeError) -> None:
+async def test_a_pod_found_gone_gives_its_quota_back(error: KubeError) -> None:
     rig = await Rig(patch_answered(error).will("GET", NotFound(404, "NotFound", ""))).carry_out()
     assert (rig.state, rig.charged, rig.released) == ("gone", 0, [])
 
 
-async def test_a_pod_that_another_released_is_charged_and_not_announced_as_ours() -> None:
+async def test_a_pod_that_another_released_is_charged_unannounced() -> None:
     stranger = a_released_document(GATED)
     del stranger["metadata"]["labels"]["penstock.dev/cluster-queue"]
     rig = await Rig(patch_answered(REFUSED).will("GET", raw(stranger))).carry_out()

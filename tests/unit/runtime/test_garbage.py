@@ -20,7 +20,7 @@ def collector_as_it_was() -> Iterator[None]:
     gc.set_threshold(*thresholds)
 
 
-def test_what_a_full_pass_makes_does_not_have_all_looked_through() -> None:
+def test_a_full_pass_does_not_have_all_looked_through() -> None:
     garbage.look_through_all_seldom()
     garbage.spare_what_is_known()
     gc.collect()  # with little that is old, Python's own thresholds have all looked through every so often

@@ -72,14 +72,14 @@ def test_bytes_that_are_no_pod_are_said_so() -> None:
         decode_gated(b'{"metadata": 3}')
 
 
-async def test_only_pods_with_our_gate_are_found_in_the_order_of_their_names() -> None:
+async def test_only_pods_with_our_gate_are_found_by_name() -> None:
     items = [a_pod("two"), a_pod("none", []), a_pod("theirs", ["a.com/x"]), a_pod("one")]
     fake = FakeClient().will("GET", orjson.dumps({"metadata": {}, "items": items}))
     assert [pod.name for pod in await gated_pods(fake.as_client, "team-a")] == ["one", "two"]
     assert fake.calls[0].path == "/api/v1/namespaces/team-a/pods"
 
 
-async def test_an_edited_pod_is_read_again_and_its_new_place_of_the_gate_used() -> None:
+async def test_an_edited_pod_is_read_again_for_its_gates_place() -> None:
     now = a_pod(gates=["a.com/x", GATE], generation=2)
     fake = FakeClient().will("PATCH", EDITED, b"{}").will("GET", orjson.dumps(now))
     tally = await opened(fake, a_pod())
@@ -114,7 +114,7 @@ async def test_a_lost_answer_is_found_out_by_a_read() -> None:
     assert (await opened(fake, a_pod())).needless == 1
 
 
-async def test_an_apiserver_that_stays_away_is_not_asked_for_every_pod() -> None:
+async def test_an_absent_apiserver_is_not_asked_for_every_pod() -> None:
     away = [Unreachable("refused")] * 200
     fake = FakeClient().will("PATCH", *away).will("GET", *away)
     tally = await opened(fake, *(a_pod(f"pod-{number}") for number in range(100)))
@@ -131,7 +131,7 @@ async def test_a_webhook_that_is_away_is_not_asked_again() -> None:
 @pytest.mark.parametrize(
     "error", [PROTECTED, webhook_failed("updates.penstock.dev"), webhook_failed("pod-policies.penstock.dev")]
 )
-async def test_a_refusal_that_holds_for_all_is_met_once_by_each_worker_at_most(error: KubeError) -> None:
+async def test_a_refusal_for_all_is_met_once_by_each_worker(error: KubeError) -> None:
     fake = Slow().will("PATCH", *[error] * 100)
     tally = await opened(fake, *(a_pod(f"pod-{number}") for number in range(100)))
     assert len(fake.calls) == len(tally.refused) == 8
@@ -168,7 +168,7 @@ async def test_a_wait_that_the_apiserver_asks_for_is_kept() -> None:
 
 
 @pytest.mark.parametrize(("now", "needless", "refused"), [(a_pod(), 0, 1), (a_pod(gates=[]), 1, 0)])
-async def test_a_stop_ends_a_wait_and_the_pod_is_counted_as_it_is_found(now: Json, needless: int, refused: int) -> None:
+async def test_a_stop_ends_a_wait_and_the_pod_is_counted(now: Json, needless: int, refused: int) -> None:
     busy = TooManyRequests(429, "TooManyRequests", "slow down", retry_after_seconds=3600)
     fake = FakeClient().will("PATCH", busy).will("GET", orjson.dumps(now))
     opener = GateOpener(fake.as_client, on_progress=lambda _: None)

@@ -132,7 +132,7 @@ async def test_of_an_owner_those_that_it_controls_are_meant() -> None:
         assert [one.label for one in subjects] == [f"pod team-a/{name}" for name in meant]
 
 
-async def test_of_an_owner_in_the_core_group_those_that_it_controls_are_meant() -> None:
+async def test_an_owner_of_the_core_group_means_what_it_controls() -> None:
     owner = {"kind": "ReplicationController", "name": "web", "apiVersion": "v1", "controller": True}
     subjects, _ = await found("rc/web", listed(an_object(metadata={"ownerReferences": [owner]})))
     assert [one.label for one in subjects] == ["pod team-a/x"]
@@ -194,7 +194,7 @@ async def test_a_pod_is_held_by_a_patch_that_names_its_uid() -> None:
     assert call.params == {"fieldManager": "penstock-cli"}
 
 
-async def test_a_queue_is_held_by_its_stop_policy_in_the_version_that_was_read() -> None:
+async def test_a_queue_is_held_in_the_version_that_was_read() -> None:
     client = FakeClient().will("PATCH", b"{}")
     await done(client, an_object(stopPolicy="None"), is_dry=True)
     (call,) = client.calls
@@ -230,7 +230,7 @@ async def test_a_refusal_is_told_and_the_next_is_tried() -> None:
     )
 
 
-async def test_an_apiserver_that_is_busy_is_tried_again_and_one_that_stays_away_ends_it(
+async def test_a_busy_apiserver_is_tried_again_an_absent_one_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("controller.runtime.hands.PAUSE_SECONDS", 0.0)

@@ -56,7 +56,7 @@ async def run(made: DecisionLoop, *, count: int = 20) -> None:
         task.cancel()
 
 
-def test_one_step_hands_over_what_is_admitted_first_in_order_first() -> None:
+def test_one_step_hands_over_the_first_in_order_first() -> None:
     hands = Hands()
     cache = a_cache(a_pod("b", created=2), a_pod("a", created=1))
     a_loop(cache, hands).step()
@@ -116,7 +116,7 @@ async def test_nothing_is_decided_until_something_changed(monkeypatch: pytest.Mo
     assert hands.taken == ["a"]
 
 
-async def test_everything_is_looked_at_anew_in_time_even_when_changes_never_cease(
+async def test_all_is_looked_at_anew_even_if_changes_never_cease(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now, full_passes = 0.0, []
@@ -172,7 +172,7 @@ async def test_the_loop_wakes_when_a_window_opens(monkeypatch: pytest.MonkeyPatc
         task.cancel()
 
 
-async def test_the_loop_wakes_for_a_clock_that_was_set_while_it_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_loop_wakes_for_a_clock_set_while_it_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 100.0
     monkeypatch.setattr(loop, "now", lambda: clock)
     monkeypatch.setattr(loop, "monotonic", lambda: -1000.0)

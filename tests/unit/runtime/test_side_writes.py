@@ -69,7 +69,7 @@ def alike_where_one_goes(now: float) -> ClusterCache:
     return cache
 
 
-async def test_only_those_say_that_others_go_for_them_for_whom_they_do(time: FakeTime) -> None:
+async def test_only_preemptors_say_that_others_go_for_them(time: FakeTime) -> None:
     cache = alike_where_one_goes(time.now)
     assert list(decided(cache).preemptors) == ["one"]
     conditions = [call.body["status"]["conditions"][0] for call in await write(cache, answering())]
@@ -79,7 +79,7 @@ async def test_only_those_say_that_others_go_for_them_for_whom_they_do(time: Fak
     ]
 
 
-async def test_a_controller_that_starts_reads_from_the_pods_for_whom_others_go_and_lets_nobody_alike_pass_others(
+async def test_a_restart_reads_from_pods_for_whom_others_go(
     time: FakeTime,
 ) -> None:
     cache = alike_where_one_goes(time.now)
@@ -138,7 +138,7 @@ async def test_released_pods_come_before_new_ones(time: FakeTime) -> None:
     ],
 )
 @pytest.mark.usefixtures("time")
-async def test_a_released_pod_that_says_nothing_wrong_or_is_done_is_left_alone(pod: Pod) -> None:
+async def test_a_released_pod_that_says_nothing_wrong_is_left_alone(pod: Pod) -> None:
     assert await write(a_cache(pod), FakeClient()) == []
 
 
@@ -177,7 +177,7 @@ async def test_a_long_message_is_cut(time: FakeTime) -> None:
     assert len(call.body["status"]["conditions"][0]["message"]) == 1024
 
 
-async def test_a_failed_write_is_tried_again_later_and_given_up_in_the_end(
+async def test_a_failed_write_is_retried_and_given_up_in_the_end(
     time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later: list[tuple[float, Callable[..., None], str]] = []
@@ -201,9 +201,7 @@ async def test_a_failed_write_is_tried_again_later_and_given_up_in_the_end(
 
 
 @pytest.mark.parametrize("error", [NotFound(404, "", ""), Conflict(409, "", "")])
-async def test_a_condition_of_a_pod_that_is_gone_or_another_is_not_tried_again(
-    time: FakeTime, error: KubeError
-) -> None:
+async def test_a_condition_of_a_pod_that_is_gone_is_not_retried(time: FakeTime, error: KubeError) -> None:
     cache = a_cache(a_waiting_pod("a", time.now - 60))
     decided(cache)
     assert names(await write(cache, FakeClient().will("PATCH", error), rounds=9)) == ["a"]
@@ -232,7 +230,7 @@ async def test_the_time_of_transition_stays_while_the_status_does(time: FakeTime
     assert ("lastTransitionTime" in condition, "lastProbeTime" in condition) == (False, True)
 
 
-async def test_other_words_for_the_same_reason_are_written_only_where_they_are_no_arithmetic(time: FakeTime) -> None:
+async def test_other_words_for_a_reason_are_written_unless_figures(time: FakeTime) -> None:
     old = a_saying("False", "NeverFits", at=time.now - 300, message="other numbers")
     gone = a_saying("False", "QueueNotFound", at=time.now - 300, message="LocalQueue x does not exist")
     pods = [a_waiting_pod("sums", time.now - 900, said=old), a_waiting_pod("words", time.now, queue="y", said=gone)]
@@ -288,7 +286,7 @@ async def announced(lane: EventLane, client: FakeClient, count: int) -> None:
         task.cancel()
 
 
-async def test_of_many_releases_the_first_fifty_have_events_and_then_two_a_second(time: FakeTime) -> None:
+async def test_the_first_fifty_releases_have_events_then_two_a_second(time: FakeTime) -> None:
     client, metrics = FakeClient(), ControllerMetrics()
     lane = EventLane(client.as_client, metrics, instance="host-1")
     await announced(lane, client, 120)
@@ -302,7 +300,7 @@ async def test_of_many_releases_the_first_fifty_have_events_and_then_two_a_secon
 
 
 @pytest.mark.usefixtures("time")
-async def test_an_eviction_has_its_event_however_many_pods_were_released() -> None:
+async def test_an_eviction_has_its_event_after_many_releases() -> None:
     client, metrics = FakeClient(), ControllerMetrics()
     lane = EventLane(client.as_client, metrics, instance="host-1")
     await announced(lane, client, 60)
@@ -318,9 +316,7 @@ async def test_an_eviction_has_its_event_however_many_pods_were_released() -> No
     [(Conflict(409, "AlreadyExists", ""), {}), (NotFound(404, "", ""), {}), (Unreachable("x"), {"event failed": 1})],
 )
 @pytest.mark.usefixtures("time")
-async def test_an_event_that_cannot_be_written_is_counted_unless_it_is_there(
-    error: KubeError, expected: dict[str, int]
-) -> None:
+async def test_an_unwritten_event_is_counted_unless_it_is_there(error: KubeError, expected: dict[str, int]) -> None:
     client = FakeClient().will("POST", error, b"{}")
     assert counts(await publish(client, a_release(), a_release("b"))) == {**expected, "event written": 1}
 

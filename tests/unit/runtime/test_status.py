@@ -150,7 +150,7 @@ def test_queues_count_what_waits_is_reserved_and_runs() -> None:
     assert (local["pending"], local["reserved"], local["running"]) == (2, 1, 1)
 
 
-def test_a_queue_says_which_quotas_its_pods_as_they_are_now_exceed() -> None:
+def test_a_queue_says_which_quotas_its_pods_now_exceed() -> None:
     queue = a_cluster_queue("team-a", a_quota("spot", cpu="4", memory="1Gi"), a_quota("dear", cpu="1"))
     pods = [a_released_pod("a", a_shape(cpu="4")), a_released_pod("b", a_shape(cpu="1"), flavor="dear")]
     cache = a_cache(*pods, queues=[queue], flavors=[a_flavor("spot"), a_flavor("dear")])
@@ -164,7 +164,7 @@ def test_a_queue_says_which_quotas_its_pods_as_they_are_now_exceed() -> None:
     )
 
 
-def test_a_flavor_sums_its_nodes_and_what_every_pod_on_them_takes() -> None:
+def test_a_flavor_sums_its_nodes_and_what_pods_take() -> None:
     nodes = [a_node("node-1"), a_node("node-2", is_usable=False), a_node("other", labels={})]
     cache = a_cache(a_released_pod("a", node="node-1"), a_foreign_pod(node="node-2"), nodes=nodes)
     status = flavor_status(cache, an_entry(("", "spot")), NOW)
@@ -175,7 +175,7 @@ def test_a_flavor_sums_its_nodes_and_what_every_pod_on_them_takes() -> None:
     assert status["free"] == {"cpu": "6", "pods": "218"}
 
 
-def test_a_static_flavor_shows_its_sum_and_never_less_than_nothing_free() -> None:
+def test_a_static_flavor_shows_its_sum_and_nothing_below_zero() -> None:
     cache = a_cache(a_released_pod("a", flavor="licence"), flavors=[a_static_flavor(cpu="500m")])
     status = flavor_status(cache, an_entry(("", "licence")), NOW)
     shown = {name: status[name] for name in ("nodes", "allocatable", "used", "free")}
@@ -244,7 +244,7 @@ def test_a_policy_says_whether_it_works_as_written(policy: Policy | None, expect
     assert active(policy_status(cache, an_entry(key, fault="spec.mode: bad"), NOW)) == expected
 
 
-def test_a_policy_counts_the_pods_that_carry_it_until_they_are_gone() -> None:
+def test_a_policy_counts_its_pods_until_they_are_gone() -> None:
     both, one = ("p", "default/p"), ("p",)
     cache = a_cache(a_pod("a", policies=both), a_foreign_pod("b", policies=one), a_pod("c", is_finished=True))
     counts = [policy_status(cache, an_entry(key), NOW)["pods"] for key in (("", "p"), ("default", "p"), ("x", "p"))]
@@ -272,7 +272,7 @@ def test_a_scheduling_policy_says_whether_it_is_valid(mode: Mode | None, expecte
     assert active(scheduling_policy_status(cache, entry, NOW)) == expected
 
 
-def test_a_scheduling_policy_counts_its_own_pods_and_not_those_of_a_pod_policy_of_its_name() -> None:
+def test_a_scheduling_policy_counts_no_pods_of_its_namesake() -> None:
     cache = a_cache(a_pod("a", policies=("p", "SchedulingPolicy/p")), a_pod("b", policies=("p",)))
     entry = an_entry(("", "p"))
     assert (scheduling_policy_status(cache, entry, NOW)["pods"], policy_status(cache, entry, NOW)["pods"]) == (1, 2)
@@ -300,7 +300,7 @@ class Lane:
         return [call.path for call in self.client.calls[before:]]
 
 
-async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds(time: FakeTime) -> None:
+async def test_statuses_are_written_every_two_seconds_at_most(time: FakeTime) -> None:
     written = Written(
         cluster_queues={("", "team-a"): an_entry()},
         local_queues={MAIN: an_entry(MAIN)},
@@ -334,7 +334,7 @@ async def test_statuses_that_differ_are_written_each_at_most_every_two_seconds(t
     assert await lane.round(NOW + 9) == []
 
 
-async def test_statuses_are_written_while_the_clock_is_behind_what_it_was(time: FakeTime) -> None:
+async def test_statuses_are_written_while_the_clock_is_behind(time: FakeTime) -> None:
     written = Written(cluster_queues={("", "team-a"): an_entry()})
     lane = Lane(written, FakeClient().will("PATCH", *[b"{}"] * 3), time)
     at_each = [await lane.round(NOW + second, ahead=-1800.0 * (second > 0)) for second in (0, 1, 2, 3, 4)]
@@ -343,7 +343,7 @@ async def test_statuses_are_written_while_the_clock_is_behind_what_it_was(time: 
     assert condition["lastTransitionTime"] == "2026-03-01T07:30:04Z"
 
 
-async def test_a_resource_that_the_nodes_have_no_longer_is_taken_out_of_the_status(time: FakeTime) -> None:
+async def test_a_resource_gone_from_the_nodes_leaves_the_status(time: FakeTime) -> None:
     standing = {"allocatable": {"cpu": "9", "gone": "1"}, "used": None}
     written = Written(flavors={("", "spot"): an_entry(("", "spot"), status=standing)})
     lane = Lane(written, FakeClient().will("PATCH", b"{}"), time)
@@ -353,7 +353,7 @@ async def test_a_resource_that_the_nodes_have_no_longer_is_taken_out_of_the_stat
     assert status["used"] == {"cpu": "0", "pods": "0"}
 
 
-async def test_a_round_writes_ten_at_most_and_the_longest_unwritten_first(time: FakeTime) -> None:
+async def test_a_round_writes_ten_and_the_longest_unwritten_first(time: FakeTime) -> None:
     queues = {("", f"q{n:02}"): an_entry(("", f"q{n:02}")) for n in range(15)}
     lane = Lane(Written(cluster_queues=queues), FakeClient().will("PATCH", *[b"{}"] * 30), time)
     first = await lane.round(NOW)

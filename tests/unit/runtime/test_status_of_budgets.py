@@ -53,7 +53,7 @@ def test_usage_period_and_forecast_stand_beside_the_sums() -> None:
     }
 
 
-def test_no_forecast_is_given_beyond_the_period_or_of_what_is_used_up() -> None:
+def test_no_forecast_is_beyond_the_period_or_of_what_is_used() -> None:
     cache = a_counting_cache(a_budget(13))
     put(cache, a_run(started=NOON), now=NOON)
     assert "runsOutAt" not in said(cache, NOON)["budgets"][0]
@@ -85,7 +85,7 @@ def test_what_no_longer_grows_is_not_written_anew() -> None:
     assert said(cache, NOON + 9 * HOUR, first)["budgets"] == first["budgets"]
 
 
-def test_an_end_of_the_budget_or_its_period_and_a_new_amount_are_written_at_once() -> None:
+def test_an_end_and_a_new_amount_are_written_at_once() -> None:
     cache = running()
     first = said(cache, NOON + 2 * HOUR - 1)
     ended = said(cache, NOON + 2 * HOUR, first)
@@ -112,7 +112,7 @@ def test_so_is_one_that_says_the_same_for_it_is_not_so_yet() -> None:
     assert said(cache, NOON + HOUR, ahead)["budgets"][0]["countedUntil"] == "2026-03-04T13:00:00Z"
 
 
-def test_sums_stay_while_the_queue_cannot_be_read_or_was_not_counted_yet() -> None:
+def test_sums_stay_while_the_queue_cannot_be_counted() -> None:
     cache = running()
     cache.set_cluster_queue("team-a", None, fault="spec.parent: bad")
     assert "budgets" not in said(cache, NOON)
@@ -122,7 +122,7 @@ def test_sums_stay_while_the_queue_cannot_be_read_or_was_not_counted_yet() -> No
     assert said(cache, NOON)["budgets"] == []
 
 
-def test_what_a_status_keeps_is_read_back_and_odd_entries_are_left_out() -> None:
+def test_what_a_status_keeps_is_read_back_without_odd_entries() -> None:
     (budget,) = said(running(), NOON + HOUR)["budgets"]
     odd: list[Any] = [{"name": "x"}, {**budget, "name": "y", "slices": [{"since": "soon"}]}, {**budget, "counts": None}]
     found = read_sums({"budgets": [*odd[:2], "junk", budget]})

@@ -67,7 +67,7 @@ def test_a_window_that_never_closes_foretells_nothing() -> None:
     assert status["schedule"] == {"open": ["always"]}
 
 
-async def test_of_a_schedule_only_what_still_holds_stays_in_the_status(time: FakeTime) -> None:
+async def test_of_a_schedule_only_what_still_holds_is_written(time: FakeTime) -> None:
     standing = {"schedule": {"open": ["night"], "nextChange": "2026-03-05T04:00:00Z", "closes": ["night"]}}
     cache = a_scheduled_cache(NIGHT, now="2026-03-05 04:00")
     written = Written(cluster_queues={("", "team-a"): an_entry(**standing)})

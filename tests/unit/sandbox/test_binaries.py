@@ -82,7 +82,7 @@ def test_missing_programs_are_built_once_with_progress(machine: Machine) -> None
     assert len(machine.calls.read_text().splitlines()) == len(calls)
 
 
-def test_a_failed_build_is_one_line_and_leaves_whole_programs_only(machine: Machine) -> None:
+def test_a_failed_build_is_one_line_and_leaves_whole_programs(machine: Machine) -> None:
     machine.breaks("kube-scheduler")
     with pytest.raises(SandboxError) as caught:
         machine.ensure()

@@ -26,7 +26,7 @@ def test_a_component_switches_its_step_of_the_webhook_on(asked: list[str]) -> No
     assert on == {{"runtime-class": "runtime_classes"}.get(step, step.replace("-", "_"))}
 
 
-def test_every_component_is_known_to_work_or_refused_with_what_to_do() -> None:
+def test_every_component_is_known_to_work_or_refused() -> None:
     works = {name for asked in (*ALONE, *TOGETHER) for name in asked}
     assert works == set(features.usable())
     assert set(features.names()) - works == {"cert-manager", "client-certificates", "network-policy"}

@@ -62,7 +62,7 @@ def test_settings_that_are_no_flags_are_refused(spec: Spec, text: str) -> None:
         (NodeShape(name="A"), "'A'"),
     ],
 )
-def test_a_shape_that_the_apiserver_would_refuse_is_refused_here(shape: NodeShape, text: str) -> None:
+def test_a_shape_the_apiserver_would_refuse_is_refused(shape: NodeShape, text: str) -> None:
     with pytest.raises(SandboxError, match=text):
         check_shape(shape)
 
@@ -188,7 +188,7 @@ def test_a_recycled_pid_is_never_taken_for_the_old_process() -> None:
 @pytest.mark.parametrize(
     ("live", "lines"), [(False, ["work ...", "work: done after 0s"]), (True, ["work: done after 0s"])]
 )
-def test_progress_is_lines_in_a_log_and_one_changing_line_on_a_terminal(
+def test_progress_is_lines_in_a_log_and_one_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live: bool, lines: list[str]
 ) -> None:
     stream = io.StringIO()

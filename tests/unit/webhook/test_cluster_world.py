@@ -53,7 +53,7 @@ async def completed(
 
 
 @pytest.mark.parametrize(("default", "spec"), [(None, {"runtimeClassName": "fresh"}), ("fresh", {})])
-async def test_a_class_that_the_informer_has_not_seen_yet_is_asked_for(default: str | None, spec: Json) -> None:
+async def test_a_class_not_seen_by_the_informer_is_asked_for(default: str | None, spec: Json) -> None:
     world, request = a_cluster(default), a_request(**spec)
     more, asked = await completed(world, request, FRESH_CLASS)
     assert {"op": "add", "path": "/spec/overhead", "value": {"cpu": "1"}} in mutate(request, more).operations
@@ -69,7 +69,7 @@ async def test_a_class_that_nobody_finds_is_missing(error: Exception) -> None:
     assert (mutate(request, more).denial or "").endswith("does; there are gvisor")
 
 
-async def test_a_namespace_that_the_informer_has_not_seen_yet_is_asked_for() -> None:
+async def test_a_namespace_not_seen_by_the_informer_is_asked_for() -> None:
     world = a_cluster()
     more, asked = await completed(world, a_request("new"), a_namespace(**{DEFAULT_QUEUE: "main"}))
     assert asked == ["/api/v1/namespaces/new"]
@@ -79,7 +79,7 @@ async def test_a_namespace_that_the_informer_has_not_seen_yet_is_asked_for() -> 
     assert mutate(a_request("new"), more).operations[0]["value"] == {"penstock.dev/queue-name": "main"}
 
 
-async def test_a_fresh_namespace_may_have_a_fresh_class_as_its_default() -> None:
+async def test_a_fresh_namespace_may_have_a_fresh_default_class() -> None:
     labels = a_namespace(**{DEFAULT_RUNTIME_CLASS: "fresh"})
     more, asked = await completed(a_cluster(), a_request("new"), labels, FRESH_CLASS)
     assert asked == ["/api/v1/namespaces/new", "/apis/node.k8s.io/v1/runtimeclasses/fresh"]

@@ -103,7 +103,7 @@ def test_a_priority_class_that_does_not_exist_is_warned_of() -> None:
     assert any("'high' does not exist" in warning for warning in answer.warnings)
 
 
-def test_a_pod_that_nothing_gave_our_label_is_refused_where_kueues_counts() -> None:
+def test_a_pod_without_our_label_is_refused_if_kueues_counts() -> None:
     denial = validate(a_pod(BY_KUEUE), Moving()).denial
     assert denial is not None
     assert denial.startswith("gate-required: spec.schedulingGates: a pod of queue 'theirs'")
@@ -148,7 +148,7 @@ def written(request: Json, world: EmptyWorld | None = None) -> Json:
     return result
 
 
-def test_the_template_of_a_job_gets_ours_and_its_user_and_begins() -> None:
+def test_a_jobs_template_gets_queue_and_user_and_begins() -> None:
     spec = written(owner(BY_KUEUE, suspend=True, parallelism=4))["spec"]
     metadata = spec["template"]["metadata"]
     assert metadata["labels"] == {QUEUE_NAME: "theirs", PRIORITY_CLASS: "high"}
@@ -180,7 +180,7 @@ def test_of_a_cron_job_the_label_of_its_jobs_counts() -> None:
 
 
 @pytest.mark.parametrize("kind", ["deployments", "statefulsets"])
-def test_of_deployments_and_stateful_sets_each_pod_is_for_itself(kind: str) -> None:
+def test_each_pod_of_a_deployment_is_for_itself(kind: str) -> None:
     metadata = written(owner(BY_KUEUE, kind))["spec"]["template"]["metadata"]
     assert metadata["labels"][QUEUE_NAME] == "theirs"
     assert metadata["annotations"] == {USER: "ann"}
@@ -231,7 +231,7 @@ def test_labels_without_a_value_say_nothing() -> None:
         ("JobSet", "jobset.x-k8s.io/v1alpha2", False, True),
     ],
 )
-def test_a_suspended_job_begins_unless_something_else_than_a_cron_job_made_it(
+def test_a_suspended_job_begins_unless_another_object_made_it(
     kind: str, version: str, controller: bool, begins: bool
 ) -> None:
     request = owner(BY_KUEUE, suspend=True)

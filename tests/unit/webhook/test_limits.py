@@ -68,7 +68,7 @@ def test_values_are_counted_together() -> None:
     assert text == f"{NODES} has 20,001 values, at most 20,000 can be judged; use fewer"
 
 
-def test_tolerations_are_counted_before_those_of_a_runtime_class_join_them() -> None:
+def test_tolerations_are_counted_before_a_class_adds_to_them() -> None:
     pod = a_pod({}, runtimeClassName="kata", tolerations=[{"key": "k", "value": str(n)} for n in range(MANY)])
     tolerant = RuntimeClass(name="kata", tolerations=(Toleration("a", "Exists"),))
     assert "spec.tolerations has 257 entries" in (ask(pod, ClassyWorld(tolerant)) or "")

@@ -32,7 +32,7 @@ def samples(metrics: WebhookMetrics, name: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_a_source_that_fails_shows_with_its_age_until_it_works_again() -> None:
+def test_a_failing_source_shows_its_age_until_it_works() -> None:
     metrics = WebhookMetrics()
     pods, others = ASource("namespaces", 12.5), ASource("localqueues", None)
     metrics.sources.refresh([pods, others])
@@ -44,7 +44,7 @@ def test_a_source_that_fails_shows_with_its_age_until_it_works_again() -> None:
     assert samples(metrics, "source_stale_seconds")["namespaces",] == 0
 
 
-def test_a_policy_that_is_not_in_effect_is_named_until_it_is_mended() -> None:
+def test_a_policy_not_in_effect_is_named_until_mended() -> None:
     world, metrics = ClusterWorld(), WebhookMetrics()
     broken = node_terms({})
     world.policies.put(read_policy(Raw(orjson.dumps(pod_policy(affinity=broken)))))
@@ -73,7 +73,7 @@ def test_a_scheduling_policy_that_is_not_in_effect_is_named_too() -> None:
         assert world.faulty_policies() == []
 
 
-def test_a_thousand_broken_policies_do_not_become_a_thousand_series() -> None:
+def test_many_broken_policies_do_not_become_many_series() -> None:
     metrics = WebhookMetrics()
     metrics.refresh_faulty(("PodSchedulingPolicy", f"team/{number:04}") for number in range(1000))
     found = samples(metrics, "policies_not_in_effect")
@@ -88,7 +88,7 @@ def a_world_of_defaults(of_cluster: str | None, *of_namespaces: str) -> ClusterW
     return world
 
 
-def test_a_default_class_that_does_not_exist_is_named_once_until_it_does() -> None:
+def test_a_missing_default_class_is_named_once_until_it_exists() -> None:
     world, metrics = a_world_of_defaults("kata", "gvisor", "gvisor", "kata", ""), WebhookMetrics()
     metrics.refresh_missing_defaults(world.missing_default_classes())
     assert samples(metrics, "missing_default_runtime_class") == {("kata",): 1, ("gvisor",): 1}
@@ -98,13 +98,13 @@ def test_a_default_class_that_does_not_exist_is_named_once_until_it_does() -> No
     assert samples(metrics, "missing_default_runtime_class") == {("kata",): 1}
 
 
-def test_without_the_step_or_without_a_default_no_class_is_missing() -> None:
+def test_without_step_or_default_no_class_is_missing() -> None:
     off = ClusterWorld()
     off.namespaces.replace([Owned(name="n", labels={DEFAULT_RUNTIME_CLASS: "kata"})])
     assert (off.missing_default_classes(), a_world_of_defaults(None).missing_default_classes()) == ([], [])
 
 
-def test_a_thousand_missing_classes_do_not_crowd_out_the_clusters_own() -> None:
+def test_many_missing_classes_do_not_crowd_out_the_clusters() -> None:
     world, metrics = a_world_of_defaults("zz", *(f"{number:04}" for number in range(1000))), WebhookMetrics()
     metrics.refresh_missing_defaults(world.missing_default_classes())
     found = samples(metrics, "missing_default_runtime_class")

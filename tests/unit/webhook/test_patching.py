@@ -7,7 +7,7 @@ import copy
 from webhook.reviews.patching import applied
 
 
-def test_neither_the_document_nor_a_value_of_an_operation_is_changed() -> None:
+def test_neither_document_nor_operation_is_changed() -> None:
     document = {"spec": {"tolerations": [{"key": "a"}]}, "metadata": {"labels": {"x": "y"}}}
     operations = (
         {"op": "add", "path": "/spec/affinity", "value": {"nodeAffinity": {}}},

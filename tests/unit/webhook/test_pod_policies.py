@@ -59,7 +59,7 @@ EVERY_FIELD: Json = {
 
 
 @pytest.mark.parametrize("empty", [{}, {"affinity": None, "tolerations": None, "nodeSelector": None}, {"affinity": {}}])
-def test_a_pod_that_says_nothing_is_given_every_field_as_it_is_written(empty: Json) -> None:
+def test_a_silent_pod_is_given_every_field_as_written(empty: Json) -> None:
     pod = after(a_pod(**empty), PolicyWorld(pod_policy(**EVERY_FIELD)))
     assert {name: pod["spec"][name] for name in EVERY_FIELD} == EVERY_FIELD
     assert pod["metadata"]["annotations"] == {POLICIES: "default/batch"}
@@ -178,7 +178,7 @@ MADE = {"ownerReferences": [{"kind": "ReplicaSet", "controller": True}]}
         ({}, "default/own"),
     ],
 )
-def test_a_controllers_pod_keeps_what_is_true_of_its_template_and_nobody_is_warned(spec: Json, expected: str) -> None:
+def test_a_controllers_pod_keeps_its_templates_unwarned(spec: Json, expected: str) -> None:
     world = PolicyWorld(
         pod_policy("of-template", target="PodTemplates", nodeSelector={"a": "1"}, onConflict="Reject"),
         pod_policy("own", tolerations=[SPOT]),
@@ -192,7 +192,7 @@ def test_a_controllers_pod_keeps_what_is_true_of_its_template_and_nobody_is_warn
     assert result["spec"].get("nodeSelector") == spec.get("nodeSelector"), "templates were treated, not pods"
 
 
-def test_a_bare_pod_is_not_reached_by_policies_for_templates_and_cannot_claim_them() -> None:
+def test_a_bare_pod_cannot_claim_policies_for_templates() -> None:
     world = PolicyWorld(pod_policy(target="PodTemplates", nodeSelector={"a": "1"}))
     assert ask(a_pod(), world) == Answer()
     pod = a_pod({"annotations": {POLICIES: "default/batch"}}, nodeSelector={"a": "1"})
@@ -238,7 +238,7 @@ def test_policies_are_kept_as_they_come_and_go() -> None:
     assert names(world, "default") == []
 
 
-def test_a_policy_that_became_faulty_is_in_effect_no_more_and_reported() -> None:
+def test_a_policy_that_became_faulty_is_out_of_effect() -> None:
     world = PolicyWorld(pod_policy())
     world.policies.put(read_policy(raw(pod_policy(affinity=node_terms({})))))
     assert names(world, "default") == []

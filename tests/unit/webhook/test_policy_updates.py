@@ -66,7 +66,7 @@ EVERYTHING: Json = {
 }
 
 
-def test_labels_that_make_a_policy_select_the_pod_are_refused_with_all_that_is_missing() -> None:
+def test_labels_that_newly_select_are_refused_with_all_missing() -> None:
     world = PolicyWorld(pod_policy("own", podSelector=SELECTED, **EVERYTHING))
     answer = update(a_gated_pod(), a_gated_pod("a"), world)
     missing = (
@@ -85,14 +85,14 @@ def test_labels_that_make_a_policy_select_the_pod_are_refused_with_all_that_is_m
     )
 
 
-def test_labels_may_change_when_the_pod_has_what_the_policy_wants() -> None:
+def test_labels_may_change_when_the_policy_is_satisfied() -> None:
     world = PolicyWorld(pod_policy("own", podSelector=SELECTED, **EVERYTHING))
     pod = created(a_gated_pod("a"), world)
     for before in ({}, {"app": "b"}):
         assert update(edited(pod, "metadata", "labels", value=before), pod, world) == Answer()
 
 
-def test_labels_and_what_the_policy_wants_may_come_in_one_update() -> None:
+def test_labels_and_the_policys_wants_may_come_together() -> None:
     world = PolicyWorld(pod_policy(podSelector=SELECTED, nodeSelector={"a": "1"}))
     assert update(a_gated_pod(), a_gated_pod("a", nodeSelector={"a": "1"}), world) == Answer()
 
@@ -134,7 +134,7 @@ def test_narrowing_what_a_policy_gave_is_no_breach() -> None:
         (("spec", "affinity", "nodeAffinity", PREFERRED), []),
     ],
 )
-def test_a_policy_written_after_the_pod_does_not_stand_in_the_way(change: Any) -> None:
+def test_a_policy_written_later_does_not_stand_in_the_way(change: Any) -> None:
     path, value = change
     late = PolicyWorld(pod_policy(**EVERYTHING))
     mine: Json = {"weight": 1, "preference": {"matchExpressions": [requirement("Exists", key="mine")]}}

@@ -119,7 +119,7 @@ def test_a_class_that_the_pod_names_is_merged_too() -> None:
         (None, None, None, None),
     ],
 )
-def test_the_pods_own_class_goes_before_the_namespaces_before_the_clusters(
+def test_the_pods_class_goes_before_namespace_and_cluster(
     own: str | None, of_namespace: str | None, of_cluster: str | None, expected: str | None
 ) -> None:
     world = ClassyWorld(KATA, GVISOR, RuntimeClass(name="own"), default=of_cluster, namespace_default=of_namespace)
@@ -201,7 +201,7 @@ def test_a_queued_pod_gets_its_class_and_its_gate() -> None:
         ),
     ],
 )
-def test_a_contradiction_names_both_values_the_class_and_what_to_do(spec: Json, world: World, text: str) -> None:
+def test_a_contradiction_names_values_class_and_remedy(spec: Json, world: World, text: str) -> None:
     assert denial(spec, world) == text
 
 
@@ -234,7 +234,7 @@ def test_a_contradiction_names_both_values_the_class_and_what_to_do(spec: Json, 
         ),
     ],
 )
-def test_a_missing_class_is_told_with_who_asked_for_it_and_what_there_is(spec: Json, world: World, text: str) -> None:
+def test_a_missing_class_is_told_with_who_asked_and_what_is(spec: Json, world: World, text: str) -> None:
     assert denial(spec, world) == text
 
 

@@ -55,7 +55,7 @@ def asked(world: ClusterWorld, metadata: Json | None = None, **spec: Any) -> Ans
 
 
 @pytest.mark.parametrize("said", [{}, {"schedulerPreemption": "Warn"}])
-def test_a_pod_is_queued_with_a_warning_unless_its_queue_says_otherwise(said: Json) -> None:
+def test_a_pod_is_queued_with_a_warning_by_default(said: Json) -> None:
     answer = asked(a_world(cluster_queue(**said)), **URGENT)
     assert (answer.denial, answer.warnings) == (None, (TOLD,))
     assert answer.operations
@@ -83,7 +83,7 @@ def test_a_queue_that_allows_says_nothing() -> None:
     ids=["no class", "a class that never preempts", "not worked out yet"],
 )
 @pytest.mark.parametrize("setting", ["Warn", "Forbid"])
-def test_nothing_is_said_of_a_pod_that_names_no_class_to_preempt_by(spec: Json, setting: str) -> None:
+def test_a_pod_without_a_preempting_class_gets_no_word(spec: Json, setting: str) -> None:
     answer = asked(a_world(cluster_queue(schedulerPreemption=setting)), **spec)
     assert (answer.denial, answer.warnings) == (None, ())
     assert answer.operations
@@ -95,7 +95,7 @@ def test_the_value_of_the_class_does_not_matter(priority: int) -> None:
     assert asked(a_world(cluster_queue(schedulerPreemption="Forbid")), **spec).denial is not None
 
 
-def test_what_a_queue_above_forbids_is_forbidden_and_nothing_else_of_it_counts() -> None:
+def test_what_a_queue_above_forbids_is_forbidden() -> None:
     below = cluster_queue(parent="team", schedulerPreemption="Allow")
     team = cluster_queue("team", parent="org")
     assert asked(a_world(below, team, cluster_queue("org")), **URGENT) == asked(a_world(below), **URGENT)
@@ -129,7 +129,7 @@ def test_a_queue_that_is_not_known_says_nothing() -> None:
     assert asked(world, **URGENT).denial is None
 
 
-def test_it_holds_for_the_default_queue_of_the_namespace_and_for_nobody_outside_a_queue() -> None:
+def test_it_holds_for_the_default_queue_and_not_outside() -> None:
     forbids = cluster_queue(schedulerPreemption="Forbid")
     assert asked(a_world(forbids, **{DEFAULT_QUEUE: "main"}), {}, **URGENT).denial == REFUSED.format(queue="cq")
     assert asked(a_world(forbids), {}, **URGENT) == Answer()

@@ -65,7 +65,7 @@ EVERYTHING: Json = {
 }
 
 
-def test_a_pod_that_says_nothing_is_given_every_default_as_it_is_written() -> None:
+def test_a_silent_pod_is_given_every_default_as_written() -> None:
     pod = after(a_pod(), a_world(scheduling_policy(default=EVERYTHING)))
     spec = pod["spec"]
     assert {name: spec[name] for name in ("schedulerName", "nodeSelector", "affinity")} == {
@@ -81,7 +81,7 @@ def test_a_default_affinity_may_be_all_that_a_pod_is_given(part: str) -> None:
     assert after(a_pod(), a_world(scheduling_policy(default={"affinity": affinity})))["spec"]["affinity"] == affinity
 
 
-def test_another_priority_class_takes_the_priority_that_was_worked_out_away() -> None:
+def test_another_priority_class_drops_the_worked_out_priority() -> None:
     world = a_world(scheduling_policy(default={"priorityClassName": "gold"}), default_priority_class="common")
     spec = after(a_pod(priorityClassName="common"), world)["spec"]
     assert (spec["priorityClassName"], "priority" in spec, "preemptionPolicy" in spec) == ("gold", False, False)
@@ -160,13 +160,13 @@ def test_only_what_is_true_of_the_pod_stays_noted(spec: Json, expected: str | No
     assert bool(warnings) is bool(more or expected is None)
 
 
-def test_a_note_that_nobody_asked_for_is_removed_where_nothing_is_switched_on() -> None:
+def test_an_unasked_note_is_removed_with_nothing_switched_on() -> None:
     pod = a_pod({"annotations": {POLICIES: ENTRY}})
     assert noted(after(pod, PolicyWorld())) is None
     assert noted(after(pod, a_world())) is None
 
 
-def test_a_note_of_a_policy_that_the_account_may_use_no_more_is_removed() -> None:
+def test_a_note_of_a_policy_no_longer_usable_is_removed() -> None:
     world = a_world(scheduling_policy(default={"nodeSelector": {"x": "1"}}), grants={"default": []})
     assert noted(after(a_pod({"annotations": {POLICIES: ENTRY}}, nodeSelector={"x": "1"}), world)) is None
 
@@ -176,7 +176,7 @@ def test_a_note_of_a_policy_that_the_account_may_use_no_more_is_removed() -> Non
 BY_POLICY = scheduling_policy(default={"runtimeClassName": "kata"})
 
 
-def test_a_class_by_policy_goes_before_the_namespaces_and_brings_its_rules() -> None:
+def test_a_class_by_policy_goes_first_and_brings_its_rules() -> None:
     world = a_world(
         BY_POLICY, classes=[KATA, a_class("own")], default_class="own", labels={DEFAULT_RUNTIME_CLASS: "own"}
     )
@@ -189,7 +189,7 @@ def test_a_class_by_policy_goes_before_the_namespaces_and_brings_its_rules() -> 
     assert denial(world, pod) is None
 
 
-def test_a_pods_own_class_stays_and_the_namespaces_fills_the_gap() -> None:
+def test_a_pods_own_class_stays_the_namespaces_fills_the_gap() -> None:
     classes = [KATA, a_class("own")]
     own = after(a_pod(runtimeClassName="own"), a_world(BY_POLICY, classes=classes))
     assert (own["spec"]["runtimeClassName"], noted(own)) == ("own", None)
@@ -197,14 +197,14 @@ def test_a_pods_own_class_stays_and_the_namespaces_fills_the_gap() -> None:
     assert after(a_pod(), silent)["spec"]["runtimeClassName"] == "own"
 
 
-def test_a_class_by_policy_that_does_not_exist_refuses_the_pod_and_names_the_policy() -> None:
+def test_a_missing_class_by_policy_refuses_and_names_both() -> None:
     answer = mutate(a_request(a_pod()), a_world(BY_POLICY))
     assert (answer.denial or "").startswith(
         "the default RuntimeClass 'kata' (default.runtimeClassName of SchedulingPolicy 'schedpol-a') does not exist"
     )
 
 
-def test_the_only_class_required_is_for_pods_of_daemon_sets_too_and_a_default_is_not() -> None:
+def test_a_required_class_is_for_daemon_pods_a_default_is_not() -> None:
     required = scheduling_policy(required={"runtimeClassNames": ["kata"]})
     for policy, expected in ((required, "kata"), (BY_POLICY, None)):
         pod = after(a_pod(dict(OWNED)), a_world(policy, classes=[KATA]), user=DAEMON_SETS)
@@ -226,7 +226,7 @@ def test_a_pod_that_uses_what_is_not_allowed_is_refused() -> None:
     assert answer.counted == ((ENTRY, "refused"), ("SchedulingPolicy/(none)", "refused"))
 
 
-def test_without_policies_everything_passes_and_with_some_nothing_of_who_may_use_none() -> None:
+def test_without_policies_all_passes_and_with_some_nothing() -> None:
     wild = a_pod(nodeSelector={"a": "b"}, schedulerName="mine")
     assert denial(a_world(grants={}), wild) is None
     assert denial(a_world(scheduling_policy(), grants={}), a_pod()) == (
@@ -314,13 +314,13 @@ def test_merged_values_follow_the_policies_and_are_bounded(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("grants", [None, {"default": ["broken"]}, {"default": []}])
-def test_the_fault_of_the_only_policy_does_not_switch_judging_off(grants: dict[str, list[str]] | None) -> None:
+def test_the_only_policys_fault_does_not_end_judging(grants: dict[str, list[str]] | None) -> None:
     world = a_world(scheduling_policy("broken", allowed=[]), grants=grants)
     assert "correct SchedulingPolicy 'broken', which is faulty" in (denial(world, a_pod()) or "")
     assert mutate(a_request(a_pod()), world) == Answer()
 
 
-def test_who_may_use_a_valid_policy_loses_only_what_the_faulty_one_gave() -> None:
+def test_a_valid_policy_loses_only_what_the_faulty_one_gave() -> None:
     world = a_world(scheduling_policy("broken", default=[]), scheduling_policy("own", allowed={"nodeSelectors": {}}))
     assert denial(world, a_pod(nodeSelector={"a": "b"})) is None
     assert "nothing is allowed by SchedulingPolicy 'broken'" in (denial(world, a_pod(nodeName="n")) or "")

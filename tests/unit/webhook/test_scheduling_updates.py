@@ -32,7 +32,7 @@ def test_what_was_wrong_before_an_update_stands_in_nobodys_way() -> None:
     assert (update_denial(world, old, worse) or "").startswith("spec.tolerations[1] is spot=yes:NoSchedule")
 
 
-def test_who_may_use_no_policy_may_add_nothing_and_change_the_rest() -> None:
+def test_who_may_use_no_policy_may_add_nothing() -> None:
     world = a_world(SSD, grants={})
     labelled = a_pod({"labels": {"x": "y"}}, nodeSelector={"a": "b"})
     assert update_denial(world, a_pod(nodeSelector={"a": "b"}), labelled) is None
@@ -44,7 +44,7 @@ def test_who_may_use_no_policy_may_add_nothing_and_change_the_rest() -> None:
     )
 
 
-def test_an_update_against_policies_that_are_not_enforced_is_told() -> None:
+def test_an_update_against_unenforced_policies_is_told() -> None:
     world = a_world(scheduling_policy("own", allowed={"nodeSelectors": {}}), scheduling_policy("w", mode="Warn"))
     old, new = a_pod(), a_pod(nodeSelector={"disk": "hdd"})
     assert validate(a_request(new, operation="UPDATE", old=old), world) == Answer()

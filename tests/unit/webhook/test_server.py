@@ -213,7 +213,7 @@ def test_the_counters_of_a_policy_that_is_gone_end() -> None:
     assert counted(metrics)["gone", "changed"] == 1
 
 
-def test_ever_new_policies_are_counted_together_beyond_a_thousand() -> None:
+def test_policies_beyond_a_thousand_are_counted_together() -> None:
     metrics = WebhookMetrics()
     for number in range(1500):
         metrics.count_policy(f"p{number}", "changed")
@@ -244,7 +244,7 @@ async def test_what_the_apiserver_takes_and_we_cannot_read_is_refused(path: str)
     assert "leave out what is nested very deeply" in response["status"]["message"]
 
 
-async def test_a_fault_of_ours_is_counted_and_left_to_the_failure_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_fault_of_ours_is_left_to_the_failure_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "mutate", lambda *_: 1 / 0)
     with structlog.testing.capture_logs() as logged:
         status, text, counts = await post(orjson.dumps(a_review()))
@@ -362,7 +362,7 @@ def test_a_new_certificate_is_served_once_its_files_changed(files: Files) -> Non
     assert not certificate.refresh()
 
 
-def test_wrong_files_keep_the_old_certificate_until_good_ones_come(files: Files) -> None:
+def test_wrong_files_keep_the_certificate_until_good_ones_come(files: Files) -> None:
     certificate = Certificate(files.certificate, files.key)
     other = trustme.CA().issue_cert("three.test").private_key_pem.bytes()
     for spoilt in (b"", b"junk", files.authority.issue_cert("x.test").cert_chain_pems[0].bytes()):

@@ -155,7 +155,7 @@ def test_a_minimum_that_is_more_than_the_size_is_warned_of() -> None:
     )
 
 
-def test_a_minimum_beside_a_pod_group_of_kubernetes_is_warned_of() -> None:
+def test_a_minimum_beside_a_native_pod_group_is_warned_of() -> None:
     metadata = {"labels": {QUEUE_NAME: "main"}, "annotations": {POD_GROUP_MIN: "3"}}
     pod = a_new_pod(metadata=metadata, spec={"schedulingGroup": {"podGroupName": "train"}})
     assert mutate(a_request(pod), PLAIN).warnings == (
@@ -227,13 +227,13 @@ def test_a_pod_of_a_queue_cannot_name_its_node() -> None:
     )
 
 
-def test_a_pod_on_a_node_passes_by_the_default_queue_and_says_so() -> None:
+def test_a_bound_pod_passes_by_the_default_queue_and_says_so() -> None:
     answer = mutate(a_request(a_new_pod(None, spec={"nodeName": "n1"})), DEFAULTING)
     text = "spec.nodeName 'n1' is set, so the pod passes by the namespace's default queue 'main'"
     assert answer == Answer(warnings=(text,), audit=(("passed-by", "main"),))
 
 
-def test_stamps_that_a_template_copied_are_removed_with_a_warning() -> None:
+def test_stamps_of_a_copied_template_go_with_a_warning() -> None:
     labels = {**dict.fromkeys(STAMPED_LABELS, "x"), "a": "b", QUEUE_NAME: "main"}
     annotations = {**dict.fromkeys(STAMPED_ANNOTATIONS, "x"), "a": "b"}
     pod = a_new_pod(metadata={"labels": labels, "annotations": annotations})
@@ -378,7 +378,7 @@ def test_warnings_are_cut_to_what_the_apiserver_passes_on() -> None:
     assert (len(written["warnings"]), {len(text) for text in written["warnings"]}) == (12, {250})
 
 
-def test_an_update_of_a_gated_pod_is_not_changed_and_told_what_is_illegal() -> None:
+def test_an_update_of_a_gated_pod_is_told_what_is_illegal() -> None:
     gated = {"schedulingGates": [{"name": "any"}], "nodeSelector": {"zone": "a"}}
     old: Json = {"metadata": {"name": "p", "namespace": "d"}, "spec": gated}
     new = {**old, "spec": {**old["spec"], "nodeSelector": {"zone": "b"}}}

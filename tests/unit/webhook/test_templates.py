@@ -77,7 +77,7 @@ def after(template: Json, world: PolicyWorld, resource: Any = ("apps", "deployme
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource[1])
-def test_the_template_in_every_kind_of_object_is_given_what_policies_for_templates_want(resource: Any) -> None:
+def test_templates_of_every_kind_get_their_policies(resource: Any) -> None:
     world = PolicyWorld(
         cluster_pod_policy("wide", target="PodTemplates", tolerations=[SPOT]),
         for_templates(affinity=node_terms({"matchExpressions": [requirement("In", "x")]})),
@@ -100,7 +100,7 @@ def test_the_labels_of_the_template_decide(labels: Json, is_given: bool) -> None
 @pytest.mark.parametrize(
     "user", [f"{ACCOUNTS}deployment-controller", f"{ACCOUNTS}cronjob-controller", ALL, TEMPLATE_CONTROLLER]
 )
-def test_what_controllers_make_from_a_template_of_theirs_is_left_alone(resource: Any, user: str) -> None:
+def test_what_is_made_from_another_template_is_left_alone(resource: Any, user: str) -> None:
     written = holding(a_template(), resource, OF_A_CONTROLLER)
     answer = mutate_template(a_request(written, resource, userInfo={"username": user}), PolicyWorld(for_templates()))
     right = {
@@ -113,7 +113,7 @@ def test_what_controllers_make_from_a_template_of_theirs_is_left_alone(resource:
 
 @pytest.mark.parametrize("resource", REVISIONS, ids=lambda resource: resource[1])
 @pytest.mark.parametrize("user", ["jane", "", "system:serviceaccount:default:deployment-controller"])
-def test_an_owner_that_anybody_wrote_does_not_keep_a_policy_away(resource: Any, user: str) -> None:
+def test_an_owner_anybody_wrote_keeps_no_policy_away(resource: Any, user: str) -> None:
     written = holding(a_template(nodeSelector={"a": "2"}), resource, OF_A_CONTROLLER)
     world = PolicyWorld(for_templates(onConflict="Reject"))
     assert mutate_template(a_request(written, resource, userInfo={"username": user}), world).denial is not None
@@ -127,7 +127,7 @@ def test_what_a_controller_makes_on_its_own_account_is_treated(resource: Any) ->
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource[1])
-def test_an_update_that_changes_the_template_is_treated_where_it_can_be_changed(resource: Any) -> None:
+def test_an_update_of_the_template_is_treated_where_possible(resource: Any) -> None:
     old, new = holding(a_template(), resource), holding(a_template(priority=1), resource)
     answer = mutate_template(a_request(new, resource, old), PolicyWorld(for_templates()))
     assert bool(answer.operations) is (resource[1] != "jobs")
@@ -145,13 +145,13 @@ def test_an_update_that_changes_the_template_is_treated_where_it_can_be_changed(
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_a_jobs_template_is_treated_when_its_user_changes_what_can_be_changed(change: Json) -> None:
+def test_a_jobs_template_is_treated_when_its_user_changes_it(change: Json) -> None:
     old, new = holding(a_template(), JOBS), holding(a_template(**change), JOBS)
     answer = mutate_template(a_request(new, JOBS, old), PolicyWorld(for_templates()))
     assert patched(new, answer.operations)["spec"]["template"]["spec"]["nodeSelector"]["a"] == "1"
 
 
-def test_the_policy_of_a_jobs_template_can_refuse_what_its_user_makes_of_it() -> None:
+def test_a_jobs_policy_can_refuse_what_its_user_makes_of_it() -> None:
     world = PolicyWorld(for_templates(onConflict="Reject"))
     old, new = holding(a_template(nodeSelector={"a": "1"}), JOBS), holding(a_template(nodeSelector={"a": "2"}), JOBS)
     assert mutate_template(a_request(new, JOBS, old), world).denial is not None
@@ -161,7 +161,7 @@ PODS_APART = {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}
 ALL_FIXED: Json = {"schedulerName": "other", "nodeName": "n1", "affinity": PODS_APART}
 
 
-def test_a_jobs_template_is_given_nothing_that_cannot_be_changed_any_more() -> None:
+def test_a_jobs_template_gets_nothing_unchangeable() -> None:
     world = PolicyWorld(for_templates(**ALL_FIXED, onConflict="Reject"))
     old, new = holding(a_template(), JOBS), holding(a_template(tolerations=[SPOT]), JOBS)
     answer = mutate_template(a_request(new, JOBS, old), world)
@@ -173,7 +173,7 @@ def test_a_jobs_template_is_given_nothing_that_cannot_be_changed_any_more() -> N
     assert mutate_template(a_request(again, JOBS, old), world).operations == ()
 
 
-def test_what_a_jobs_template_was_given_at_create_is_noted_after_an_update_too() -> None:
+def test_what_a_jobs_template_got_is_noted_after_an_update() -> None:
     world = PolicyWorld(for_templates(nodeSelector={}, **ALL_FIXED))
     made = after(a_template(), world, JOBS)
     assert (made["spec"]["nodeName"], made["spec"]["schedulerName"], made["spec"]["affinity"]) == (
@@ -187,7 +187,7 @@ def test_what_a_jobs_template_was_given_at_create_is_noted_after_an_update_too()
     )
 
 
-def test_an_update_that_leaves_the_template_as_it_is_starts_no_rollout() -> None:
+def test_an_update_that_keeps_the_template_starts_no_rollout() -> None:
     old = holding(a_template())
     new = {**holding(a_template()), "metadata": {"labels": {"of": "somebody"}}}
     assert mutate_template(a_request(new, old=old), PolicyWorld(for_templates())) == Answer()
@@ -213,7 +213,7 @@ def test_an_object_without_a_template_is_left_alone() -> None:
         assert mutate_template(a_request(written, controllers), PolicyWorld(for_templates())) == Answer()
 
 
-def test_three_terms_stay_three_however_often_the_template_is_written_without_its_annotation() -> None:
+def test_three_terms_stay_three_without_their_annotation() -> None:
     terms = [{"matchExpressions": [requirement("In", value)]} for value in ("x", "y", "z")]
     world = PolicyWorld(for_templates(nodeSelector={}, affinity=node_terms(*terms)))
     template = after(a_template(), world)
@@ -230,9 +230,7 @@ def test_three_terms_stay_three_however_often_the_template_is_written_without_it
         ({}, {}, [{"name": "example.com/other"}]),
     ],
 )
-def test_a_template_whose_pods_will_wait_is_held_to_its_node_by_affinity(
-    metadata: Json, labels: Json, gates: Any
-) -> None:
+def test_a_waiting_template_is_held_to_its_node_by_affinity(metadata: Json, labels: Json, gates: Any) -> None:
     world = PolicyWorld(for_templates(nodeSelector={}, nodeName="n1"), labels=labels)
     spec = after(a_template(metadata, schedulingGates=gates), world)["spec"]
     assert spec.get("nodeName") is None
@@ -262,7 +260,7 @@ def test_texts_name_the_template_and_its_place() -> None:
     assert refused.audit == (("policy-conflicts", "default/batch: spec.nodeSelector[a] is 'own', not '1'"),)
 
 
-def test_what_a_user_notes_on_a_template_is_removed_with_a_warning_and_what_we_noted_before_without() -> None:
+def test_a_users_note_is_removed_with_a_warning_ours_without() -> None:
     world = PolicyWorld(for_templates(), pod_policy("for-pods", nodeSelector={"a": "1"}))
     old = holding(a_template({"annotations": {POLICIES: "gone,default/batch"}}, nodeSelector={"a": "1"}))
     names = "gone,forged,default/for-pods,default/batch"

@@ -47,13 +47,13 @@ def test_a_pod_is_of_who_creates_it() -> None:
 
 
 @pytest.mark.parametrize("maker", [f"{ACCOUNTS}job-controller", "system:kube-controller-manager"])
-def test_a_pod_that_a_controller_makes_is_of_who_wrote_the_template(maker: str) -> None:
+def test_a_controllers_pod_is_of_who_wrote_the_template(maker: str) -> None:
     assert user_after(maker, "bob", **OWNED) == "bob"
     assert user_after(maker, **OWNED) == maker
     assert user_after(maker, "bob") == maker
 
 
-def test_operators_are_believed_where_the_webhook_is_told_of_them() -> None:
+def test_operators_are_believed_where_the_webhook_knows_them() -> None:
     assert user_after("operator", "bob", Defaulting(), **OWNED) == "bob"
     assert user_after("operator", "bob", **OWNED) == "operator"
 
@@ -99,12 +99,12 @@ def noted(*given: Any, world: EmptyWorld | None = None, **fields: Any) -> str | 
     return found
 
 
-def test_a_new_template_of_a_queue_notes_its_writer_whatever_it_says() -> None:
+def test_a_new_template_of_a_queue_notes_its_writer() -> None:
     for kind in ("jobs", "cronjobs", "deployments"):
         assert noted(None, kind=kind) == noted("bob", kind=kind) == "ann"
 
 
-def test_a_template_outside_every_queue_is_left_alone_unless_it_says_something() -> None:
+def test_an_unqueued_template_is_left_alone_unless_it_says_so() -> None:
     assert noted(None, queued=False) is None
     assert noted("bob", queued=False) == "ann"
     assert noted(None, queued=False, world=Defaulting()) == "ann"
@@ -115,13 +115,13 @@ def test_the_note_stays_whoever_changes_the_template() -> None:
         assert noted(new, "bob", kind="deployments") == "bob"
 
 
-def test_a_template_without_a_note_gets_one_when_it_changes_and_not_before() -> None:
+def test_a_template_without_a_note_gets_one_when_it_changes() -> None:
     assert noted(None, None, kind="deployments") == "ann"
     assert noted(None, None, kind="deployments", former="new") is None
     assert noted("eve", None, kind="deployments", queued=False) is None
 
 
-def test_what_a_controller_makes_of_its_own_template_keeps_the_note() -> None:
+def test_what_is_made_of_ones_own_template_keeps_the_note() -> None:
     deployments = f"{ACCOUNTS}deployment-controller"
     owned = {"ownerReferences": [{"controller": True}]}
     assert noted("bob", kind="replicasets", user=deployments, metadata=owned) == "bob"
