@@ -126,7 +126,7 @@ class Outlook:
 
     def _place(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
         with self.then.trying():
-            return place(self._snapshot, self.then, queue, kind, only_freed=False)
+            return place(self._snapshot, self.then, queue, kind)
 
     def _next(self) -> Holding | None:
         """Return the next to end, if any is."""

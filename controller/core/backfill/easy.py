@@ -89,10 +89,10 @@ class Backfill:
             self._views[binding] = Beside(self._ledger, binding, self._snapshot.tree)
         return self._views[binding]
 
-    def place(self, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool) -> Placements | Wait:
+    def place(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
         """Find quota and room that delay nobody who comes before."""
         ledger = self.view(queue, kind)
-        found = place(self._snapshot, ledger, queue, kind, only_freed=only_freed)
+        found = place(self._snapshot, ledger, queue, kind)
         return self._told(kind, found, ledger) if isinstance(found, Wait) and isinstance(ledger, Beside) else found
 
     def _told(self, kind: WorkloadClass, wait: Wait, ledger: Beside) -> Wait:

@@ -169,7 +169,7 @@ class _Decision:
         queue, heads = self._lines[name]
         *_, index, kind = heads[0]
         workload = self._runs.of(kind)[index]
-        found = self._placing.find(queue, workload, None)
+        found = self._placing.find(queue, workload)
         is_others = not isinstance(found, Wait) and self._held_nodes.are_for_others(workload.uid, found)
         return None if is_others else found
 
@@ -232,7 +232,7 @@ class _Decision:
         *_, index, kind = heads[0]
         if not self._owners.beside(name) or self._selection.is_closed(queue, self._runs.of(kind)[index]):
             return name, None
-        found = self._placing.find(queue, self._runs.of(kind)[index], None)
+        found = self._placing.find(queue, self._runs.of(kind)[index])
         if isinstance(found, Wait):
             return name, found
         first = self._owners.first(name, kind, found, self._runs.of)
@@ -251,7 +251,7 @@ class _Decision:
         if self._selection.is_closed(queue, workload):
             self._take(name)
             return None
-        found = self._placing.find(queue, workload, None)
+        found = self._placing.find(queue, workload)
         if not isinstance(found, Wait):
             return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
         if (preempts := self._preempting.find(queue, workload, found, self._placing.left(queue, kind))) is not None:
@@ -289,7 +289,7 @@ class _Decision:
         run = self._runs.of(kind)
         if found is None and self._selection.is_closed(queue, run[index]):
             return None
-        found = found or self._as_nominated(queue, kind) or self._placing.find(queue, run[index], None)
+        found = found or self._as_nominated(queue, kind) or self._placing.find(queue, run[index])
         if isinstance(found, Wait):
             preempts = self._wait(run[index], queue, found)
             taken = taken_by(kind, self._preempting.placed[run[index].uid]) if preempts and self._fair else None

@@ -77,7 +77,7 @@ class MembersMadeAnew:
         """Say where a workload goes once all that is kept for its gang is free."""
         with self._ledger.trying():
             self._hold(places, -1)
-            found = self._placing.find(queue, workload, None)
+            found = self._placing.find(queue, workload)
             self._hold(places, 1)
         return found
 

@@ -128,13 +128,13 @@ class Owners:
     ) -> bool:
         """Whether an owner has quota of its own, and room, now, and others would be evicted for it if it had not."""
         kind = workload.kind
-        now = self._placing.find(owner, workload, None)
+        now = self._placing.find(owner, workload)
         if isinstance(now, Wait) or self._borrowed(owner, _demand(kind, now)):
             return False
         with self._ledger.trying():
             for flavor, requests, node, also in spent:
                 self._ledger.spend(queue.name, flavor, requests, node, also)
-            then = place(self._snapshot, self._ledger, owner, kind, only_freed=False)
+            then = place(self._snapshot, self._ledger, owner, kind)
             for flavor, requests, node, also in spent:
                 self._ledger.give_back(queue.name, flavor, requests, node, also)
         if not isinstance(then, Wait):

@@ -12,10 +12,9 @@ from controller.core.ledgers.ledger import Ledger
 from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.user_limits import UserUsage
-from controller.core.reasons import QUOTA_REASONS, Reason
+from controller.core.reasons import QUOTA_REASONS
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.settled import flavors_without_room
 from controller.core.world.snapshot import Snapshot
 
 
@@ -36,18 +35,15 @@ class Placing:
         """Return what a class may take of what is left."""
         return self._ledger if self._backfill is None else self._backfill.view(queue, kind)
 
-    def find(self, queue: ClusterQueue, workload: Workload, known: Wait | None) -> Placements | Wait:
-        """Say where a workload goes; `known`: why it waited, where nothing is new but room that was freed."""
+    def find(self, queue: ClusterQueue, workload: Workload) -> Placements | Wait:
+        """Say where a workload goes, or why nowhere."""
         kind = workload.kind
         if kind.hold is not None:
             return held(kind.hold)
-        if known is not None and not any(self._has_freed_room(flavor, kind) for flavor in flavors_without_room(known)):
-            # others took it; yet nobody goes for a user who is at a limit by now
-            return (self.limited(queue, kind) if queue.preemption.is_any else None) or known
         limited = self.limited(queue, kind)
         if limited is not None:
             return limited
-        found = self._place(queue, kind, known)
+        found = self._place(queue, kind)
         if isinstance(found, Wait):
             found = self._unlike.told(self.left(queue, kind), queue, kind, found)
             found = self._beside_kept(queue, found) if self._snapshot.kept else found
@@ -78,13 +74,7 @@ class Placing:
         limit = self._users.first_blocker(queue.name, kind)
         return None if limit is None else Wait(limit.reason, blockers=(limit,))
 
-    def _place(self, queue: ClusterQueue, kind: WorkloadClass, known: Wait | None) -> Placements | Wait:
+    def _place(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
         if self._backfill is None:
-            return place(self._snapshot, self._ledger, queue, kind, only_freed=known is not None)
-        found = self._backfill.place(queue, kind, only_freed=known is not None)
-        is_kept = isinstance(found, Wait) and found.reason is Reason.WOULD_DELAY
-        # what is free and kept for another is not told by what was freed
-        return self._backfill.place(queue, kind, only_freed=False) if known is not None and is_kept else found
-
-    def _has_freed_room(self, flavor: str, kind: WorkloadClass) -> bool:
-        return any(self._ledger.has_freed_room(self._snapshot.flavors[flavor], one.shape) for one in kind.pod_sets)
+            return place(self._snapshot, self._ledger, queue, kind)
+        return self._backfill.place(queue, kind)

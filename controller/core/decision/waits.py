@@ -20,12 +20,12 @@ class Waits:
     def __init__(self) -> None:
         self.of: dict[WorkloadClass, Wait] = {}
 
-    def tell(self, kind: WorkloadClass, wait: Wait, *, known: Wait | None = None) -> None:
-        """Say why a class waits, unless just this is known; where others go for some of it, why the rest does."""
+    def tell(self, kind: WorkloadClass, wait: Wait) -> None:
+        """Say why a class waits; where others go for some of it, why the rest does."""
         first = self.of.get(kind)
         if first is not None and first.preempting:
             self.of[kind] = replace(first, others=wait)
-        elif wait is not known:
+        else:
             self.of[kind] = wait
 
     def tell_behind(self, first: WorkloadClass, wait: Wait) -> None:

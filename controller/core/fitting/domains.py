@@ -59,12 +59,12 @@ def domain_blocker(
     sizes = room_in(snapshot, ledger, flavor, first, key)
     if not sizes:
         detail = f"none of its nodes that suit the pods has the label {key}"
-        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail, rests_on_nodes=True)
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
     most = room_if_empty(snapshot, flavor, first, key)
     largest = max(most.values())
     if largest < first.count and not flavor.is_summed:
         detail = f"no {key} holds more than {largest} of the {first.count} pods, even when nothing else runs there"
-        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail, rests_on_nodes=True)
+        return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
     size, value = max((size, value) for value, size in sizes.items())
     detail = f"no {key} has room for all {kind.size} pods now"
     if size < first.count:

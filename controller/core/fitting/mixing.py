@@ -9,7 +9,7 @@ from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Blocker, Wait
+from controller.core.workloads.decisions import Blocker
 
 
 def standing(flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueue) -> tuple[int, int]:
@@ -17,11 +17,6 @@ def standing(flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueu
     counts = [(quota.flavor, usage.used(queue.name, quota.flavor, PODS)) for quota in queue.flavors]
     spot = sum(count for name, count in counts if name in flavors and flavors[name].is_spot)
     return spot, sum(count for _, count in counts)
-
-
-def rests_on_mix(wait: Wait) -> bool:
-    """Whether who waits so may go on where the mix moves: it opens, or closes a flavor before one for later."""
-    return wait.later is not None or any(one.reason is Reason.MIX_LIMIT for one in wait.blockers)
 
 
 def mix_blocker(

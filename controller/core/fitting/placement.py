@@ -64,23 +64,18 @@ def places(placed: Placements) -> Counter[Place]:
     return Counter((flavor.name, one.node) for one in placed for flavor in (one.flavor, *one.also))
 
 
-def place(
-    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, *, only_freed: bool
-) -> Placements | Wait:
+def place(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
     """Find quota and room for all pods of one workload, or say why not; each pod set goes to one flavor as a whole.
 
     Who can run in a flavor, now or later, waits its `fallback_after` before those behind it are looked at.
-    `only_freed` looks for room on the nodes in `snapshot.freed` alone, the others being known to have none; a Wait it
-    returns carries no arithmetic of room, since the earlier one stands (`brought_up_to_date`). It is for workloads of
-    one pod.
     """
     if kind.topology is not None:
-        return _place_together(snapshot, ledger, queue, kind, kind.topology, only_freed=only_freed)
+        return _place_together(snapshot, ledger, queue, kind, kind.topology)
     limit = ledger.limit_blocker(queue, kind.requests)
     if limit is not None:
         return Wait(limit.reason, blockers=(limit,))
     if len(kind.pod_sets) == 1:
-        return choose(snapshot, ledger, queue, kind.pod_sets[0], kind.waited, only_freed=only_freed)
+        return choose(snapshot, ledger, queue, kind.pod_sets[0], kind.waited)
     return _place_sets(snapshot, ledger, queue, kind)
 
 
@@ -90,11 +85,9 @@ def _place_together(
     queue: ClusterQueue,
     kind: WorkloadClass,
     topology: Topology,
-    *,
-    only_freed: bool,
 ) -> Placements | Wait:
     """Find the domain that takes all pods of one workload; what is short in all of them is told first."""
-    found = place(snapshot, ledger, queue, replace(kind, topology=None), only_freed=only_freed)
+    found = place(snapshot, ledger, queue, replace(kind, topology=None))
     # a flavor that is waited for may hold them, but not in one domain
     is_all = not topology.is_required or bool(topology.value)
     if isinstance(found, Wait) and is_all:
@@ -106,7 +99,7 @@ def _place_together(
         sets = tuple(replace(one, shape=held_to(one.shape, domain)) for one in kind.pod_sets)
         held = replace(kind, pod_sets=sets, topology=None)
         in_reach = queue if topology.value else _with_nodes_in(snapshot, ledger, queue, kind, domain)
-        inside = place(snapshot, ledger, in_reach, held, only_freed=only_freed)
+        inside = place(snapshot, ledger, in_reach, held)
         if not isinstance(inside, Wait):
             return tuple(replace(one, domains=(domain, *one.domains)) for one in inside)
     if not topology.is_required:
@@ -147,7 +140,7 @@ def _apart(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: Wor
     for quota in queue.flavors:
         if kind.waited < must_wait:
             return Wait(primary(tuple(blockers)), blockers=tuple(blockers), later=Later(quota.flavor, must_wait))
-        found, flavor = _try(snapshot, ledger, queue, quota, first, only_freed=False), snapshot.flavors[quota.flavor]
+        found, flavor = _try(snapshot, ledger, queue, quota, first), snapshot.flavors[quota.flavor]
         if not isinstance(found, Blocker) or (found.reason is Reason.NO_CAPACITY and not flavor.is_summed):
             apart = domain_blocker(snapshot, ledger, flavor, kind, topology)
             found = apart if apart.reason is Reason.NEVER_FITS or not isinstance(found, Blocker) else found
@@ -155,33 +148,6 @@ def _apart(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: Wor
         if quota.fallback_after and not _never(snapshot, found, first.shape):
             must_wait = max(must_wait, quota.fallback_after)
     return Wait(primary(tuple(blockers)), blockers=tuple(blockers))
-
-
-def brought_up_to_date(known: Wait, found: Wait) -> Wait:
-    """Return what is known of a class with the quota that a look at freed nodes alone found short.
-
-    Without it nobody would look again when that quota comes free: what is known may name other shortages only. Where
-    fewer flavors were tried than before, since one that could never take the class may do so later, what is known of
-    the others ends.
-    """
-    if found.later is not None and known.later is None:
-        tried = {blocker.flavor for blocker in found.blockers}
-        blockers = tuple(blocker for blocker in known.blockers if blocker.flavor in tried) or found.blockers
-        known = Wait(primary(blockers), blockers=blockers, later=found.later)
-    short = {blocker.flavor: blocker for blocker in found.blockers if blocker.reason in QUOTA_REASONS}
-    if not short or all(any(_is_same(one, blocker) for blocker in known.blockers) for one in short.values()):
-        return known
-    limit = short.pop("", None)
-    if limit is not None:
-        with_limit = (limit, *(blocker for blocker in known.blockers if blocker.flavor))
-        return replace(known, reason=limit.reason, blockers=with_limit)
-    blockers = tuple({**{blocker.flavor: blocker for blocker in known.blockers if blocker.flavor}, **short}.values())
-    return replace(known, reason=primary(blockers), blockers=blockers)
-
-
-def _is_same(one: Blocker, other: Blocker) -> bool:
-    """Whether two shortages are one, though what is free of it may have changed."""
-    return (one.flavor, one.reason, one.resource, one.at) == (other.flavor, other.reason, other.resource, other.at)
 
 
 def primary(blockers: tuple[Blocker, ...]) -> Reason:
@@ -195,7 +161,7 @@ def _place_sets(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind
     wait: Wait | None = None
     with ledger.trying():
         for pod_set in kind.pod_sets:
-            found = choose(snapshot, ledger, queue, pod_set, kind.waited, only_freed=False)
+            found = choose(snapshot, ledger, queue, pod_set, kind.waited)
             if isinstance(found, Wait):
                 wait = found
                 break
@@ -208,11 +174,11 @@ def _place_sets(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind
 
 
 def choose(
-    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, waited: int, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, waited: int
 ) -> Placements | Wait:
     """Try the queue's flavors in order; the first with quota and room wins, or the first of those that borrow least."""
     if queue.flavor_mode is FlavorMode.ANY:
-        return _open_all(snapshot, ledger, queue, pod_set, only_freed=only_freed)
+        return _open_all(snapshot, ledger, queue, pod_set)
     blockers: list[Blocker] = []
     best: tuple[int, Placements] | None = None
     must_wait = 0
@@ -221,7 +187,7 @@ def choose(
         if waited < must_wait:
             later = Later(quota.flavor, must_wait)
             break
-        found = _try(snapshot, ledger, queue, quota, pod_set, only_freed=only_freed)
+        found = _try(snapshot, ledger, queue, quota, pod_set)
         if isinstance(found, Blocker):
             blockers.append(found)
             if quota.fallback_after and not _never(snapshot, found, pod_set.shape):
@@ -240,11 +206,9 @@ def choose(
     return Wait(primary(tuple(blockers)), blockers=tuple(blockers), later=later)
 
 
-def _open_all(
-    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet, *, only_freed: bool
-) -> Placements | Wait:
+def _open_all(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_set: PodSet) -> Placements | Wait:
     """Try all flavors; those with quota and room are open to the pods, and room is planned in the first of them."""
-    tried = [_try(snapshot, ledger, queue, quota, pod_set, only_freed=only_freed) for quota in queue.flavors]
+    tried = [_try(snapshot, ledger, queue, quota, pod_set) for quota in queue.flavors]
     found = [one for one in tried if not isinstance(one, Blocker)]
     if not found:
         blockers = tuple(one for one in tried if isinstance(one, Blocker))
@@ -257,7 +221,7 @@ def _open_all(
 
 
 def _try(
-    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet, *, only_freed: bool
+    snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet
 ) -> Placements | Blocker:
     """Try one flavor. What could never run there is told before quota: no waiting would change it."""
     flavor = snapshot.flavors[quota.flavor]
@@ -271,7 +235,7 @@ def _try(
     if blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT):
         blocker = avoided(snapshot.dry, flavor.name, pod_set.shape) or blocker
     if blocker is None:
-        return _find_room(snapshot, ledger, flavor, pod_set, only_freed=only_freed)
+        return _find_room(snapshot, ledger, flavor, pod_set)
     if blocker.reason in _PASSED_OVER:
         return blocker
     if flavor.is_summed:
@@ -281,9 +245,7 @@ def _try(
     return unfit if unfit is not None and unfit.reason is Reason.NEVER_FITS else blocker
 
 
-def _find_room(
-    snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, *, only_freed: bool
-) -> Placements | Blocker:
+def _find_room(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet) -> Placements | Blocker:
     shape, count = pod_set.shape, pod_set.count
     if pod_set.slices is not None:
         nodes_of = find_slices(snapshot, ledger, flavor, pod_set, pod_set.slices)
@@ -297,17 +259,15 @@ def _find_room(
         if len(nodes) == count:
             return tuple(Placement(flavor, node) for node in nodes)
         return too_few_nodes(snapshot, ledger, flavor, pod_set, found=len(nodes))
-    known = None if only_freed else ledger.known_no_room(flavor, shape)
-    node = None if known is not None else ledger.find_node(flavor, shape, only_freed=only_freed)
+    known = ledger.known_no_room(flavor, shape)
+    node = None if known is not None else ledger.find_node(flavor, shape)
     if node is not None:
         return (Placement(flavor, node),)
-    if only_freed:
-        return Blocker(flavor.name, Reason.NO_CAPACITY)
     return known or ledger.note_no_room(shape, no_node(snapshot, ledger, flavor, shape))
 
 
 def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:
-    """Say whether it is no use to wait for this flavor. Where freed nodes alone were looked at, it does not say."""
+    """Say whether it is no use to wait for this flavor."""
     if found.reason is Reason.NO_CAPACITY:
         flavor = snapshot.flavors[found.flavor]
         unfit = None if flavor.is_summed else unfit_nodes(snapshot, flavor, shape)

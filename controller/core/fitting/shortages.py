@@ -6,9 +6,9 @@ from controller.core.kubernetes.amounts import PODS
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import Flavor
 from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Blocker, Wait
+from controller.core.workloads.decisions import Blocker
 from controller.core.workloads.shapes import Shape
-from controller.core.workloads.workload import PodSet, WorkloadClass
+from controller.core.workloads.workload import PodSet
 from controller.core.world.snapshot import Snapshot
 
 
@@ -35,7 +35,7 @@ def unfit_for_all(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet) -> Blocke
     if most >= count:
         return unfit
     detail = f"its nodes hold at most {most} of the {count} pods, even when nothing else runs there"
-    return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail, rests_on_nodes=True)
+    return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
 
 
 def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | None:
@@ -46,12 +46,12 @@ def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | N
         detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
         detail = detail if usable else _without_nodes(snapshot, flavor)
         reason = Reason.NEVER_FITS if usable else Reason.NO_CAPACITY
-        return Blocker(flavor.name, reason, detail=detail, rests_on_nodes=True)
+        return Blocker(flavor.name, reason, detail=detail)
     for resource, need in shape.requests:
         largest = index.largest(flavor, shape.constraints, resource)
         if need > largest:
             detail = "more than its largest node has"
-            return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, detail, rests_on_nodes=True)
+            return Blocker(flavor.name, Reason.NEVER_FITS, resource, need, largest, detail)
     return None
 
 
@@ -67,15 +67,6 @@ def _without_nodes(snapshot: Snapshot, flavor: Flavor) -> str:
     count = taken.total()
     nodes = f"all {count} nodes that it selects belong" if count > 1 else "the node that it selects belongs"
     return f"{nodes} to other flavors, which say more about it or come first ({others})"
-
-
-def rests_on_other_nodes(snapshot: Snapshot, kind: WorkloadClass, known: Wait) -> bool:
-    """Say whether of a flavor's nodes something else is told by now than when a class was found to fit none of them."""
-    return any(
-        one.rests_on_nodes
-        and all(unfit_nodes(snapshot, snapshot.flavors[one.flavor], pods.shape) != one for pods in kind.pod_sets)
-        for one in known.blockers
-    )
 
 
 def _tightest(ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:

@@ -34,7 +34,7 @@ def find_slices(
     if slices.value:
         domain = Domain(slices.key, slices.value)
         shape = held_to(pod_set.shape, domain)
-        node = ledger.find_node(flavor, shape, only_freed=False)
+        node = ledger.find_node(flavor, shape)
         return no_node(snapshot, ledger, flavor, shape) if node is None else [(domain, node)]
     sizes = room_in(snapshot, ledger, flavor, pod_set, slices.key)
     standing = stand(sizes, pod_set.count, slices.size) or ()

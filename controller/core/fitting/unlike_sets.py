@@ -165,7 +165,7 @@ class UnlikeSets:
         spent: list[tuple[Flavor, Requests, str | None, tuple[Flavor, ...]]] = []
         with left.trying():
             for one in kind.pod_sets:
-                placed = choose(self._snapshot, left, queue, one, kind.waited, only_freed=False)
+                placed = choose(self._snapshot, left, queue, one, kind.waited)
                 if isinstance(placed, Wait):
                     short = [it for it in placed.blockers if it.reason not in HOPELESS]
                     for it in short:

@@ -67,9 +67,9 @@ class Beside:
         """By flavor and what a pod asks for: for whose sake there was less room than there is now."""
         self.is_emptied = False
         """Whether others count as gone now, so that nobody is turned away from what is there."""
-        self._among: dict[tuple[str, Constraints, bool], list[str]] = {}
-        """By flavor, what a pod says of nodes, and whether only freed ones count: those of these nodes."""
-        self._searches: dict[tuple[str, Shape, bool], Search] = {}
+        self._among: dict[tuple[str, Constraints], list[str]] = {}
+        """By flavor and what a pod says of nodes: those of these nodes."""
+        self._searches: dict[tuple[str, Shape], Search] = {}
         self._no_room: dict[tuple[str, Shape], tuple[int, Blocker]] = {}
         """As of the ledger, with how often anything had been taken by then."""
 
@@ -104,23 +104,23 @@ class Beside:
         now = self._ledger.sum_blocker(flavor, requests)
         return now or _first_of(touched, lambda then: then.sum_blocker(flavor, requests))
 
-    def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
+    def find_node(self, flavor: Flavor, shape: Shape) -> str | None:
         """As of the ledger, but of nodes that are reserved only what is left beside that."""
-        return next(iter(self.find_nodes(flavor, shape, 1, only_freed=only_freed)), None)
+        return next(iter(self.find_nodes(flavor, shape, 1)), None)
 
-    def find_nodes(self, flavor: Flavor, shape: Shape, count: int, *, only_freed: bool = False) -> list[str]:
+    def find_nodes(self, flavor: Flavor, shape: Shape, count: int) -> list[str]:
         """As of the ledger; nodes of which something is reserved come last, with what is left beside that."""
-        key = (flavor.name, shape, only_freed)
+        key = (flavor.name, shape)
         is_kept = not self._ledger.is_trying
         search = self._searches.get(key) if is_kept else None
         if search is None:
-            search = self._ledger.search(flavor, shape, only_freed=only_freed, without=self._nodes, is_kept=is_kept)
+            search = self._ledger.search(flavor, shape, without=self._nodes, is_kept=is_kept)
         if is_kept:
             self._searches[key] = search
         nodes = self._ledger.pack(search, count)
         if len(nodes) == count:
             return nodes
-        for node in self._may_use(flavor, shape, only_freed=only_freed):
+        for node in self._may_use(flavor, shape):
             if len(nodes) == count:
                 break
             nodes += [node] * min(count - len(nodes), self.fits_on(node, shape.requests))
@@ -148,12 +148,12 @@ class Beside:
                     self.turned_away[self._ledger.flavor_of(node), requests] = one.booking
         return room
 
-    def _may_use(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> list[str]:
+    def _may_use(self, flavor: Flavor, shape: Shape) -> list[str]:
         """Return those nodes of a flavor of which something is reserved, and that a shape may use."""
-        where = (flavor.name, shape.constraints, only_freed)
+        where = (flavor.name, shape.constraints)
         known = self._among.get(where)
         if known is None:
-            known = self._among[where] = self._ledger.among(flavor, shape, self._nodes, only_freed=only_freed)
+            known = self._among[where] = self._ledger.among(flavor, shape, self._nodes)
         return known
 
     def is_spared(self, node: str, requests: Requests) -> bool:

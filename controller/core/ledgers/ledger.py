@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,6 @@ from controller.core.workloads.decisions import Blocker, Reserved
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.world.snapshot import Snapshot
 
-_COMPARED_ONE_BY_ONE: Final = 16
-"""More nodes that came free than this are compared all at once."""
 _MORE_THAN_ALL = "more than the whole quota"
 
 
@@ -37,9 +34,8 @@ class Ledger:
         self.usage = usage or TreeUsage(snapshot.tree, snapshot.usage)
         self._spent_of_flavor: dict[tuple[str, str], int] = {}
         self._room = room or RoomLeft(snapshot.room or Room(snapshot.nodes, snapshot.node_used))
-        self._searches: dict[tuple[str, Shape, bool], Search | None] = {}
-        """By flavor, shape and whether only freed nodes count; None where there is no room any more."""
-        self._without_freed_room: set[tuple[str, Shape]] = set()
+        self._searches: dict[tuple[str, Shape], Search | None] = {}
+        """By flavor and shape; None where there is no room any more."""
         self._others: dict[tuple[str, frozenset[str]], NDArray[np.bool_]] = {}
         """By flavor and some nodes which of its usable ones are others."""
         self._no_room: dict[tuple[str, Shape], Blocker] = {}
@@ -196,16 +192,16 @@ class Ledger:
         key = (flavor.name, resource)
         return flavor.sums[resource] - self._snapshot.flavor_usage.get(key, 0) - self._spent_of_flavor.get(key, 0)
 
-    def find_node(self, flavor: Flavor, shape: Shape, *, only_freed: bool) -> str | None:
+    def find_node(self, flavor: Flavor, shape: Shape) -> str | None:
         """Return a node of the flavor with room for one more of this shape, fullest first; None when there is none."""
-        return next(iter(self.find_nodes(flavor, shape, 1, only_freed=only_freed)), None)
+        return next(iter(self.find_nodes(flavor, shape, 1)), None)
 
-    def find_nodes(self, flavor: Flavor, shape: Shape, count: int, *, only_freed: bool = False) -> list[str]:
+    def find_nodes(self, flavor: Flavor, shape: Shape, count: int) -> list[str]:
         """Return nodes with room for so many of this shape, a node for each, fullest first; fewer when room ends."""
-        key = (flavor.name, shape, only_freed)
+        key = (flavor.name, shape)
         search = None if self.is_trying else self._searches.get(key)
         if search is None and (self.is_trying or key not in self._searches):
-            search = self.search(flavor, shape, only_freed=only_freed, is_kept=not self.is_trying)
+            search = self.search(flavor, shape, is_kept=not self.is_trying)
             if not self.is_trying:
                 self._searches[key] = search
         nodes = [] if search is None else self._room.pack(search, count)
@@ -215,7 +211,7 @@ class Ledger:
 
     def is_known_to_be_full(self, flavor: Flavor, shape: Shape) -> bool:
         """Say whether no node of a flavor had room for this shape when it was asked for and nobody was away."""
-        return self._searches.get((flavor.name, shape, False), self) is None
+        return self._searches.get((flavor.name, shape), self) is None
 
     def known_no_room(self, flavor: Flavor, shape: Shape) -> Blocker | None:
         """Return why no node of a flavor has room for this shape, where that was told and nothing was taken since."""
@@ -232,7 +228,6 @@ class Ledger:
         flavor: Flavor,
         shape: Shape,
         *,
-        only_freed: bool = False,
         without: frozenset[str] = frozenset(),
         is_kept: bool = False,
     ) -> Search:
@@ -241,10 +236,7 @@ class Ledger:
         `is_kept`: time and again.
         """
         nodes = self._snapshot.nodes
-        if only_freed:
-            at = nodes.places_of(flavor.name, self._snapshot.freed & nodes.allowed(flavor, shape.constraints))
-        else:
-            at = nodes.places(flavor, shape.constraints)
+        at = nodes.places(flavor, shape.constraints)
         if without:
             at = at[self._elsewhere(flavor.name, without)[at]]
         return Search(flavor.name, shape.requests, at, spreads=flavor.spreads, is_kept=is_kept)
@@ -261,10 +253,9 @@ class Ledger:
         """Return nodes with room for so many that a search is for, a node for each; fewer when room ends."""
         return self._room.pack(search, count)
 
-    def among(self, flavor: Flavor, shape: Shape, nodes: AbstractSet[str], *, only_freed: bool) -> list[str]:
+    def among(self, flavor: Flavor, shape: Shape, nodes: AbstractSet[str]) -> list[str]:
         """Return those of some nodes, by name, that are of a flavor and that a shape may use."""
-        allowed = self._snapshot.nodes.allowed(flavor, shape.constraints) & nodes
-        return sorted(allowed & self._snapshot.freed if only_freed else allowed)
+        return sorted(self._snapshot.nodes.allowed(flavor, shape.constraints) & nodes)
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
@@ -274,22 +265,6 @@ class Ledger:
             places = self._snapshot.nodes.places(flavor, shape.constraints)
             known = self._most_free[key] = self._room.most(flavor.name, resource, places)
         return known
-
-    def has_freed_room(self, flavor: Flavor, shape: Shape) -> bool:
-        """Say whether a freed node of a flavor has room for a pod of this shape.
-
-        A node that frees little opens nothing for most shapes, and there are far fewer of them than of classes.
-        """
-        if not self.is_trying and (flavor.name, shape) in self._without_freed_room:
-            return False
-        freed, allowed = self._snapshot.freed, self._snapshot.nodes.allowed(flavor, shape.constraints)
-        if len(freed) > _COMPARED_ONE_BY_ONE:
-            return self.find_node(flavor, shape, only_freed=True) is not None
-        if any(node in allowed and self._room.fits(node, shape.requests) for node in freed):
-            return True
-        if not self.is_trying:
-            self._without_freed_room.add((flavor.name, shape))
-        return False
 
     def flavor_of(self, node: str) -> str:
         """Return the flavor of a node; empty: it is of none."""

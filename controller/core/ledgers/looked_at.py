@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 from controller.core.kubernetes.amounts import Requests
@@ -42,34 +41,7 @@ class LookedAt:
 
 def looked_at(snapshot: Snapshot, ledger: Ledger) -> LookedAt:
     """Return the classes to look at."""
-    settled, nodes, freed, emptied = snapshot.settled, snapshot.nodes, snapshot.freed, Emptied(snapshot, ledger)
-    if settled is None:
-        return LookedAt(snapshot.runs, (), {}, (), emptied)
-    found, all_near = settled.pending.take(snapshot.runs), dict[WorkloadClass, None]()
-    # of those that are pending and not taken now some may have somebody more to preempt
-    found.update(dict.fromkeys(kind for kind in settled.stirred if kind in settled.pending))
-    for name in sorted({nodes.flavor_of.get(node, "") for node in freed} - {""}):
-        flavor = snapshot.flavors[name]
-        in_flavor = frozenset(node for node in freed if nodes.flavor_of.get(node) == name)
-        for of in (name, ""):
-            concerned = settled.of_any_room(of)
-            for shape in settled.freed_room.next(("to preempt", name, of), in_flavor, concerned):
-                may_run = freed & nodes.allowed(flavor, shape.constraints)
-                for kind in concerned.get(shape, ()) if may_run else ():
-                    if kind not in all_near and kind not in found and emptied.may_hold(may_run, kind, shape.requests):
-                        all_near[kind] = None
-        short = settled.short_of_room(name)
-        for shape in settled.freed_room.next(("short", name), in_flavor, short):
-            if shape in short and ledger.has_freed_room(flavor, shape):
-                found.update(dict.fromkeys(short[shape]))
-    for_freed_room = {
-        kind for kind in chain(found, all_near) if kind not in settled.pending and kind not in settled.stirred
-    }
-    fair_roots = snapshot.tree.fair_roots
-    near = {kind: None for kind in all_near if kind not in found and _root_of(snapshot, kind) in fair_roots}
-    found.update(dict.fromkeys(kind for kind in all_near if kind not in near))
-    stirred = {kind: None for kind in (*settled.stirred, *near) if kind not in found}
-    return LookedAt(found, for_freed_room, stirred, near, emptied)
+    return LookedAt(snapshot.runs, (), {}, (), Emptied(snapshot, ledger))
 
 
 def _queue_of(snapshot: Snapshot, kind: WorkloadClass) -> str:

@@ -53,7 +53,7 @@ class OneNode:
         """
         ledger, flavor, shape = self._ledger, self._flavor, self._shape
         is_full = self._only_shrank and ledger.is_known_to_be_full(flavor, shape)
-        if not is_full and ledger.find_node(flavor, shape, only_freed=False):
+        if not is_full and ledger.find_node(flavor, shape):
             return []
         for one in candidates:
             if self._near is None or any(pod.uid in self._near for pod in one.pods):

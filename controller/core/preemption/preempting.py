@@ -175,7 +175,7 @@ class Preempting:
         may_borrow = queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
         while last:
             earlier = replace(queue, flavors=queue.flavors[:last])
-            there = place(self._snapshot, left, earlier, workload.kind, only_freed=False)
+            there = place(self._snapshot, left, earlier, workload.kind)
             if isinstance(there, Wait):
                 victims = self._find(queue, workload, there, left, may_borrow=may_borrow)
                 if victims is None:

@@ -304,7 +304,7 @@ class VictimSearch:
     ) -> Placements | None:
         """Say where a workload fits; `own`: only where it borrows nothing of these columns."""
         self.tries += 1
-        found = place(self._snapshot, ahead, queue, kind, only_freed=False)
+        found = place(self._snapshot, ahead, queue, kind)
         if isinstance(found, Wait):
             return None
         return None if own is not None and _borrows(ahead, queue, kind, found, own) else found

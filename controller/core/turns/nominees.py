@@ -81,7 +81,7 @@ def as_nominated(ledger: Ledger, nominee: Nominee, kind: WorkloadClass) -> Place
     if nominee.placed[0].among or kind.topology is not None or kind.pod_sets[0].slices is not None:
         return None
     flavor = nominee.placed[0].flavor
-    node = None if flavor.is_summed else ledger.find_node(flavor, kind.pod_sets[0].shape, only_freed=False)
+    node = None if flavor.is_summed else ledger.find_node(flavor, kind.pod_sets[0].shape)
     return (Placement(flavor, node),) if node is not None or flavor.is_summed else None
 
 

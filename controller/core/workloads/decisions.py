@@ -46,7 +46,7 @@ class Blocker:
 
     `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding. `at` is the cluster
     queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors, of `user` where it is a user's.
-    `booking`: the reservation beside which there is too little. `rests_on_nodes`: other nodes may change it. `kept`:
+    `booking`: the reservation beside which there is too little. `kept`:
     how much is kept for members that gangs have lost, and until when, epoch seconds.
     """
 
@@ -59,7 +59,6 @@ class Blocker:
     at: str = ""
     user: str = ""
     booking: Booking | None = None
-    rests_on_nodes: bool = False
     kept: tuple[int, float] | None = None
 
 

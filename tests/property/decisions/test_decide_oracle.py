@@ -54,7 +54,7 @@ def test_what_is_decided_is_what_the_rules_say(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(10))
-def test_what_is_decided_after_something_happened_is_what_the_rules_say(number: int) -> None:
+def test_decisions_after_an_event_follow_the_rules(number: int) -> None:
     chance = Random(f"{SEED}/after/{number}")  # noqa: S311
     for _ in range(20):
         told = sequences.disagreement(draw_world(chance), chance)
@@ -62,7 +62,7 @@ def test_what_is_decided_after_something_happened_is_what_the_rules_say(number: 
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_what_undoes_the_cause_of_a_reason_admits_or_brings_another_reason(number: int) -> None:
+def test_a_remedy_admits_or_brings_another_reason(number: int) -> None:
     chance = Random(f"{SEED}/undone/{number}")  # noqa: S311
     for _ in range(40):
         world = draw_world(chance)
@@ -92,7 +92,7 @@ def test_the_worlds_that_are_drawn_come_to_everything() -> None:
     assert seen["admitted"] > seen.total() / 6
 
 
-def test_the_trees_that_are_drawn_let_pods_borrow_from_near_and_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_drawn_trees_let_pods_borrow_near_and_far(monkeypatch: pytest.MonkeyPatch) -> None:
     borrows: Counter[int] = Counter()
 
     def counting(*given: Any) -> rules.Turn:
@@ -379,12 +379,12 @@ def test_a_wrong_decision_is_noticed(monkeypatch: pytest.MonkeyPatch, world: Wor
         assert not disagreement(world), disagreement(world)
 
 
-def test_who_others_would_go_for_takes_part_by_its_share_though_nobody_goes_in_the_end() -> None:
+def test_a_futile_preemptor_takes_part_by_its_share() -> None:
     assert decided(a_tree_of_hope(is_ending=True)) == SMALL_WENT
     assert not disagreement(a_tree_of_hope(is_ending=True))
 
 
-def test_a_disagreement_is_shown_as_the_smallest_scenario_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disagreement_is_shown_as_its_smallest_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
     def admitting_one(snapshot: Snapshot, *, limit: int, index: object) -> Plan:
         assert index is not None
         admits = decide(snapshot, limit=limit).admits[:1]

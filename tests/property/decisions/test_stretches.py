@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decision import decide as decisions
+from controller.core.decision.decide import decide
+from controller.core.decision.stretches import Stretches
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
@@ -124,12 +125,12 @@ def go_on(cache: ClusterCache, ended: Collection[int]) -> None:
 
 
 def one_by_one(world: Snapshot, limit: int) -> Plan:
-    with patch.object(decisions._Decision, "_admit_stretch", lambda *_, **__: []):
-        return decisions.decide(world, limit=limit)
+    with patch.object(Stretches, "admit", lambda *_: []):
+        return decide(world, limit=limit)
 
 
 @settings(deadline=None, max_examples=500)
 @given(worlds(), st.sampled_from((UNLIMITED, UNLIMITED, 3)))
 def test_stretches_change_nothing(world: Snapshot, limit: int) -> None:
-    plan, slow = decisions.decide(world, limit=limit), one_by_one(world, limit)
+    plan, slow = decide(world, limit=limit), one_by_one(world, limit)
     assert plan == slow

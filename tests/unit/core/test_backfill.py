@@ -40,7 +40,7 @@ Runs = Mapping[WorkloadClass, Sequence[Workload]]
 JOB = Owner("batch/v1", "Job", "train", "train")
 
 
-def test_a_second_queues_reservation_is_beside_the_first_ones_and_binds_as_well() -> None:
+def test_a_second_queues_reservation_binds_as_well() -> None:
     doors = [a_local_queue(), a_local_queue("other", "team-b")]
     cache = a_world(
         runs("r", "8", 1),
@@ -75,7 +75,7 @@ def test_a_job_that_is_known_later_says_when_its_pods_end() -> None:
     assert kept(cache) == {"large": HOUR + 0.5}
 
 
-def test_room_that_comes_free_where_it_is_kept_is_given_when_nothing_is_kept_any_more() -> None:
+def test_freed_room_is_kept_until_nothing_is_kept_there() -> None:
     cache = a_world(
         runs("r", "6", 1),
         runs("s", "2", 9),
@@ -90,7 +90,7 @@ def test_room_that_comes_free_where_it_is_kept_is_given_when_nothing_is_kept_any
     assert list(admitted(decided(cache))) == ["long"]
 
 
-def test_quota_that_comes_free_beside_a_reservation_is_given_at_once() -> None:
+def test_freed_quota_beside_a_reservation_is_given_at_once() -> None:
     cache = a_world(
         runs("r", "4", 1),
         runs("nowhere", "2", 9, node=None),
@@ -122,7 +122,7 @@ def test_nothing_is_kept_for_what_no_end_lets_in() -> None:
     assert (len(cache.backlog), kept(cache)) == (2, {})
 
 
-def test_who_comes_after_a_reservation_does_not_preempt_what_it_counts_on() -> None:
+def test_a_later_one_preempts_nothing_a_reservation_needs() -> None:
     urgent = Preemption(Within.LOWER_PRIORITY)
     web = Owner("apps/v1", "ReplicaSet", "web", "web")
     doors = [a_local_queue(), a_local_queue("other", "team-b")]
@@ -149,11 +149,11 @@ def of_whom_two_have_one(*names: str) -> ClusterCache:
     return cache
 
 
-def test_only_so_many_have_a_reservation_and_the_first_in_order_do() -> None:
+def test_only_the_first_in_order_have_a_reservation() -> None:
     assert set(kept(of_whom_two_have_one("q3", "q2", "q1", "q0"))) == {"q3", "q2"}
 
 
-def test_beyond_the_ends_that_are_looked_at_there_is_no_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_ends_looked_at_there_is_no_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(easy, "MOST_ENDS", 3)
     cache = a_world(*(runs(f"r{number}", "1", number + 1) for number in range(8)), waits("small", "3", 1))
     decided(cache)
@@ -163,7 +163,7 @@ def test_beyond_the_ends_that_are_looked_at_there_is_no_reservation(monkeypatch:
     assert kept(cache) == {}
 
 
-def test_no_more_ends_are_looked_at_than_twice_those_that_are_needed() -> None:
+def test_at_most_twice_the_needed_ends_are_looked_at() -> None:
     pods = [runs(f"r{number}", "1", 1 + number) for number in range(100)]
     snapshot = a_world(*pods, waits("large", "5", 1), cpu="100").snapshot()
     assert snapshot.forecast is not None
@@ -189,9 +189,7 @@ def test_nothing_is_foretold_once_no_queue_backfills() -> None:
 @pytest.mark.parametrize(
     ("topology", "slices"), [(None, None), (Topology("rack", is_required=True), None), (None, Slices("rack", 2))]
 )
-def test_a_gang_that_a_reservation_keeps_out_comes_in_when_that_goes(
-    topology: Topology | None, slices: Slices | None
-) -> None:
+def test_a_gang_kept_out_comes_in_with_the_reservations_end(topology: Topology | None, slices: Slices | None) -> None:
     gang = Membership(GroupKey("default", "g"), 2, topology=topology, slices=slices)
     members = [waits(name, "1", created=12.0, group=gang) for name in ("one", "two")]
     rack = a_node(cpu="4", labels={"pool": "spot", "rack": "a"})
@@ -203,7 +201,7 @@ def test_a_gang_that_a_reservation_keeps_out_comes_in_when_that_goes(
     assert admitted(decided(cache)).keys() == {"one", "two"}
 
 
-def test_who_fitted_no_node_has_a_reservation_as_soon_as_a_larger_one_comes() -> None:
+def test_who_fitted_nowhere_is_reserved_on_a_larger_node() -> None:
     cache = a_world(waits("large", "6"), nodes=[a_node(cpu="4")], queues=(backfilling(cpu="20"),))
     decided(cache)
     assert kept(cache) == {}
@@ -243,7 +241,7 @@ def test_the_first_of_several_fair_trees_are_reserved_for() -> None:
     assert len(kept(cache)) == USUAL_DEPTH
 
 
-def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservation_moves() -> None:
+def test_the_next_of_a_preemptors_class_is_told_of_a_move() -> None:
     queue = backfilling(preemption=Preemption(Within.LOWER_PRIORITY))
     going = runs("going", "4", 9, priority=-1, is_terminating=True, gone_by=90.0, grace=30)
     stays = runs("stays", "4", 1, priority=9)
@@ -259,7 +257,7 @@ def test_the_next_of_a_class_for_whose_first_others_go_is_told_when_its_reservat
         assert "next" in set(iter(lambda: cache.reasons.next(inf), None))
 
 
-def test_nothing_is_kept_for_who_waited_for_room_and_whose_user_is_at_a_limit_by_now() -> None:
+def test_nothing_is_kept_for_a_user_at_a_limit() -> None:
     here = constraints(selector={"host": "here"})
     cache = a_world(
         runs("r", "3", 1, node="here"),
@@ -277,7 +275,7 @@ def test_nothing_is_kept_for_who_waited_for_room_and_whose_user_is_at_a_limit_by
 
 
 @pytest.mark.parametrize("is_beside", [False, True])
-def test_what_is_told_of_the_emptiest_node_is_what_those_before_have_left_there(is_beside: bool) -> None:
+def test_the_emptiest_node_is_told_after_those_before(is_beside: bool) -> None:
     """Of two that ask for the same, and one between them who is admitted; beside a reservation and without one."""
     teams = [a_cluster_queue(name, a_quota(cpu="8")) for name in ("one", "two", "three")]
     here, there = (a_node(name, cpu="8", labels={"pool": "spot", "host": name}) for name in ("here", "there"))

@@ -34,7 +34,7 @@ BIG = a_shape(cpu="3")
 PODS = [a_pod("a", BIG, created=1), a_pod("b", created=2), a_pod("c", created=3), a_pod("d", created=4)]
 
 
-def test_the_first_in_order_are_admitted_until_the_quota_is_used_up() -> None:
+def test_the_first_in_order_are_admitted_up_to_the_quota() -> None:
     plan = decide(a_snapshot(*PODS, queues=[a_cluster_queue("team-a", a_quota(cpu="4"))]), limit=UNLIMITED)
     assert admitted(plan) == {"a": ("spot", "node-1"), "b": ("spot", "node-1")}
     assert waiting(plan) == {"main/1000": "QuotaExceeded"}
@@ -52,7 +52,7 @@ def test_best_effort_lets_smaller_ones_pass() -> None:
     assert waiting(plan) == {"main/3000": "NeverFits", "main/1000": "QuotaExceeded"}
 
 
-def test_strict_holds_up_everyone_behind_in_all_local_queues_of_the_cluster_queue() -> None:
+def test_strict_holds_up_all_local_queues_of_a_cluster_queue() -> None:
     queues = [a_cluster_queue("team-a", a_quota(cpu="3"), strategy=STRICT), a_cluster_queue("team-b")]
     doors = [a_local_queue(), a_local_queue("side"), a_local_queue("free", "team-b")]
     others = [a_pod("s", queue="side", created=9), a_pod("f", queue="free", created=9)]
@@ -65,13 +65,13 @@ def test_strict_holds_up_everyone_behind_in_all_local_queues_of_the_cluster_queu
     assert plan.waits[a_workload(PODS[1]).kind].text == "behind others in the StrictFIFO queue team-a"
 
 
-def test_strict_is_not_held_up_by_a_pod_that_cannot_be_looked_at() -> None:
+def test_strict_is_not_held_up_by_a_pod_never_looked_at() -> None:
     held = a_pod("held", hold=Hold(Reason.INVALID_REQUESTS, "bad"), priority=100)
     queue = a_cluster_queue("team-a", strategy=STRICT)
     assert list(admitted(decide(a_snapshot(held, a_pod("b"), queues=[queue]), limit=UNLIMITED))) == ["b"]
 
 
-def test_strict_is_held_up_by_a_refused_release_that_will_be_tried_again() -> None:
+def test_strict_is_held_up_by_a_release_to_be_retried() -> None:
     refused = a_pod("refused", hold=Hold(Reason.PATCH_REJECTED, "no"), created=2)
     pods = [a_pod("first", created=1), refused, a_pod("behind", created=3)]
     plan = decide(a_snapshot(*pods, queues=[a_cluster_queue(strategy=STRICT)]), limit=UNLIMITED)
@@ -108,7 +108,7 @@ def test_the_limit_ends_a_decision_early_and_says_so(limit: int, uids: list[str]
     assert (list(admitted(plan)), plan.is_complete) == (uids, complete)
 
 
-def test_nothing_waiting_is_decided_completely_even_with_no_room() -> None:
+def test_nothing_waiting_is_complete_even_without_room() -> None:
     assert decide(a_snapshot(), limit=0).is_complete
 
 
@@ -180,7 +180,7 @@ def test_a_local_queue_serves_its_own_namespace_alone() -> None:
     assert waiting(plan) == {"main/1000": "QueueNotFound"}
 
 
-def test_what_was_said_of_the_head_of_a_strict_queue_is_never_the_last_word() -> None:
+def test_a_strict_head_is_never_settled() -> None:
     cache = a_cache(a_pod("a", a_shape(cpu="3")), queues=[a_cluster_queue("team-a", a_quota(cpu="2"), strategy=STRICT)])
     first = waiting(decided(cache))
     cache.reopen_all()
@@ -194,7 +194,7 @@ def test_two_classes_do_not_share_the_same_room() -> None:
     assert list(admitted(plan)) == ["a"]
 
 
-def test_two_queues_may_use_one_flavor_each_within_its_own_quota() -> None:
+def test_two_queues_share_a_flavor_within_their_own_quotas() -> None:
     queues = [a_cluster_queue(name, a_quota(cpu="1")) for name in ("team-a", "team-b")]
     doors = [a_local_queue(), a_local_queue("other", "team-b")]
     pods = [a_pod("a"), a_pod("b"), a_pod("c", queue="other"), a_pod("d", queue="other")]

@@ -23,16 +23,14 @@ def many_nodes(memory: str = "16Gi") -> list[Node]:
     return [a_node(name, labels={"pool": "spot", HOST: name}, cpu="4", memory=memory) for name in names]
 
 
-def a_ledger(
-    nodes: Iterable[Node], used: Mapping[str, Mapping[str, int]] | None = None, *, freed: Iterable[str] = ()
-) -> Ledger:
-    return Ledger(a_snapshot(nodes=nodes, node_used=used or {}, freed=frozenset(freed)))
+def a_ledger(nodes: Iterable[Node], used: Mapping[str, Mapping[str, int]] | None = None) -> Ledger:
+    return Ledger(a_snapshot(nodes=nodes, node_used=used or {}))
 
 
-def found(ledger: Ledger, shape: Shape, *, only_freed: bool = False) -> tuple[str | None, int]:
+def found(ledger: Ledger, shape: Shape) -> tuple[str | None, int]:
     """The node, and how many were looked at to find it."""
     before = ledger.nodes_looked_at
-    node = ledger.find_node(SPOT, shape, only_freed=only_freed)
+    node = ledger.find_node(SPOT, shape)
     return node, ledger.nodes_looked_at - before
 
 
@@ -64,7 +62,7 @@ def test_where_a_pod_may_use_no_node_none_is_looked_at() -> None:
 def compared(ledger: Ledger, shape: Shape) -> tuple[str | None, int]:
     """The node, and how many were compared at once to find it."""
     before = ledger.nodes_compared
-    node = ledger.find_node(SPOT, shape, only_freed=False)
+    node = ledger.find_node(SPOT, shape)
     return node, ledger.nodes_compared - before
 
 
@@ -111,20 +109,9 @@ def test_many_nodes_are_found_in_the_same_order_as_few() -> None:
     assert nodes == [node for node in order for _ in range((4_000 - used[node]["cpu"]) // 1_000)]
 
 
-def test_among_freed_nodes_alone_no_other_is_looked_at() -> None:
-    ledger = a_ledger(many_nodes(), freed=["node-0003", "node-0005", "gone"])
-    assert found(ledger, a_shape(), only_freed=True) == ("node-0003", 1)
-
-
-def test_who_was_blocked_on_freed_nodes_may_fit_elsewhere() -> None:
-    ledger = a_ledger([a_node("full", cpu="500m"), a_node("free")], freed=["full"])
-    assert found(ledger, a_shape(), only_freed=True) == (None, 0)
-    assert found(ledger, a_shape())[0] == "free"
-
-
 def test_filling_a_thousand_nodes_sees_one_an_admission() -> None:
     ledger, shape, admitted = a_ledger(many_nodes()), a_shape(), 0
-    while (node := ledger.find_node(SPOT, shape, only_freed=False)) is not None:
+    while (node := ledger.find_node(SPOT, shape)) is not None:
         ledger.spend("team-a", SPOT, shape.requests, node)
         admitted += 1
     assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 4 * MANY)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decision.decide import decide
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.preemption_policy import Preemption, Within
 from controller.core.queueing.queues import QueueingStrategy
-from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Blocker, Wait
 from controller.core.workloads.pods import Pod
-from controller.core.world.settled import Settled
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -64,18 +58,6 @@ def test_where_quota_is_short_too_the_last_that_were_taken_are_put_back_first_wh
     # 4 cpu are used of 4.5; without big there is room, but 3 more need 2.5 of the quota back: little may stay, and
     # who is elsewhere then has to go
     assert gone(ELSEWHERE, LITTLE, BIG, quota="4500m") == {"big", "elsewhere"}
-
-
-@pytest.mark.parametrize(("freed", "who"), [("large", {"little"}), ("small", set())])
-def test_for_whom_only_room_that_came_free_is_new_nobody_goes_on_other_nodes(freed: str, who: set[str]) -> None:
-    dear = a_released_pod("dear", a_shape(cpu="2"), node="small", cluster_queue="team-a", priority=9, owner=WEB)
-    cache = a_world(dear, BIG, LITTLE, quota="100", cpu="2")
-    (kind,) = cache.backlog.runs
-    settled = Settled()
-    short = Blocker("spot", Reason.NO_CAPACITY, "cpu", need=2000, free=1000)
-    settled.settle(kind, Wait(Reason.NO_CAPACITY, blockers=(short,)), may_preempt=True)
-    plan = decide(replace(cache.snapshot(), settled=settled, freed=frozenset({freed})), limit=UNLIMITED)
-    assert {one.pod.name for one in plan.evicts} == who
 
 
 def test_where_all_that_may_go_leave_no_room_nobody_goes() -> None:

@@ -79,7 +79,7 @@ class Search:
         found = []
         for run in self.snapshot.runs.values():
             for workload in run:
-                wait = place(self.snapshot, self.ledger, self.queue, workload.kind, only_freed=False)
+                wait = place(self.snapshot, self.ledger, self.queue, workload.kind)
                 assert isinstance(wait, Wait)
                 self.preempting.make_room(self.queue, workload, wait, self.ledger)
                 found.append(sum(map(len, self.preempting.evicts)))
@@ -191,7 +191,7 @@ def test_where_a_node_alone_is_new_that_would_hold_it_in_no_case_nobody_is_asked
 def test_who_has_the_turn_as_it_was_nominated_is_not_searched_for_again() -> None:
     search = Search(urgent(), queues=a_fair_tree("500", "500"), within="team-b")
     (workload,) = next(iter(search.snapshot.runs.values()))
-    wait = place(search.snapshot, search.ledger, search.queue, workload.kind, only_freed=False)
+    wait = place(search.snapshot, search.ledger, search.queue, workload.kind)
     assert isinstance(wait, Wait)
     found = search.preempting.find(search.queue, workload, wait, search.ledger)
     assert found is not None
