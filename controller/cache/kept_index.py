@@ -14,7 +14,7 @@ from controller.core.capacity.node_index import NodeIndex
 from controller.core.capacity.room import Room
 from controller.core.feasibility.amount_rows import AmountRows
 from controller.core.feasibility.class_rows import ClassRows
-from controller.core.feasibility.feasible import FeasibilityIndex
+from controller.core.feasibility.feasible import FeasibilityIndex, may_hear_more
 from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
@@ -127,14 +127,14 @@ class KeptIndex:
         amounts = AmountRows(world.tree, world.flavors)
         if amounts.row_of != index.amounts.row_of or given != self._given:
             return self._built(world, index.fitting)
-        return FeasibilityIndex(amounts, index.fitting, index.classes, self._windows.lines)
+        return FeasibilityIndex(amounts, index.fitting, index.classes, self._windows.lines, may_hear_more(self._queues))
 
     def _built(self, world: IndexedWorld, fitting: FittingPods) -> FeasibilityIndex:
         amounts = AmountRows(world.tree, world.flavors)
         classes = ClassRows(amounts.row_of, dict(world.flavors), fitting, self._queue_of)
         self._given = self._what_is_given()
         self._coming, self._going = dict(self._inside), {}
-        return FeasibilityIndex(amounts, fitting, classes, self._windows.lines)
+        return FeasibilityIndex(amounts, fitting, classes, self._windows.lines, may_hear_more(self._queues))
 
     def _counts_too_many(self, index: FeasibilityIndex) -> bool:
         return index.fitting.most_shapes > 2 * len(self._inside) + _SPARE_SHAPES

@@ -102,7 +102,7 @@ class _Decision:
         selected = self._selection.open()
         self._line_up(kind for kind in selected if kind not in begun)
         if self._index is not None and self._snapshot.asked is not None:
-            self._further.open(self._index.lines, {*begun, *selected}, self._lines)
+            self._further.open(self._index, {*begun, *selected}, self._lines)
             for queue in self._further.at_once:
                 self._line_up(self._further.first(queue))
         self._begin()

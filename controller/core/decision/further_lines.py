@@ -6,13 +6,14 @@ reservation of a Backfill queue.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator
 from heapq import merge
 from itertools import filterfalse
 
 from controller.core.decision.doors import Entrances
 from controller.core.decision.runs import Runs
 from controller.core.decision.selection import Selection
+from controller.core.feasibility.feasible import FeasibilityIndex
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import OrderKey, QueueKey, WorkloadClass
 from controller.core.world.snapshot import Snapshot
@@ -34,16 +35,16 @@ class FurtherLines:
         self._latest: dict[str, WorkloadClass] = {}
         """The class of each that was returned last."""
 
-    def open(
-        self, lines: Mapping[QueueKey, Sequence[WorkloadClass]], lined: Collection[WorkloadClass], up: Container[str]
-    ) -> None:
-        """Begin with these, by LocalQueue, but for classes that are in line by now; `up` are queues that have a line.
+    def open(self, index: FeasibilityIndex, lined: Collection[WorkloadClass], up: Container[str]) -> None:
+        """Begin with those that are not in line by now; `up` are queues that have a line.
 
         Where no class may fit, nobody is held up by the first of a StrictFIFO queue.
         """
-        doors: dict[str, list[QueueKey]] = {}
-        may_book = self._selection.may_book
-        for key in lines:
+        lines, doors, local_queues = index.lines, dict[str, list[QueueKey]](), self._snapshot.local_queues
+        for key in lines if index.may_hear_more else ():
+            local = local_queues.get(key)
+            if local is None or local.cluster_queue not in index.may_hear_more:
+                continue
             queue = self._entrances.of(key)
             if isinstance(queue, Wait):
                 continue
@@ -53,7 +54,7 @@ class FurtherLines:
             elif queue.preemption.is_any or (name in up and self._selection.may_hear_more(queue)):
                 doors[name] = [key]
                 self.at_once.append(name)
-            elif may_book(queue):
+            elif self._selection.may_book(queue):
                 doors[name] = [key]
                 self.only_to_book.append(name)
         self._first = {name: min((lines[key][0] for key in doors[name]), key=self._place) for name in self.only_to_book}

@@ -11,7 +11,7 @@ from controller.core.capacity.room import Room
 from controller.core.feasibility.amount_rows import AmountRows
 from controller.core.feasibility.class_rows import ClassRows, Verdict
 from controller.core.ledgers.ledger import Ledger
-from controller.core.queueing.queues import ClusterQueue
+from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import QueueKey, WorkloadClass
 from controller.core.world.snapshot import Snapshot
@@ -30,6 +30,8 @@ class FeasibilityIndex:
     classes: ClassRows
     lines: Mapping[QueueKey, Sequence[WorkloadClass]]
     """By LocalQueue its classes in the order of their heads."""
+    may_hear_more: frozenset[str]
+    """Queues in which more than an admission may come of a look at a class."""
     closed: dict[str, Wait | None] = field(default_factory=dict)
     """What is known of queues that admit nobody, by the objects alone (`decision.doors`)."""
 
@@ -48,7 +50,16 @@ def index_of(snapshot: Snapshot) -> FeasibilityIndex:
     lines: dict[QueueKey, list[WorkloadClass]] = {}
     for kind in sorted(snapshot.runs, key=lambda one: snapshot.runs[one][0].order):
         lines.setdefault(kind.queue, []).append(kind)
-    return FeasibilityIndex(amounts, fitting, classes, lines)
+    return FeasibilityIndex(amounts, fitting, classes, lines, may_hear_more(snapshot.cluster_queues))
+
+
+def may_hear_more(queues: Mapping[str, ClusterQueue]) -> frozenset[str]:
+    """Return the queues in which more than an admission may come of a look at a class."""
+    return frozenset(
+        name
+        for name, one in queues.items()
+        if one.strategy is not QueueingStrategy.BEST_EFFORT_FIFO or one.preemption.is_any
+    )
 
 
 class Feasible:
