@@ -45,7 +45,7 @@ class ShortColumns:
     def of(self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto) -> Short:
         """Return what is short of what is left `ahead`; all that is asked for, where it is something else.
 
-        Where shares decide, room is only short where quota is enough.
+        Where shares decide, and quota is short, that alone: `with_room` tells the rest.
         """
         demand = demand_of(kind, onto)
         quota = {*self._of_quota(ahead, queue, demand), *self._of_sums(ahead, demand)}
@@ -59,6 +59,21 @@ class ShortColumns:
             return Short(columns, frozenset(columns))
         own = {*quota, *(one for one in self._scarce(ahead, kind, onto) if one[0] in crowded)} or columns
         return Short(columns, frozenset(own), frozenset(quota), self._asked_of_nodes(kind, onto, crowded))
+
+    def with_room(
+        self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto, short: Short
+    ) -> Short | None:
+        """Return what is short where shares decide, if it is more than quota: room on nodes too; None: it is not.
+
+        Asked where those who use what quota is short of (`short`, as `of` has it) are too few. By shares it has to stay
+        within what its queue owns of all of that, or else to have the smaller share.
+        """
+        if not short.quota or not self._snapshot.tree.strategies(queue.name):
+            return None
+        crowded = self._without_room(ahead, kind, onto, is_certain=False)
+        demand = demand_of(kind, onto)
+        columns = tuple(one for one in demand if one in short.quota or one[0] in crowded)
+        return Short(columns, frozenset(columns)) if len(columns) > len(short.columns) else None
 
     def is_in_the_way(self, ahead: AnyLedger, queue: str, short: Short, one: Candidate) -> bool:
         """Say whether a candidate has, and has borrowed if it is of another queue, what is short where it is."""

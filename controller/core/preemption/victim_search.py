@@ -81,12 +81,12 @@ class VictimSearch:
         self, claim: Claim, kind: WorkloadClass, onto: Onto, left: AnyLedger, *, may_borrow: bool
     ) -> list[Candidate] | None:
         """Say who has to go so that a workload fits, its sets going onto these flavors; None: that would not help."""
-        need = self._need(claim, kind, onto, left)
-        for attempt in self._attempts.of(need):
-            narrower = attempt if may_borrow else replace(attempt, may_borrow=False, borrows_nothing=True)
-            victims = self._search_gently(need, narrower)
-            if victims is not None:
-                return victims
+        for need in self._needs(claim, kind, onto, left):
+            for attempt in self._attempts.of(need):
+                narrower = attempt if may_borrow else replace(attempt, may_borrow=False, borrows_nothing=True)
+                victims = self._search_gently(need, narrower)
+                if victims is not None:
+                    return victims
         return None
 
     def may_help(
@@ -105,13 +105,13 @@ class VictimSearch:
         """
         if not self._tree.strategies(claim.queue.name):
             return True
-        need = self._need(claim, kind, onto, left)
+        needs = list(self._needs(claim, kind, onto, left))
         with self._away.ahead(left) as ahead:
             if self._away.victims and self._fits(ahead, claim.queue, kind) is not None:
                 return True
             if is_by_room:
-                return self._prospects.are_new(ahead, need, _ANY, nodes)
-            return bool(nodes) or not self._prospects.are_none(ahead, need, _ANY)
+                return any(self._prospects.are_new(ahead, need, _ANY, nodes) for need in needs)
+            return bool(nodes) or not all(self._prospects.are_none(ahead, need, _ANY) for need in needs)
 
     @property
     def is_any_going(self) -> bool:
@@ -120,15 +120,21 @@ class VictimSearch:
 
     def find_going(self, claim: Claim, kind: WorkloadClass, onto: Onto, left: AnyLedger) -> list[Candidate] | None:
         """Say who of those that go anyway has to be gone so that a workload fits there; None: all are too few."""
-        return self._search(self._need(claim, kind, onto, left), _GOING)
+        searches = (self._search(need, _GOING) for need in self._needs(claim, kind, onto, left))
+        return next((found for found in searches if found is not None), None)
 
-    def _need(self, claim: Claim, kind: WorkloadClass, onto: Onto, left: AnyLedger) -> Need:
-        name = claim.queue.name
+    def _needs(self, claim: Claim, kind: WorkloadClass, onto: Onto, left: AnyLedger) -> Iterator[Need]:
+        """Yield what to search for; of several, the next one where nobody is found for the one before."""
+        queue = claim.queue
         with self._away.ahead(left) as ahead:
-            short = self._short.of(ahead, claim.queue, kind, onto)
-        is_fair = bool(self._tree.strategies(name))
-        offer = None if is_fair or not short.columns else self.offers.of(name, short.columns)
-        return Need(claim, kind, onto, left, short, offer)
+            short = self._short.of(ahead, queue, kind, onto)
+        is_fair = bool(self._tree.strategies(queue.name))
+        offer = None if is_fair or not short.columns else self.offers.of(queue.name, short.columns)
+        yield Need(claim, kind, onto, left, short, offer)
+        with self._away.ahead(left) as ahead:
+            wider = self._short.with_room(ahead, queue, kind, onto, short)
+        if wider is not None:
+            yield Need(claim, kind, onto, left, wider, None)
 
     def leave_out(self, other: VictimSearch) -> None:
         """Let those be away who go for others in another search of the same decision."""
