@@ -6,6 +6,7 @@ Mirrors the policies of Kueue's classical preemption. A gang is a candidate as a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from math import inf
@@ -53,6 +54,7 @@ class Candidates:
         self._returns = returns
         self._of: dict[str, CandidatesByFlavor] = {}
         self._least: dict[str, dict[str, Mapping[Column, int]]] = {}
+        self._columns_of: dict[tuple[str, str], AbstractSet[frozenset[Column]]] = {}
         moving = {*self._leaving.evicting, *self._leaving.lately_refused, *self._leaving.stuck}
         self.moving = {snapshot.pods[uid].cluster_queue or "" for uid in moving if uid in snapshot.pods}
         """Queues of which more than the pods says what may go."""
@@ -153,6 +155,13 @@ class Candidates:
             columns = {column for one in amounts for column in one if column[0] == flavor}
             known = of_queue[flavor] = {column: min(one.get(column, 0) for one in amounts) for column in columns}
         return known
+
+    def columns_of(self, queue: str, flavor: str) -> AbstractSet[frozenset[Column]]:
+        """Return of which columns one or another of those has something."""
+        key = (queue, flavor)
+        if key not in self._columns_of:
+            self._columns_of[key] = {one.columns for one in self.of(queue, flavor)}
+        return self._columns_of[key]
 
     def is_lasting(self, queue: str) -> bool:
         """Say whether who may go is the same until a pod of the queue changes, or whether a Job is there."""

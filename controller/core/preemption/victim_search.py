@@ -26,7 +26,7 @@ from controller.core.preemption.giving_way import giving_way
 from controller.core.preemption.offers import Offers
 from controller.core.preemption.prospects import Prospects
 from controller.core.preemption.removals import Removals
-from controller.core.preemption.short_columns import ShortColumns
+from controller.core.preemption.short_columns import Short, ShortColumns
 from controller.core.preemption.single_pods import SinglePods
 from controller.core.preemption.victim_lines import VictimLines
 from controller.core.queueing.queues import ClusterQueue, FlavorMode, WhenCanBorrow
@@ -133,8 +133,21 @@ class VictimSearch:
         yield Need(claim, kind, onto, left, short, offer)
         with self._away.ahead(left) as ahead:
             wider = self._short.with_room(ahead, queue, kind, onto, short)
-        if wider is not None:
+        if wider is not None and self._may_more_go(queue.name, short, wider, onto):
             yield Need(claim, kind, onto, left, wider, None)
+
+    def _may_more_go(self, own: str, short: Short, wider: Short, onto: Onto) -> bool:
+        """Whether anybody has what is short beside quota who was not asked for that: most have some of both."""
+        more = [column for column in wider.columns if column not in short.columns]
+        for flavor in onto:
+            for name in {own, *self.candidates.going, *self.offers.borrowers.of(own, flavor)}:
+                is_any = name == own or name in self.candidates.going
+                columns = more if is_any else [one for one in more if self._ledger.usage.borrows(name, [one])]
+                was_asked = short.columns if name == own else ()
+                for held in self.candidates.columns_of(name, flavor) if columns else ():
+                    if not held.isdisjoint(columns) and held.isdisjoint(was_asked):
+                        return True
+        return False
 
     def leave_out(self, other: VictimSearch) -> None:
         """Let those be away who go for others in another search of the same decision."""
