@@ -14,7 +14,9 @@ import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decision.decide import decide
+from controller.core.feasibility.feasible import Feasible, index_of
 from controller.core.keys import GATE
+from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.queues import Flavor, StopPolicy
 from controller.core.workloads.decisions import Plan
 from controller.core.workloads.pods import Phase, Pod
@@ -232,3 +234,23 @@ def test_who_is_not_looked_at_changes_no_decision(kind: Callable[[int], Conteste
 def test_who_is_put_off_is_not_forgotten(kind: Callable[[int], Contested], seed: int) -> None:
     said, _ = difference(replace(kind(seed), at_once=1))
     assert not said, f"{kind.__name__}({seed}), one eviction at a time: {said}"
+
+
+@pytest.mark.parametrize("kind", _KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_kept_up_are_those_built_anew(kind: Callable[[int], Contested], seed: int) -> None:
+    world = World(kind(seed))
+    seen = 0
+    for happening in (None, *world.drawn.happenings):
+        if happening is not None:
+            world.happen(happening)
+        snapshot = world.cache.snapshot()
+        kept, built = world.cache.feasibility, index_of(snapshot)
+        assert kept is not None
+        found = [set(Feasible(snapshot, one, Ledger(snapshot)).classes) for one in (kept, built)]
+        assert found[0] == found[1]
+        assert dict(kept.lines) == built.lines
+        assert kept.may_hear_more == built.may_hear_more
+        seen += len(built.lines)
+        assert not world.rest()
+    assert seen
