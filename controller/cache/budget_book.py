@@ -2,7 +2,7 @@
 
 An event only notes; what it comes to is worked out when time passes (`pass_to`), which the loop does after each event.
 Where queues, parents or prices change, what was used so far is settled and all is set up anew from there; where a clock
-that leapt is put right, from what was used before (`cache.leaps`). Without budgets nothing is kept. The arithmetic is
+that jumped is put right, from what was used before (`cache.clock_jumps`). Without budgets nothing is kept. The arithmetic:
 `core.budgets.tally`.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from controller.cache.leaps import Leaps
+from controller.cache.clock_jumps import ClockJumps
 from controller.core.budgets.budget import Budget
 from controller.core.budgets.tally import Memory, Tally
 from controller.core.calendar.windows import FOR_EVER
@@ -98,7 +98,7 @@ class BudgetBook:
         self.used_up: UsedUpBudgets = NOTHING_USED_UP
         self.next_change = FOR_EVER
         self._now = 0
-        self._leaps: Leaps[Mapping[BudgetKey, Remembered]] = Leaps()
+        self._jumps: ClockJumps[Mapping[BudgetKey, Remembered]] = ClockJumps()
         self._is_stale = True
         self._world = World({}, QuotaTree({}), {})
         self._rests_on: object = None
@@ -138,7 +138,7 @@ class BudgetBook:
 
     def pass_to(self, now: int, world: World, pods: Iterable[tuple[str, Pod, Charge | None]]) -> None:
         """Let it be this time. `pods` are all that there are; they are looked at only after rules changed."""
-        righted = self._leaps.pass_to(now, self._so_far)
+        righted = self._jumps.pass_to(now, self._so_far)
         has_gone_back, self._now = now < self._now, now
         moved: set[BudgetKey] = set()
         for uid, run in self._noted.items():

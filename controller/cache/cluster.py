@@ -13,7 +13,6 @@ from itertools import chain
 from controller.cache.budget_book import BudgetBook, World
 from controller.cache.charging import charge_for, likely_payer, rests_on_nodes
 from controller.cache.clocks import Clocks
-from controller.cache.doors import Doors
 from controller.cache.doubts import Doubts
 from controller.cache.evictions import Evictions
 from controller.cache.in_effect import QueuesInEffect
@@ -21,6 +20,7 @@ from controller.cache.kept_index import IndexedWorld
 from controller.cache.keyed import put_or_drop
 from controller.cache.landing import landed, still_landed
 from controller.cache.lists import Lists
+from controller.cache.local_queue_index import LocalQueueIndex
 from controller.cache.parts import in_parts
 from controller.cache.places import bearing
 from controller.cache.policy_book import PolicyBook
@@ -61,7 +61,7 @@ class ClusterCache:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.flavors: dict[str, Flavor] = {}
         self.queues = QueuesInEffect()
-        self._doors = Doors()
+        self._doors = LocalQueueIndex()
         self.local_queues = self._doors.all
         self.faulty_queues: dict[str, str] = {}
         self.budgets = BudgetBook()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from controller.cache.leaps import Leaps
+from controller.cache.clock_jumps import ClockJumps
 from controller.cache.usage_sums import Remembered, Sum, remembered, users_said
 from controller.core.kubernetes.amounts import Requests
 from controller.core.queueing.past_usage import PastUsage, PastUsageRule, Whose, cores
@@ -34,7 +34,7 @@ class PastUsageBook:
         self._siblings: dict[tuple[str, str], dict[QueueKey, None]] = {}
         """By ClusterQueue and namespace the LocalQueues, also those that are deleted: what they used stays used."""
         self._now: int | None = None
-        self._leaps: Leaps[Mapping[QueueKey, Remembered]] = Leaps()
+        self._jumps: ClockJumps[Mapping[QueueKey, Remembered]] = ClockJumps()
 
     def remember(self, queue: QueueKey, status: Mapping[str, Any]) -> None:
         """Take in what a LocalQueue's status says; what is counted here already counts for more."""
@@ -118,7 +118,7 @@ class PastUsageBook:
         """Let it be this time, epoch seconds; return what each LocalQueue of a tree with a half-life is ordered by."""
         if not self._rules:
             return {}
-        is_first, righted = self._now is None, self._leaps.pass_to(int(now), self._so_far)
+        is_first, righted = self._now is None, self._jumps.pass_to(int(now), self._so_far)
         self._now = int(now)
         if righted is not None:
             is_first = True

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from controller.cache.allowed_classes import AllowedClasses
-from controller.cache.fronts import Fronts
+from controller.cache.queue_top import QueueTops
 from controller.cache.timers import Timers
 from controller.core.kubernetes.owners import Job
 from controller.core.queueing.allowed_classes import not_allowed
@@ -53,7 +53,7 @@ class Places:
         self.classes: dict[str, int] = {}
         self.moved: set[QueueKey] = set()
         self.moved_namespaces: set[str] = set()
-        self._fronts = Fronts(self.moved)
+        self._tops = QueueTops(self.moved)
         self._allowed = AllowedClasses()
         self._sources: dict[str, tuple[_Source, ...]] = {}
         self._resting: dict[_Source, dict[str, None]] = {}
@@ -74,15 +74,15 @@ class Places:
         line = (queue, priority)
         hold = held(pod, job) or pod.hold or self._fault(pod, queue) or foreign_gates(pod)
         if hold is None and is_on_top(pod, job):
-            return self._fronts.put(pod.uid, line, key), None
-        self._fronts.drop(pod.uid)
-        return self._fronts.place(line, key), hold
+            return self._tops.put(pod.uid, line, key), None
+        self._tops.drop(pod.uid)
+        return self._tops.place(line, key), hold
 
     def leave(self, uid: str) -> None:
         """Forget a pod that waits no longer."""
         self._rest(uid, ())
         self.timers.set(uid, None)
-        self._fronts.drop(uid)
+        self._tops.drop(uid)
 
     @property
     def has_moved(self) -> bool:

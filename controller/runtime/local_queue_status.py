@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decision.doors import door
+from controller.core.decision.admission_checks import admitting_queue
 from controller.core.queueing.hands import aside
 from controller.core.queueing.queues import LocalQueue, StopPolicy
 from controller.core.reasons import Reason
@@ -40,7 +40,7 @@ def _door_is_open(cache: ClusterCache, entry: Entry, local: LocalQueue | None) -
     if local.stop is not StopPolicy.NONE:
         text = f"spec.stopPolicy is {local.stop}{aside(local.stop_note)}: nothing is admitted"
         return ("Active", False, "Stopped", text)
-    entrance = door(cache.snapshot(), entry.key)
+    entrance = admitting_queue(cache.snapshot(), entry.key)
     if isinstance(entrance, Wait):
         return ("Active", False, _CLOSED.get(entrance.reason, "ClusterQueueNotUsable"), entrance.text)
     return ("Active", True, "Ready", "Can submit workloads")

@@ -8,7 +8,7 @@ from typing import Any
 from controller.api.cluster_queue_status import FLAVORS_REPORTED, LIMITS_REPORTED
 from controller.cache.cluster import ClusterCache
 from controller.core.calendar.windows import Outlook
-from controller.core.decision.doors import any_fault, tree_fault
+from controller.core.decision.admission_checks import any_fault, tree_fault
 from controller.core.evictions.over_quota import excesses
 from controller.core.kubernetes.amounts import format_amount
 from controller.core.lists import first_few

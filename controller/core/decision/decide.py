@@ -17,8 +17,8 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from controller.core.backfill.easy import Backfill
+from controller.core.decision.admission_checks import AdmissionChecks, held
 from controller.core.decision.admissions import Admissions
-from controller.core.decision.doors import Entrances, held
 from controller.core.decision.further_lines import FurtherLines
 from controller.core.decision.held_nodes import HeldNodes
 from controller.core.decision.kept_places import MembersMadeAnew
@@ -67,7 +67,7 @@ class _Decision:
         self._lines: dict[str, Line] = {}
         self._turns: list[Turn] = []
         self._waits = Waits()
-        self._entrances = Entrances(snapshot, self._waits, None if index is None else index.closed)
+        self._checks = AdmissionChecks(snapshot, self._waits, None if index is None else index.closed)
         self._backfill = None if snapshot.forecast is None else Backfill(snapshot, snapshot.forecast, ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
         self._preempting = Preempting(snapshot, ledger, looked_at(snapshot, ledger))
@@ -84,7 +84,7 @@ class _Decision:
         self._stretches = Stretches(
             snapshot, self._placing, self._owners, self._heads, self._admitted, self._users, self._fair, limit=limit
         )
-        self._further = FurtherLines(snapshot, self._selection, self._entrances, self._runs)
+        self._further = FurtherLines(snapshot, self._selection, self._checks, self._runs)
         self._to_book: Iterator[str] = iter(())
         self._last_to_book: str | None = None
         """The queue that came up last of those only whose reservation is asked for."""
@@ -92,7 +92,7 @@ class _Decision:
         """StrictFIFO queues whose head waits, and everything behind it."""
 
     def run(self) -> Plan:
-        anew = MembersMadeAnew(self._snapshot, self._ledger, self._entrances, self._placing, self._admitted)
+        anew = MembersMadeAnew(self._snapshot, self._ledger, self._checks, self._placing, self._admitted)
         for kind, uids in anew.let_in(self._is_over).items():
             self._runs.leave_out(kind, uids)
         begun = self._begun()
@@ -131,7 +131,7 @@ class _Decision:
 
     def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
         for kind in kinds:
-            queue, head = self._entrances.enter(kind), self._runs.head(kind)
+            queue, head = self._checks.enter(kind), self._runs.head(kind)
             if queue is not None and queue.name in self._held_up:
                 self._tell_behind(queue, kind)
             elif queue is not None and head is not None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Container, Iterator
 from heapq import merge
 from itertools import filterfalse
 
-from controller.core.decision.doors import Entrances
+from controller.core.decision.admission_checks import AdmissionChecks
 from controller.core.decision.runs import Runs
 from controller.core.decision.selection import Selection
 from controller.core.feasibility.feasible import FeasibilityIndex
@@ -22,10 +22,10 @@ from controller.core.world.snapshot import Snapshot
 class FurtherLines:
     """Those of one decision, by cluster queue."""
 
-    def __init__(self, snapshot: Snapshot, selection: Selection, entrances: Entrances, runs: Runs) -> None:
+    def __init__(self, snapshot: Snapshot, selection: Selection, checks: AdmissionChecks, runs: Runs) -> None:
         self._snapshot = snapshot
         self._selection = selection
-        self._entrances = entrances
+        self._checks = checks
         self._runs = runs
         self.at_once: list[str] = []
         """The queues that come up at once; the others, one after the other, to have a reservation."""
@@ -45,7 +45,7 @@ class FurtherLines:
             local = local_queues.get(key)
             if local is None or local.cluster_queue not in index.may_hear_more:
                 continue
-            queue = self._entrances.of(key)
+            queue = self._checks.of(key)
             if isinstance(queue, Wait):
                 continue
             name = queue.name

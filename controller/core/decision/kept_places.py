@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from controller.core.decision.admission_checks import AdmissionChecks
 from controller.core.decision.admissions import Admissions
-from controller.core.decision.doors import Entrances
 from controller.core.decision.placing import Placing
 from controller.core.fitting.placement import Placements
 from controller.core.kubernetes.amounts import Requests
@@ -26,11 +26,11 @@ class MembersMadeAnew:
     """Those of one decision."""
 
     def __init__(
-        self, snapshot: Snapshot, ledger: Ledger, entrances: Entrances, placing: Placing, admitted: Admissions
+        self, snapshot: Snapshot, ledger: Ledger, checks: AdmissionChecks, placing: Placing, admitted: Admissions
     ) -> None:
         self._snapshot = snapshot
         self._ledger = ledger
-        self._entrances = entrances
+        self._checks = checks
         self._placing = placing
         self._admitted = admitted
 
@@ -42,7 +42,7 @@ class MembersMadeAnew:
             self._hold(left, 1)
         for left, group in kept:
             for workload in group.workloads:
-                queue = self._entrances.of(workload.kind.queue)
+                queue = self._checks.of(workload.kind.queue)
                 if isinstance(queue, Wait) or workload.kind.hold is not None or is_over(workload.kind):
                     continue
                 goes = self._goes(queue, workload, left) if left else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.core.backfill.easy import Backfill
-from controller.core.decision.doors import held
+from controller.core.decision.admission_checks import held
 from controller.core.fitting.placement import Placements, place
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger

@@ -33,7 +33,7 @@ class FeasibilityIndex:
     may_hear_more: frozenset[str]
     """Queues in which more than an admission may come of a look at a class."""
     closed: dict[str, Wait | None] = field(default_factory=dict)
-    """What is known of queues that admit nobody, by the objects alone (`decision.doors`)."""
+    """What is known of queues that admit nobody, by the objects alone (`decision.admission_checks`)."""
 
 
 def index_of(snapshot: Snapshot) -> FeasibilityIndex:

@@ -71,7 +71,7 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Households:
-    """Where pods may be taken in: `doors` are cluster queues by (namespace, LocalQueue).
+    """Where pods may be taken in: `admission_checks` are cluster queues by (namespace, LocalQueue).
 
     `flavor_of` is the flavor that each node is of; `jobs` are the LocalQueues that Kueue's label on Jobs names, by uid.
     """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from controller.core.capacity.fitting_pods import FittingPods
 from controller.core.capacity.node_index import NodeIndex
-from controller.core.decision.doors import door
+from controller.core.decision.admission_checks import admitting_queue
 from controller.core.feasibility.class_rows import Verdict
 from controller.core.feasibility.feasible import Feasible, index_of
 from controller.core.fitting.placement import place
@@ -130,7 +130,7 @@ def test_who_fits_is_found_feasible(number: int) -> None:
         snapshot = a_snapshot_of(chance)
         feasible = Feasible(snapshot, index_of(snapshot), Ledger(snapshot)).classes
         for kind in snapshot.runs:
-            queue = door(snapshot, kind.queue)
+            queue = admitting_queue(snapshot, kind.queue)
             if isinstance(queue, Wait):
                 continue
             fits = not isinstance(place(snapshot, Ledger(snapshot), queue, kind), Wait)

@@ -45,7 +45,7 @@ class _Left(Generic[Kept]):
         return self.gaps[0].until
 
 
-class Leaps(Generic[Kept]):
+class ClockJumps(Generic[Kept]):
     """The first gap is what was before us: what is kept of that are the statuses that we began with."""
 
     def __init__(self) -> None:

@@ -13,14 +13,14 @@ Line = tuple[QueueKey, int]
 """(local queue, priority)."""
 
 
-class Fronts:
+class QueueTops:
     """`moved`, which is not only ours, is told the local queues whose others have to take their places anew."""
 
     def __init__(self, moved: set[QueueKey]) -> None:
         self._moved = moved
         self._lines: dict[str, Line] = {}
         self._on_top: dict[Line, dict[str, OrderKey]] = {}
-        self._fronts: dict[Line, OrderKey] = {}
+        self._tops: dict[Line, OrderKey] = {}
 
     def put(self, uid: str, line: Line, own: OrderKey) -> OrderKey:
         """Put a waiting workload on top; return its place, which is its own."""
@@ -29,7 +29,7 @@ class Fronts:
         self.drop(uid)
         self._lines[uid] = line
         self._on_top.setdefault(line, {})[uid] = own
-        self._set_front(line, max(own, self._fronts.get(line, own)))
+        self._set_front(line, max(own, self._tops.get(line, own)))
         return own
 
     def drop(self, uid: str) -> None:
@@ -42,19 +42,19 @@ class Fronts:
         if not left:
             del self._on_top[line]
             self._set_front(line, None)
-        elif gone == self._fronts[line]:
+        elif gone == self._tops[line]:
             self._set_front(line, max(left.values()))
 
     def place(self, line: Line, own: OrderKey) -> OrderKey:
         """Return the place of a workload that is not on top."""
-        front = self._fronts.get(line)
+        front = self._tops.get(line)
         return own if front is None or own > front else behind(front, own)
 
     def _set_front(self, line: Line, front: OrderKey | None) -> None:
-        if self._fronts.get(line) == front:
+        if self._tops.get(line) == front:
             return
         self._moved.add(line[0])
         if front is None:
-            del self._fronts[line]
+            del self._tops[line]
         else:
-            self._fronts[line] = front
+            self._tops[line] = front

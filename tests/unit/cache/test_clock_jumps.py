@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.cache.leaps import Leaps
+from controller.cache.clock_jumps import ClockJumps
 
 NOON = 1_772_625_600
 HOUR = 3600
@@ -15,7 +15,7 @@ DAY = 24 * HOUR
 
 def found(*times: int) -> list[int | None]:
     """What is to be counted on from at each of these times, all relative to noon; before the first there was -1."""
-    leaps: Leaps[int] = Leaps()
+    leaps: ClockJumps[int] = ClockJumps()
     kept = [-1]
 
     def at(time: int) -> int | None:
@@ -75,7 +75,7 @@ OFFSETS = st.sampled_from([0, -DAY, -40 * DAY, DAY, 40 * DAY, -HOUR, HOUR])
 @given(st.lists(st.tuples(OFFSETS, st.sampled_from([1, 3, 20])), max_size=4))
 def test_whenever_the_clock_is_right_all_is_counted_that_was_when_it_was(wrong: list[tuple[int, int]]) -> None:
     """Each time something is counted, in the time that the clock shows then, which is so far from the true one."""
-    leaps: Leaps[list[int]] = Leaps()
+    leaps: ClockJumps[list[int]] = ClockJumps()
     true, counted, right = NOON, list[int](), list[int]()
     for offset, times in [(0, 3), *wrong, (0, 3)]:
         for _ in range(times):

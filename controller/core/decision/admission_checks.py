@@ -1,4 +1,4 @@
-"""The door to a cluster queue: from a local queue to where its workloads stand in line, or why they do not."""
+"""Whether a workload takes part in a decision: its LocalQueue leads to a ClusterQueue that admits, or why not."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from controller.core.workloads.workload import Hold, QueueKey, WorkloadClass
 from controller.core.world.snapshot import Snapshot
 
 
-class Entrances:
-    """The doors of one decision, each looked at once; who waits there is told so."""
+class AdmissionChecks:
+    """Those of one decision, made once for each LocalQueue. They tell the reason of each class that takes no part."""
 
     def __init__(self, snapshot: Snapshot, waits: Waits, closed: dict[str, Wait | None] | None = None) -> None:
         """`closed` has what is known of cluster queues by now (`closed_queue`), and is added to."""
@@ -27,24 +27,24 @@ class Entrances:
         self._known: dict[QueueKey, ClusterQueue | Wait] = {}
 
     def of(self, key: QueueKey) -> ClusterQueue | Wait:
-        """Return the cluster queue behind a local queue, or why nobody is let in."""
+        """Return the cluster queue of a local queue, or why it admits nobody."""
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = door(self._snapshot, key, self._closed)
+            found = self._known[key] = admitting_queue(self._snapshot, key, self._closed)
         return found
 
     def enter(self, kind: WorkloadClass) -> ClusterQueue | None:
-        """Return the queue in whose line the class stands; None when it need not be looked at, or waits at the door."""
-        entrance = self.of(kind.queue)
-        is_strict = not isinstance(entrance, Wait) and entrance.strategy is QueueingStrategy.STRICT_FIFO
+        """Return the cluster queue of a class; None where the class takes no part."""
+        found = self.of(kind.queue)
+        is_strict = not isinstance(found, Wait) and found.strategy is QueueingStrategy.STRICT_FIFO
         # a refused release is tried again within a minute, and keeps its place in a strict queue until then
         if kind.hold is not None and not (is_strict and kind.hold.reason is Reason.PATCH_REJECTED):
             self._waits.tell(kind, held(kind.hold))
             return None
-        if isinstance(entrance, Wait):
-            self._waits.tell(kind, entrance)
+        if isinstance(found, Wait):
+            self._waits.tell(kind, found)
             return None
-        return entrance
+        return found
 
 
 def held(hold: Hold) -> Wait:
@@ -52,10 +52,12 @@ def held(hold: Hold) -> Wait:
     return Wait(hold.reason, hold.text)
 
 
-def door(snapshot: Snapshot, key: QueueKey, closed: dict[str, Wait | None] | None = None) -> ClusterQueue | Wait:
+def admitting_queue(
+    snapshot: Snapshot, key: QueueKey, closed: dict[str, Wait | None] | None = None
+) -> ClusterQueue | Wait:
     """Follow a local queue to its cluster queue; a Wait says why its workloads are not looked at.
 
-    `closed` is as `Entrances` has it.
+    `closed` is as `AdmissionChecks` has it.
     """
     namespace, name = key
     local = snapshot.local_queues.get(key)

@@ -8,7 +8,7 @@ from controller.core.queueing.queues import LocalQueue
 from controller.core.workloads.workload import QueueKey
 
 
-class Doors:
+class LocalQueueIndex:
     """`all` by namespace and name."""
 
     def __init__(self) -> None:
