@@ -27,9 +27,27 @@ def giving_way(
     It does not matter to these who of the claim's own queue is away. `above` are the queues to which that one is near.
     `usage` is what is used without those who are `away` already, and must be so while these are asked for.
     """
-    offer, claim = need.offer, need.claim
-    if offer is None:
+    if need.offer is None:
         return
+    line, at = line_of(need, attempt, need.offer, tree, above, usage, away), 0
+    while at < len(line.known) or _goes_on(line):
+        one = line.known[at]
+        if one.queue != need.claim.queue.name:
+            yield one
+        at += 1
+
+
+def line_of(
+    need: Need,
+    attempt: Attempt,
+    offer: Offer,
+    tree: QuotaTree,
+    above: tuple[str, ...],
+    usage: TreeUsage,
+    away: Container[str],
+) -> Line[Candidate]:
+    """Return them as they are known by now, some of the claim's own queue among them."""
+    claim = need.claim
     if offer.usage is not None:
         usage, away = offer.usage, frozenset()  # nothing in this tree moved
     key = (id(usage), above, attempt, *_asked_by(claim, attempt))
@@ -37,12 +55,7 @@ def giving_way(
     if line is None:
         left = FallingUsage(tree, offer.columns, usage, offer.rows.setdefault(id(usage), {}))
         line = offer.lines[key] = Line([], _in_turn(offer, claim, attempt, tree, above, left, away))
-    at = 0
-    while at < len(line.known) or _goes_on(line):
-        one = line.known[at]
-        if one.queue != claim.queue.name:
-            yield one
-        at += 1
+    return line
 
 
 def _gives_way(claim: Claim, attempt: Attempt, one: Candidate, now: float) -> bool:

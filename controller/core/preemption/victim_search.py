@@ -24,6 +24,7 @@ from controller.core.preemption.attempts import Attempt, Attempts, Need
 from controller.core.preemption.eligibility import Candidates, Claim
 from controller.core.preemption.giving_way import giving_way
 from controller.core.preemption.offers import Offers
+from controller.core.preemption.possible_room import PossibleRoom
 from controller.core.preemption.prospects import Prospects
 from controller.core.preemption.removals import Removals
 from controller.core.preemption.short_columns import Short, ShortColumns
@@ -60,9 +61,10 @@ class VictimSearch:
         self.candidates = Candidates(snapshot, returns)
         self._away = Away(snapshot, ledger)
         self.offers = Offers(snapshot, ledger, self.candidates, self._away)
-        self.any_victims = AnyVictims(snapshot, self.candidates, self.offers.borrowers, self._away)
         self._attempts = Attempts(snapshot.tree, self.candidates, self.offers, self._away)
         self._short = ShortColumns(snapshot, self._away)
+        room = PossibleRoom(snapshot, ledger, self.candidates, self.offers, self._attempts, self._short, self._away)
+        self.any_victims = AnyVictims(snapshot, ledger, self.candidates, self.offers.borrowers, room, self._away)
         self._lines = VictimLines(snapshot, ledger, self.candidates, self._away)
         self._single = SinglePods(snapshot, ledger, self._away, looked_at)
         emptied = looked_at.emptied

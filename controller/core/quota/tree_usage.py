@@ -90,7 +90,8 @@ class TreeUsage:
 
     def borrowed(self, queue: str) -> set[str]:
         """Return the flavors of which a queue uses more than is its own."""
-        return {column[0] for column in self._tree.cells(queue) if self.borrows(queue, [column])}
+        cells, used = self._tree.cells(queue), self.used
+        return {flavor for (flavor, name), cell in cells.items() if used(queue, flavor, name) > cell.subtree}
 
     def exceeds(self, queue: str, more: Mapping[Column, int]) -> bool:
         """Say whether a queue, with this much more of some columns, uses more of any of these than is its own."""

@@ -23,14 +23,23 @@ _Ranked = tuple[Standing, Candidate]
 _One = TypeVar("_One")
 
 
+@dataclass(slots=True)
+class Freed:
+    """What some leave on nodes, by node and resource. `is_of_several`: one of them has something of several flavors."""
+
+    nodes: dict[str, dict[str, int]] = field(default_factory=dict)
+    is_of_several: bool = False
+
+
 class Line(Generic[_One]):
     """Who is given up, in order: those `known`, that were looked for by now, and where the `rest` come from.
 
-    No dataclass: mypyc compiles none that is generic.
+    `freed` is what all of them leave, once that was asked for. No dataclass: mypyc compiles none that is generic.
     """
 
     def __init__(self, known: list[_One], rest: Iterator[Candidate]) -> None:
         self.known, self.rest = known, rest
+        self.freed: Freed | None = None
 
 
 @dataclass(slots=True)
@@ -58,6 +67,8 @@ class Offer:
     """Of `givers` those that are outside of the subtree so high on that path."""
     lines: dict[tuple[object, ...], Line[Candidate]] = field(default_factory=dict)
     """Who goes, by all that says who does (`preemption.giving_way`)."""
+    asked: dict[tuple[object, ...], tuple[Line[Candidate], ...]] = field(default_factory=dict)
+    """Which of these lines might make room for whom (`preemption.possible_room`)."""
     rows: dict[int, dict[str, Row]] = field(default_factory=dict)
     """What these begin with, by the usage that it is of."""
     going: list[_Ranked] = field(default_factory=list)
@@ -78,6 +89,7 @@ class Offer:
         self.givers.clear()
         self.outside.clear()
         self.lines.clear()
+        self.asked.clear()
         self.rows.clear()
 
     def close(self) -> None:
