@@ -2,7 +2,7 @@
 
 An event only notes; what it comes to is worked out when time passes (`pass_to`), which the loop does after each event.
 Where queues, parents or prices change, what was used so far is settled and all is set up anew from there; where a clock
-that jumped is put right, from what was used before (`cache.clock_jumps`). Without budgets nothing is kept. The arithmetic:
+that jumped is put right, from what was used before (`cache.clock_jumps`). Without budgets nothing is kept. Arithmetic:
 `core.budgets.tally`.
 """
 

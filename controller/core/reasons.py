@@ -93,3 +93,7 @@ def waits_for(count: int, *, has_begun: bool) -> str:
 def has_begun(reason: str, message: str) -> bool:
     """Say whether a condition told that pods go for its workload: a controller that starts knows it by that alone."""
     return reason == Reason.PREEMPTING and _LEFTOVER not in message
+
+
+HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.UNSCHEDULABLE, Reason.WOULD_DELAY})
+"""What nobody who goes would end."""

@@ -32,7 +32,6 @@ from controller.core.evictions.rules import evictions
 from controller.core.feasibility.feasible import FeasibilityIndex, index_of
 from controller.core.fitting.placement import Placements
 from controller.core.ledgers.ledger import Ledger
-from controller.core.ledgers.looked_at import looked_at
 from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
 from controller.core.quota.user_limits import UserUsage
@@ -70,7 +69,7 @@ class _Decision:
         self._checks = AdmissionChecks(snapshot, self._waits, None if index is None else index.closed)
         self._backfill = None if snapshot.forecast is None else Backfill(snapshot, snapshot.forecast, ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
-        self._preempting = Preempting(snapshot, ledger, looked_at(snapshot, ledger))
+        self._preempting = Preempting(snapshot, ledger)
         self._placing = Placing(snapshot, ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
         self._runs = Runs(snapshot, self._heads)

@@ -9,7 +9,6 @@ from controller.core.kubernetes.amounts import format_amount
 from controller.core.kubernetes.owners import Job
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Blocker, Booking, Wait
-from controller.core.world.settled import contested
 
 
 def describe(wait: Wait, since: float, *, uid: str = "", may_preempt: bool = False) -> str:
@@ -20,7 +19,7 @@ def describe(wait: Wait, since: float, *, uid: str = "", may_preempt: bool = Fal
     a reservation. `may_preempt`: its queue lets some go. Those who wait all the same found nobody who would help.
     """
     said = _describe_all(wait, since, uid)
-    is_asked = bool(contested(wait)) and not wait.is_put_off and wait.reason is not Reason.USER_LIMIT
+    is_asked = bool(wait.contested) and not wait.is_put_off and wait.reason is not Reason.USER_LIMIT
     if not may_preempt or not is_asked or wait.reason is Reason.NEVER_FITS:
         return said
     return f"{said}; preemption would not make room for it now"

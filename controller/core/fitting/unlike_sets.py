@@ -19,10 +19,9 @@ from controller.core.gate.narrowing import Conflict, narrow
 from controller.core.kubernetes.amounts import Requests, plus
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
-from controller.core.reasons import Reason
+from controller.core.reasons import HOPELESS, Reason
 from controller.core.workloads.decisions import Blocker, Wait
 from controller.core.workloads.workload import PodSet, WorkloadClass
-from controller.core.world.settled import HOPELESS
 from controller.core.world.snapshot import Snapshot
 
 _MOST_TRIED: Final = 10_000

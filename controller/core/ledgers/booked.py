@@ -16,7 +16,7 @@ from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Blocker, Booking, Reserved
+from controller.core.workloads.decisions import Blocker, Booking
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.world.expected_ends import Holding
 
@@ -62,7 +62,6 @@ class Beside:
             for node in one.nodes:
                 self._of_node.setdefault(node, []).append(one)
         self._nodes = frozenset(self._of_node)
-        self.reserved = Reserved(frozenset(one.booking.uid for one in booked), self._nodes)
         self.turned_away: dict[tuple[str, Requests], Booking] = {}
         """By flavor and what a pod asks for: for whose sake there was less room than there is now."""
         self.is_emptied = False
@@ -155,10 +154,6 @@ class Beside:
         if known is None:
             known = self._among[where] = self._ledger.among(flavor, shape, self._nodes)
         return known
-
-    def is_spared(self, node: str, requests: Requests) -> bool:
-        """Say whether what is reserved on a node leaves room for these, at each time."""
-        return all(one.then.fits_on(node, requests) for one in self._of_node.get(node, ()))
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """As of the ledger: what is there now."""

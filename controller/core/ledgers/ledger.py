@@ -18,7 +18,7 @@ from controller.core.kubernetes.amounts import PODS, Requests
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Blocker, Reserved
+from controller.core.workloads.decisions import Blocker
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.world.snapshot import Snapshot
 
@@ -47,8 +47,6 @@ class Ledger:
         self._shadow: Ledger | None = None
         self.is_emptied = False
         """As of `booked.Beside`; here it makes no difference."""
-        self.reserved = Reserved()
-        """No reservations: `booked.Beside` has some."""
         self.charges = 0
         """How often anything was charged for good."""
         self.occupied_nodes: list[str] = []
@@ -273,10 +271,6 @@ class Ledger:
     def fits_on(self, node: str, requests: Requests) -> int:
         """Say how many of these a node has room for now."""
         return self._room.count(node, requests)
-
-    def is_spared(self, node: str, requests: Requests) -> bool:
-        """Say whether what is reserved on a node leaves room for these: here nothing is."""
-        return True
 
     @property
     def nodes_looked_at(self) -> int:

@@ -10,7 +10,6 @@ from controller.core.preemption.eligibility import Candidates, Claim
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.settled import contested
 
 
 def claims(
@@ -32,7 +31,7 @@ def ways(unlike: UnlikeSets, queue: ClusterQueue, kind: WorkloadClass, wait: Wai
 
 def contested_flavors(queue: ClusterQueue, wait: Wait) -> list[str]:
     """Return the flavors in which others are in the way, in order; all of them where a limit over all is."""
-    found = contested(wait)
+    found = wait.contested
     return [quota.flavor for quota in queue.flavors if quota.flavor in found or "" in found]
 
 

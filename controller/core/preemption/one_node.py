@@ -7,7 +7,6 @@ off the ledger to see that, and putting it back, costs more than all else of a s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
 
 from controller.core.kubernetes.amounts import Requests
 from controller.core.ledgers.away import Away
@@ -19,7 +18,7 @@ from controller.core.world.snapshot import Snapshot
 
 
 class OneNode:
-    """The nodes of a flavor as candidates go, for one pod of a shape; `only` these, where others were of no use."""
+    """The nodes of a flavor as candidates go, for one pod of a shape."""
 
     def __init__(
         self,
@@ -28,8 +27,6 @@ class OneNode:
         ahead: AnyLedger,
         flavor: Flavor,
         shape: Shape,
-        *,
-        only: AbstractSet[str] | None,
     ) -> None:
         self._away = away
         self._flavor = flavor
@@ -38,11 +35,6 @@ class OneNode:
         self._only_shrank = self._ledger is ahead
         """Else who is away may have been taken off it since it was asked before."""
         self._allowed = snapshot.nodes.allowed(flavor, shape.constraints)
-        self._near: AbstractSet[str] | None = None
-        """The pods on the nodes that count, by uid, where those are only some; of any flavor, as of a gang."""
-        if only is not None:
-            self._allowed &= only
-            self._near = {uid for node in only for uid in snapshot.bound.get(node, ())}
         self._free: dict[str, dict[str, int]] = {}
         self._there: dict[str, list[Candidate]] = {}
 
@@ -56,10 +48,9 @@ class OneNode:
         if not is_full and ledger.find_node(flavor, shape):
             return []
         for one in candidates:
-            if self._near is None or any(pod.uid in self._near for pod in one.pods):
-                found = self._let_go(one)
-                if found is not None:
-                    return found
+            found = self._let_go(one)
+            if found is not None:
+                return found
         return None
 
     def _let_go(self, one: Candidate) -> list[Candidate] | None:

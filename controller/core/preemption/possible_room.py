@@ -64,7 +64,7 @@ class PossibleRoom:
 
     def _may_be_in(self, queue: ClusterQueue, kind: WorkloadClass, claim: Claim, flavor: Flavor) -> bool:
         shape = kind.pod_sets[0].shape
-        if flavor.is_summed or self._ledger.find_node(flavor, shape, only_freed=False) is not None:
+        if flavor.is_summed or self._ledger.find_node(flavor, shape) is not None:
             return True
         own = tuple(self._candidates.own(claim, flavor.name))
         if own or not kind.requests:

@@ -14,16 +14,14 @@ from controller.core.fitting.placement import Placements, place, places
 from controller.core.fitting.unlike_sets import Onto, UnlikeSets
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
-from controller.core.ledgers.looked_at import LookedAt
 from controller.core.preemption.claims import claims, contested_flavors, ways
 from controller.core.preemption.eligibility import Claim
-from controller.core.preemption.nobody_before import NobodyBefore, left_alone
 from controller.core.preemption.rounds import led_to
 from controller.core.preemption.short_columns import demand_of
 from controller.core.preemption.victim_search import VictimSearch
 from controller.core.queueing.queues import ClusterQueue, WhenCanBorrow
 from controller.core.reasons import Reason, waits_for
-from controller.core.workloads.decisions import Evict, EvictionCause, Place, Reserved, Wait
+from controller.core.workloads.decisions import Evict, EvictionCause, Place, Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
 from controller.core.world.candidates import Candidate
 from controller.core.world.offer import KnownOffers
@@ -41,13 +39,11 @@ _Find = Callable[[Claim, Onto], list[Candidate] | None]
 class Preempting:
     """The preemptions of one decision. `evicts` are those to be sent, each time for one; others go already."""
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger, looked_at: LookedAt) -> None:
+    def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self._snapshot = snapshot
-        self._looked_at = looked_at
         self._returns = Returns(snapshot)
-        self.search = VictimSearch(snapshot, ledger, self._returns, looked_at)
+        self.search = VictimSearch(snapshot, ledger, self._returns)
         self.unlike = UnlikeSets(snapshot, ledger)
-        self._nobody = NobodyBefore(snapshot, looked_at, self.search, self.unlike)
         self._ledger = ledger
         self._state: tuple[int, int, AnyLedger] | None = None
         self._found: dict[str, _Found | None] = {}
@@ -63,8 +59,6 @@ class Preempting:
         self.placed: dict[str, Placements] = {}
         """By workload where what is held for it is."""
         self.evicts: list[tuple[Evict, ...]] = []
-        self.beside: dict[WorkloadClass, Reserved] = {}
-        """As `Plan` has it."""
         self.put_off: set[str] = set()
         """Workloads for which nobody may be evicted yet, since enough others are to be."""
 
@@ -96,26 +90,16 @@ class Preempting:
         if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
             return None
         found = self._rather.pop(workload.uid, None)
-        if found is None and self.is_in_vain(queue, workload, left, wait):
-            self._hopeless.add(workload.uid)
-            if self._nobody.is_pending(workload.kind):
-                self.beside[workload.kind] = left_alone(workload.kind, left)
-            return None
         if not self._is_too_early(workload):
             found = found or self._found_just_now(queue, workload, wait, left)
             if found is None:
                 self._hopeless.add(workload.uid)
-                self.beside[workload.kind] = left_alone(workload.kind, left)
             return found
         if found is None or any(one.to_evict for one in found[1]):
             found = self._among_going(queue, workload, wait, left)
         if found is None and contested_flavors(queue, wait):
             self.put_off.add(workload.uid)
         return found
-
-    def is_in_vain(self, queue: ClusterQueue, workload: Workload, left: AnyLedger, wait: Wait | None = None) -> bool:
-        """Say whether nobody was found before, and nothing new lets anybody go who would help (`nobody_before`)."""
-        return self._nobody.is_so_still(queue, workload, left, wait)
 
     def _is_too_early(self, workload: Workload) -> bool:
         """Whether nobody may be evicted for it yet: as many are to be by now as may be at once.
@@ -152,7 +136,7 @@ class Preempting:
         `left` is a fork of the decision's ledger: nothing of this is remembered.
         """
         alone = replace(self._snapshot, offers=KnownOffers())
-        other = Preempting(alone, left, self._looked_at)
+        other = Preempting(alone, left)
         other.search.leave_out(self.search)
         found = other.find(queue, workload, wait, left)
         other.end()
@@ -192,8 +176,6 @@ class Preempting:
         begun = self._goes_on_waiting(queue, workload, wait, left, may_borrow=may_borrow)
         if begun is not None:
             return begun
-        if self.search.is_ruled_out(queue, workload.kind):
-            return None
         find, asked = partial(self.search.find, may_borrow=may_borrow), self._claims(queue, workload, wait)
         if queue.preempts_first:
             return _first(asked, lambda claim, onto: find(claim, workload.kind, onto, left))

@@ -6,7 +6,7 @@ What is found is no minimum, but none of them could have stayed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -18,14 +18,13 @@ from controller.core.fitting.unlike_sets import Onto
 from controller.core.ledgers.away import Away
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.ledgers.ledger import Ledger
-from controller.core.ledgers.looked_at import LookedAt
 from controller.core.preemption.any_victims import AnyVictims
 from controller.core.preemption.attempts import Attempt, Attempts, Need
 from controller.core.preemption.eligibility import Candidates, Claim
 from controller.core.preemption.giving_way import giving_way
+from controller.core.preemption.larger_shares import LargerShares
 from controller.core.preemption.offers import Offers
 from controller.core.preemption.possible_room import PossibleRoom
-from controller.core.preemption.prospects import Prospects
 from controller.core.preemption.removals import Removals
 from controller.core.preemption.short_columns import Short, ShortColumns
 from controller.core.preemption.single_pods import SinglePods
@@ -52,8 +51,7 @@ class VictimSearch:
     `tries` counts how often it was seen whether a workload fits.
     """
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger, returns: Returns, looked_at: LookedAt) -> None:
-        """To those looked at for freed room other nodes than `snapshot.freed` were no use before, and are none now."""
+    def __init__(self, snapshot: Snapshot, ledger: Ledger, returns: Returns) -> None:
         self._snapshot = snapshot
         self._tree = snapshot.tree
         self._ledger = ledger
@@ -66,12 +64,8 @@ class VictimSearch:
         room = PossibleRoom(snapshot, ledger, self.candidates, self.offers, self._attempts, self._short, self._away)
         self.any_victims = AnyVictims(snapshot, ledger, self.candidates, self.offers.borrowers, room, self._away)
         self._lines = VictimLines(snapshot, ledger, self.candidates, self._away)
-        self._single = SinglePods(snapshot, ledger, self._away, looked_at)
-        emptied = looked_at.emptied
-        self._prospects = Prospects(snapshot, ledger, self.candidates, self._away, self._lines, self._single, emptied)
-        self.is_ruled_out = self._single.is_ruled_out
-        self.roomier = self._prospects.roomier
-        self.is_untouched = self._prospects.is_untouched
+        self._single = SinglePods(snapshot, self._away)
+        self._larger_shares = LargerShares(snapshot, self.candidates, self._away, self._lines, self._single)
         self.tries = 0
 
     @property
@@ -90,30 +84,6 @@ class VictimSearch:
                 if victims is not None:
                     return victims
         return None
-
-    def may_help(
-        self,
-        claim: Claim,
-        kind: WorkloadClass,
-        onto: Onto,
-        left: AnyLedger,
-        *,
-        is_by_room: bool,
-        nodes: Collection[str],
-    ) -> bool:
-        """Say whether anybody may go for a settled workload in these flavors; where shares do not decide, yes.
-
-        `is_by_room`: it waits for nothing there but room, of which there is more on `nodes` at most.
-        """
-        if not self._tree.strategies(claim.queue.name):
-            return True
-        needs = list(self._needs(claim, kind, onto, left))
-        with self._away.ahead(left) as ahead:
-            if self._away.victims and self._fits(ahead, claim.queue, kind) is not None:
-                return True
-            if is_by_room:
-                return any(self._prospects.are_new(ahead, need, _ANY, nodes) for need in needs)
-            return bool(nodes) or not all(self._prospects.are_none(ahead, need, _ANY) for need in needs)
 
     @property
     def is_any_going(self) -> bool:
@@ -240,7 +210,7 @@ class VictimSearch:
         """Whether nobody goes who would help, told by less than a search would take."""
         if attempt.takes_going and not self.candidates.going:
             return True
-        return bool(self._tree.strategies(need.queue.name)) and self._prospects.are_none(ahead, need, attempt)
+        return bool(self._tree.strategies(need.queue.name)) and self._larger_shares.is_in_vain(ahead, need, attempt)
 
     def _on_one_node(self, ahead: AnyLedger, need: Need, attempt: Attempt) -> list[Candidate] | None:
         """Return those on the first node that may come to have room; empty: not told; None: all are too few."""

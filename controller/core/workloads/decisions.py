@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from controller.core.reasons import Reason
+from controller.core.reasons import HOPELESS, Reason
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.topology import Domain
 from controller.core.workloads.workload import Workload, WorkloadClass
@@ -28,16 +28,6 @@ class Booking:
     uid: str
     at: float
     places: frozenset[Place] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Reserved:
-    """Reservations that somebody has to leave alone, by the `workloads` that have them, and their `nodes`: all of them,
-    or those on which they leave too little.
-    """
-
-    workloads: frozenset[str] = frozenset()
-    nodes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +90,11 @@ class Wait:
     def any_booking(self) -> Booking | None:
         """The reservation of any of the class: of the first, or where others go for that one, of the next."""
         return self.booking or (None if self.others is None else self.others.booking)
+
+    @property
+    def contested(self) -> set[str]:
+        """The flavors in which others are in the way; empty: where a limit over all is, in all of them."""
+        return {one.flavor for one in self.blockers if one.reason not in HOPELESS}
 
     def tells_more_than(self, former: Wait) -> bool:
         """Say whether anybody of the class waits for another reason, or for the same in other words."""
@@ -198,8 +193,7 @@ class Plan:
     than room was held for it: decide again. `preemptors` are the workloads that wait for pods to go, those first that
     began first; each with how many preemptions in a row have led to its place (`preemption.rounds`). 0: nobody goes for
     it, it waits for what those leave who go for others. `held` has where room is kept for the pods of each: how many in
-    a flavor on a node, or in its sums. `beside`: the classes for which nobody was found to preempt, and the
-    reservations that had to be left alone in that.
+    a flavor on a node, or in its sums.
     """
 
     admits: tuple[Admit, ...]
@@ -208,4 +202,3 @@ class Plan:
     evicts: tuple[Evict, ...] = ()
     preemptors: Mapping[str, int] = field(default_factory=dict)
     held: Mapping[str, Counter[Place]] = field(default_factory=dict)
-    beside: Mapping[WorkloadClass, Reserved] = field(default_factory=dict)

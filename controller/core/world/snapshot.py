@@ -29,7 +29,6 @@ from controller.core.world.forecast import Forecast
 from controller.core.world.kept_places import KeptPlaces
 from controller.core.world.leaving import NOBODY, Leaving
 from controller.core.world.offer import KnownOffers
-from controller.core.world.settled import Settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +37,7 @@ class Snapshot:
 
     `now` is in seconds since 1970. `usage` and `flavor_usage` are amounts charged by admitted workloads, the former at
     every queue of the tree as `quota.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
-    node takes, and `room` what that leaves, sorted (None: the decision sorts it). `settled` has the classes that need
-    not be looked at, unless a node in `freed`, which has more room now, takes them (None: all are looked at).
+    node takes, and `room` what that leaves, sorted (None: the decision sorts it).
     `preemptors` are those of the last plan, `held` where it keeps room for them. `pods` and `jobs` are by uid;
     `charges` are what pods are charged with; `admitted` has the uids of the pods that each cluster queue is charged
     with, `bound` of those on each node.
@@ -65,8 +63,6 @@ class Snapshot:
     room: Room | None = None
     faulty_queues: Mapping[str, str] = field(default_factory=dict)
     now: float = 0.0
-    settled: Settled | None = None
-    freed: frozenset[str] = frozenset()
     preemptors: Mapping[str, int] = field(default_factory=dict)
     held: Mapping[str, Counter[Place]] = field(default_factory=dict)
     budgets: UsedUpBudgets = NOTHING_USED_UP

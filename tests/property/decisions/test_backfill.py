@@ -102,7 +102,7 @@ class Simulation:
                 self.start(admit)
             if not plan.admits:
                 break
-        full = replace(self.cache.snapshot(), settled=None, freed=frozenset())
+        full = replace(self.cache.snapshot(), asked=None)
         assert decide(full, limit=UNLIMITED).admits == ()
         self.note_promises()
 

@@ -240,7 +240,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def decisions_come_to_rest(self, limit: int) -> None:
         while not self.step(limit):
             pass
-        full = replace(self.cache.snapshot(), settled=None, freed=frozenset())
+        full = replace(self.cache.snapshot(), asked=None)
         assert decide(full, limit=UNLIMITED).admits == ()
         for kind in self.cache.backlog.runs:
             assert self.cache.reasons.of(kind).reason is not Reason.PENDING

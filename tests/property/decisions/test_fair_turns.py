@@ -14,10 +14,8 @@ from controller.core.queueing.queues import FlavorQuota
 from controller.core.quota.fair_sharing import FairShares
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.workloads.workload import Workload, among_all
-from controller.core.world.settled import Settled
 from controller.core.world.snapshot import Snapshot
 from tests.support.builders import (
-    STRICT,
     UNLIMITED,
     a_cluster_queue,
     a_local_queue,
@@ -47,23 +45,10 @@ def fair_worlds(draw: st.DrawFn) -> Snapshot:
     )
 
 
-def settled(world: Snapshot) -> Settled:
-    """What is known once a decision has found blocked what it would find so if nobody else waited."""
-    alone = {kind: decide(replace(world, runs={kind: run}), limit=UNLIMITED) for kind, run in world.runs.items()}
-    found = Settled(alone)
-    for kind, plan in alone.items():
-        local = world.local_queues.get(kind.queue)
-        is_strict = local is not None and world.cluster_queues[local.cluster_queue].strategy is STRICT
-        if not plan.admits and not is_strict:
-            found.settle(kind, plan.waits[kind])
-    return found
-
-
 @THOROUGH
 @given(fair_worlds(), st.sampled_from((1, 2, UNLIMITED)))
-def test_what_is_known_to_be_blocked_changes_nobodys_turn(world: Snapshot, limit: int) -> None:
-    known = replace(world, settled=settled(world))
-    assert decide(known, limit=limit).admits == decide(world, limit=limit).admits
+def test_who_is_not_looked_at_changes_nobodys_turn(world: Snapshot, limit: int) -> None:
+    assert decide(replace(world, asked=()), limit=limit).admits == decide(world, limit=limit).admits
 
 
 @st.composite

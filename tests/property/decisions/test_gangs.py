@@ -115,7 +115,7 @@ def test_a_gang_is_admitted_whole_and_no_fit_is_left(events: list[tuple[str, obj
         assert cache.usage.by_queue.get(("team-a", "spot", "cpu"), 0) <= QUOTA * 1000
     while decide_once(cache, UNLIMITED):
         pass
-    full = replace(cache.snapshot(), settled=None, freed=frozenset())
+    full = replace(cache.snapshot(), asked=None)
     assert decide(full, limit=UNLIMITED).admits == ()
     waiting = {uid for run in cache.backlog.runs.values() for workload in run for uid in workload.pods}
     assert waiting == {pod.uid for pod in cache.pods.values() if pod.gates and cache.assumed(pod.uid) is None}

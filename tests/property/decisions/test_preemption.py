@@ -161,7 +161,7 @@ def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> No
             world.cache.drop_pod(ended)
             world.rest()
         assert not too_much(world.cache)
-    full = replace(world.cache.snapshot(), settled=None, freed=frozenset())
+    full = replace(world.cache.snapshot(), asked=None)
     plan = decide(full, limit=UNLIMITED)
     assert (plan.admits, plan.evicts) == ((), ())
 

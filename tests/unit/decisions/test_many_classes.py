@@ -184,7 +184,7 @@ def test_a_pod_beside_a_flood_costs_the_same(
         until_at_rest(cache, woken)
         ends = work_of(partial(cache.drop_pod, "other"))
         costs.append((comes, ends, work_of(partial(a_decision_of_the_loop, caught_up(cache)))))
-    assert all(more <= 1.15 * less for less, more in zip(*costs, strict=True)), costs
+    assert all(more <= 1.25 * less for less, more in zip(*costs, strict=True)), costs
 
 
 def test_a_pod_with_a_better_place_is_the_first_of_many() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.cache.cluster import ClusterCache
-from controller.core.decision.whole import decide_whole
-from controller.core.feasibility.feasible import index_of
+from controller.core.decision.decide import decide
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.preemption_policy import Preemption, Reclaim
 from controller.core.workloads.decisions import Plan
@@ -44,8 +43,7 @@ def a_tree_in_which_all_is_taken() -> ClusterCache:
 
 
 def decided_by_what_is_kept(cache: ClusterCache) -> Plan:
-    snapshot = replace(cache.snapshot(), settled=None, freed=frozenset())
-    return decide_whole(snapshot, index_of(snapshot), limit=UNLIMITED)
+    return decide(replace(cache.snapshot(), asked=()), index=cache.feasibility, limit=UNLIMITED)
 
 
 def test_who_would_borrow_too_is_not_searched_for() -> None:

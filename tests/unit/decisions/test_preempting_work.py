@@ -14,7 +14,6 @@ import pytest
 from controller.core.fitting.placement import Placement, place
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.ledgers.ledger import Ledger
-from controller.core.ledgers.looked_at import Emptied, LookedAt
 from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.fair_sharing_policy import USUAL, FairSharing
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
@@ -61,17 +60,12 @@ class Search:
         self.cache = a_cache(*those, *waiting, nodes=nodes, queues=known, locals_=[a_local_queue("main")])
         self.begin()
 
-    def begin(self, *, freed: str = "") -> None:
-        """Begin another decision; nothing is new to who waits but room on a node, where one is named."""
+    def begin(self) -> None:
+        """Begin another decision."""
         self.snapshot = self.cache.snapshot()
-        if freed:
-            self.snapshot = replace(self.snapshot, freed=frozenset({freed}))
         self.queue = self.snapshot.cluster_queues["team-a"]
         self.ledger = Ledger(self.snapshot)
-        runs = self.snapshot.runs
-        emptied = Emptied(self.snapshot, self.ledger)
-        looked_at = LookedAt(runs, runs if freed else (), {}, (), emptied)
-        self.preempting = Preempting(self.snapshot, self.ledger, looked_at)
+        self.preempting = Preempting(self.snapshot, self.ledger)
         self.of = self.preempting.search
 
     def go(self) -> list[int]:
@@ -174,18 +168,6 @@ def test_by_shares_nothing_is_tried_where_nobody_borrows() -> None:
     search = Search(urgent(cpu="2"), queues=a_fair_tree("0", "1000"), within="team-b")
     assert search.go() == [0]
     assert (search.of.looked_at, search.of.tries) == (0, 0)
-
-
-@pytest.mark.parametrize("freed", ["n99", ""])
-def test_where_a_node_alone_is_new_that_would_hold_it_in_no_case_nobody_is_asked_to_go(freed: str) -> None:
-    lower = Preemption(Within.LOWER_PRIORITY)
-    queues = [a_cluster_queue(name, a_quota(cpu="1000"), preemption=lower) for name in TEAMS]
-    search = Search(urgent(cpu="2"), queues=queues, within=TEAMS)
-    # of those on a node with an odd number all are of team-b, which is in another tree
-    search.cache.drop_pod("v0999")
-    search.begin(freed=freed)
-    assert search.go() == [0 if freed else 2]
-    assert (search.of.looked_at == 0) is bool(freed)
 
 
 def test_who_has_the_turn_as_it_was_nominated_is_not_searched_for_again() -> None:
