@@ -14,7 +14,7 @@ from controller.cache.queue_top import QueueTops
 from controller.cache.timers import Timers
 from controller.core.kubernetes.owners import Job
 from controller.core.queueing.allowed_classes import not_allowed
-from controller.core.queueing.hands import held, is_on_top
+from controller.core.queueing.operator_actions import held, is_on_top
 from controller.core.queueing.queues import ClusterQueue, LocalQueue
 from controller.core.queueing.scheduler_preemption import forbidden
 from controller.core.reasons import Reason

@@ -1,7 +1,7 @@
 """`penstock hold`, `top`, `drain` and `open`, and of `release` what undoes a hold: options, words, exit code.
 
-What is read and sent is the business of `runtime.hand_targets` and `runtime.hands`; what it means, of
-`core.queueing.hands`.
+What is read and sent is the business of `runtime.operator_action_targets` and `runtime.operator_actions`; its meaning,
+of `core.queueing.operator_actions`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
 from controller.cli.remaining import remaining
 from controller.core.kubernetes.names import is_dns_label
-from controller.core.queueing.hands import NOTE_MOST, Verb, note
+from controller.core.queueing.operator_actions import NOTE_MOST, Verb, note
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.errors import KubeError, Unreachable, one_line
-from controller.runtime.hand_targets import QUEUES, BadTarget, NothingThere, Subject, Target, find
-from controller.runtime.hands import Hands, Tally, who
+from controller.runtime.operator_action_targets import QUEUES, BadTarget, NothingThere, Subject, Target, find
+from controller.runtime.operator_actions import OperatorActions, Tally, who
 
 _DONE: Final = {
     Verb.HOLD: "held",
@@ -266,9 +266,9 @@ async def _do(client: Client, asked: Asked, noted: str, subjects: Sequence[Subje
         def show(tally: Tally) -> None:
             status.update(f"{tally.count} of {len(subjects)}")
 
-        hands = Hands(client, asked.verb, noted, is_dry=asked.is_dry, on_progress=show)
-        with gently(hands.stop) as interrupt:
-            return await hands.do(subjects), interrupt.came
+        actions = OperatorActions(client, asked.verb, noted, is_dry=asked.is_dry, on_progress=show)
+        with gently(actions.stop) as interrupt:
+            return await actions.do(subjects), interrupt.came
 
 
 def _tell(asked: Asked, tally: Tally, expected: int) -> None:

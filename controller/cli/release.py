@@ -21,7 +21,7 @@ from controller.cli.main import EXIT_FAULT
 from controller.core.gate.opening import GatedPod
 from controller.core.keys import BREAK_GLASS, GATE
 from controller.core.kubernetes.names import is_dns_label
-from controller.core.queueing.hands import Verb
+from controller.core.queueing.operator_actions import Verb
 from controller.kube.errors import KubeError, one_line
 from controller.runtime.gate_opener import GateOpener, Tally, gated_pods, is_protection, webhook_away
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import orjson
 
-from controller.core.queueing.hands import Verb
+from controller.core.queueing.operator_actions import Verb
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.errors import KubeError, one_line
-from controller.runtime.hand_targets import Subject
+from controller.runtime.operator_action_targets import Subject
 
 _SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
 from controller.core.decision.admission_checks import admitting_queue
-from controller.core.queueing.hands import aside
+from controller.core.queueing.operator_actions import aside
 from controller.core.queueing.queues import LocalQueue, StopPolicy
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Wait

@@ -61,8 +61,8 @@ class Pod:
     `unscheduled` is what kube-scheduler says of a pod that it put onto no node; `said` is our condition as it stands
     on the pod; `policies` are those that it carries, as its annotation names them, the same tuple on pods that carry
     the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job, `group` the gang it
-    belongs to. `held` and `is_on_top` are what people did to it by hand (`queueing.hands`). `started` and `ended` are
-    as its node reports them, in seconds since 1970; 0: it does not say. `expected_runtime`: seconds, as
+    belongs to. `held` and `is_on_top` are what people did to it by hand (`queueing.operator_actions`). `started` and
+    `ended` are as its node reports them, in seconds since 1970; 0: it does not say. `expected_runtime`: seconds, as
     `world.runtimes.stated` reads them; 0: nobody says; `deadline`: its own activeDeadlineSeconds; 0: none. `user` is
     whom admission noted; empty: nobody. `gone_by`: when
     its node should have ended it that is being deleted, in seconds since 1970, which is the request and its `grace`

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from controller.cli.remaining import remaining
-from controller.core.queueing.hands import Verb
-from controller.kube.decode_hands import decode_handled
+from controller.core.queueing.operator_actions import Verb
+from controller.kube.decode_operator_actions import decode_handled
 from controller.kube.errors import Forbidden
-from controller.runtime.hand_targets import Subject
+from controller.runtime.operator_action_targets import Subject
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import FakeTime
 

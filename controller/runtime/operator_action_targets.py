@@ -15,7 +15,7 @@ from controller.core.kubernetes.names import (
     is_label_value,
 )
 from controller.kube.client import Client
-from controller.kube.decode_hands import Handled, decode_handled
+from controller.kube.decode_operator_actions import Handled, decode_handled
 from controller.kube.errors import KubeError, NotFound
 from controller.kube.listing import pages
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from controller.core.keys import HELD, ON_TOP
-from controller.core.queueing.hands import NOTE_MOST, Change, Misplaced, Spared, Standing, Verb, change, note, told
+from controller.core.queueing.operator_actions import (
+    NOTE_MOST,
+    Change,
+    Misplaced,
+    Spared,
+    Standing,
+    Verb,
+    change,
+    note,
+    told,
+)
 
 FREE, HELD_BY_JO, ON_TOP_BY_JO = Standing(), Standing(held="jo: audit"), Standing(on_top="jo")
 OPEN, STOPPED = Standing(stop="None"), Standing(held="jo: audit", stop="Hold")

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from controller.core.keys import GATE, HELD, POD_GROUP, QUEUE_NAME
-from controller.core.queueing.hands import Verb
+from controller.core.queueing.operator_actions import Verb
 from controller.kube.errors import Conflict, Forbidden, NotFound, TooManyRequests, Unreachable
-from controller.runtime.hand_targets import BadTarget, NothingThere, Subject, Target, find
-from controller.runtime.hands import Hands, Tally, who
+from controller.runtime.operator_action_targets import BadTarget, NothingThere, Subject, Target, find
+from controller.runtime.operator_actions import OperatorActions, Tally, who
 from tests.support.fake_client import FakeClient
 
 Json = dict[str, Any]
@@ -180,8 +180,8 @@ async def done(client: FakeClient, *documents: Json, verb: Verb = Verb.HOLD, is_
     for document in documents:
         kind = "queue" if "stopPolicy" in document["spec"] else "pod"
         subjects += (await found(f"{kind}/{document['metadata']['name']}", raw(document)))[0]
-    hands = Hands(client.as_client, verb, "jane: audit", is_dry=is_dry, on_progress=lambda _: None)
-    return await hands.do(subjects)
+    actions = OperatorActions(client.as_client, verb, "jane: audit", is_dry=is_dry, on_progress=lambda _: None)
+    return await actions.do(subjects)
 
 
 async def test_a_pod_is_held_by_a_patch_that_names_its_uid() -> None:
@@ -233,7 +233,7 @@ async def test_a_refusal_is_told_and_the_next_is_tried() -> None:
 async def test_a_busy_apiserver_is_tried_again_an_absent_one_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("controller.runtime.hands.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("controller.runtime.operator_actions.PAUSE_SECONDS", 0.0)
     busy = FakeClient().will("PATCH", TooManyRequests(429, "", ""), b"{}").will("GET", raw(an_object()))
     assert len((await done(busy, an_object())).done) == 1
     away = FakeClient().will("PATCH", *[Unreachable("no answer")] * 99)
@@ -254,7 +254,7 @@ async def test_an_apiserver_that_says_when_to_ask_again_is_asked_then(
         waited.append(seconds)
         raise TimeoutError
 
-    monkeypatch.setattr("controller.runtime.hands.asyncio.wait_for", wait_for)
+    monkeypatch.setattr("controller.runtime.operator_actions.asyncio.wait_for", wait_for)
     client = FakeClient().will("PATCH", TooManyRequests(429, "", "", retry_after_seconds=asked), b"{}")
     assert len((await done(client.will("GET", raw(an_object())), an_object())).done) == 1
     assert waited == [kept]

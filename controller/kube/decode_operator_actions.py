@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 
 from controller.core.keys import GATE, HELD, ON_TOP, QUEUE_NAME
 from controller.core.kubernetes.owners import Owner
-from controller.core.queueing.hands import Standing
+from controller.core.queueing.operator_actions import Standing
 from controller.kube import wire
 from controller.kube.decode_owners import controlling_owner
 from controller.kube.errors import UnreadableObject

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import orjson
 
-from controller.core.queueing.hands import Change, Misplaced, Spared, Verb, change
+from controller.core.queueing.operator_actions import Change, Misplaced, Spared, Verb, change
 from controller.kube.client import MERGE_PATCH, Client
 from controller.kube.errors import Conflict, KubeError, NotFound, TooManyRequests, Unreachable
-from controller.runtime.hand_targets import Subject, again
+from controller.runtime.operator_action_targets import Subject, again
 
 _WORKERS: Final = 8
 _ATTEMPTS: Final = 5
@@ -46,7 +46,7 @@ async def who(client: Client) -> str:
     return str(answer["status"]["userInfo"].get("username") or "somebody")
 
 
-class Hands:
+class OperatorActions:
     """Some workers over one list of objects. `stop` lets them finish what is under way, so that the count is exact."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Hands:
         left = iter(subjects)
         async with asyncio.TaskGroup() as group:
             for number in range(_WORKERS):
-                group.create_task(self._work(left), name=f"hands-{number}")
+                group.create_task(self._work(left), name=f"actions-{number}")
         return self.tally
 
     async def _work(self, left: Iterator[Subject]) -> None:
