@@ -56,7 +56,7 @@ class Asked:
         """Begin a round over all of them at once."""
         self._has_changed, self._is_going_round, self._next_at = True, False, -inf
 
-    def pass_to(self, now: float) -> None:
+    def advance(self, now: float) -> None:
         """Let it be this time, epoch seconds: the next are asked about, if it is time."""
         if now < self._next_at <= now + PAUSE_SECONDS:  # else the clock was set back
             return

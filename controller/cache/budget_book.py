@@ -1,6 +1,6 @@
 """What the budgets of all queues have used: kept up by the runs of pods, from what the statuses remember.
 
-An event only notes; what it comes to is worked out when time passes (`pass_to`), which the loop does after each event.
+An event only notes; what it comes to is worked out when time passes (`advance`), which the loop does after each event.
 Where queues, parents or prices change, what was used so far is settled and all is set up anew from there; where a clock
 that jumped is put right, from what was used before (`cache.clock_jumps`). Without budgets nothing is kept. Arithmetic:
 `core.budgets.tally`.
@@ -111,7 +111,7 @@ class BudgetBook:
         self._meters: dict[_Payment, list[tuple[BudgetKey, int]]] = {}
 
     def tally(self, queue: str, budget: Budget) -> Tally | None:
-        """Return what is counted for a budget, as of the latest `pass_to`; None: it is not set up yet."""
+        """Return what is counted for a budget, as of the latest `advance`; None: it is not set up yet."""
         known = self._tallies.get((queue, budget.name))
         return known[1] if known is not None and known[0] == budget else None
 
@@ -136,9 +136,9 @@ class BudgetBook:
         self._noted[uid] = run
         return True
 
-    def pass_to(self, now: int, world: World, pods: Iterable[tuple[str, Pod, Charge | None]]) -> None:
+    def advance(self, now: int, world: World, pods: Iterable[tuple[str, Pod, Charge | None]]) -> None:
         """Let it be this time. `pods` are all that there are; they are looked at only after rules changed."""
-        righted = self._jumps.pass_to(now, self._so_far)
+        righted = self._jumps.advance(now, self._so_far)
         has_gone_back, self._now = now < self._now, now
         moved: set[BudgetKey] = set()
         for uid, run in self._noted.items():
@@ -168,7 +168,7 @@ class BudgetBook:
         return True
 
     def _so_far(self) -> Mapping[BudgetKey, Remembered]:
-        """What a status would keep, as of the latest `pass_to`; before the first, what the statuses keep."""
+        """What a status would keep, as of the latest `advance`; before the first, what the statuses keep."""
         counted = {
             key: Remembered(budget.key, tally.memory(self._now)) for key, (budget, tally) in self._tallies.items()
         }
@@ -182,7 +182,7 @@ class BudgetBook:
         What is `righted` counts instead of what was used so far.
         """
         for _, tally in self._tallies.values():
-            tally.pass_to(now)
+            tally.advance(now)
         self._remembered = {**self._so_far(), **righted}
         budgets = {(queue.name, one.name): one for queue in self._world.queues.values() for one in queue.budgets}
         self._tallies = {key: (one, Tally(one.period, now, self._memory(key, one))) for key, one in budgets.items()}
@@ -222,7 +222,7 @@ class BudgetBook:
         run, keys = counted.run, []
         for key, rate in self._meter(run.payment):
             tally = self._tallies[key][1]
-            tally.pass_to(now)
+            tally.advance(now)
             if not run.is_over:
                 tally.open(rate, counted.since)
             else:
@@ -234,7 +234,7 @@ class BudgetBook:
         keys = []
         for key, rate in self._meter(counted.run.payment) if not counted.is_over else ():
             tally = self._tallies[key][1]
-            tally.pass_to(now)
+            tally.advance(now)
             tally.close(rate, counted.since, until)
             keys.append(key)
         return keys
@@ -272,7 +272,7 @@ class BudgetBook:
 
 
 def _judgement(queue: str, budget: Budget, tally: Tally, now: int) -> _Judgement:
-    tally.pass_to(now)
+    tally.advance(now)
     until = tally.next_change(now, budget.amount)
     if tally.used(now) < budget.amount:
         return _Judgement(None, until)

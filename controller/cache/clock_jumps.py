@@ -55,7 +55,7 @@ class ClockJumps(Generic[Kept]):
         """Should the clock return to one of these, that was right and what came after it is not. The first came first,
         and each of the others is of an earlier time."""
 
-    def pass_to(self, now: int, keep: Callable[[], Kept]) -> Kept | None:
+    def advance(self, now: int, keep: Callable[[], Kept]) -> Kept | None:
         """Let it be this time; return what to count on from where the clock was put right, None where all is well.
 
         `keep` tells what is counted so far. Epoch seconds.

@@ -40,20 +40,20 @@ class Clocks:
         self.preemptible = Preemptible(queues)
         self.lost = LostPods(nodes)
 
-    def see(self, uid: str, pod: Pod | None) -> None:
+    def observe(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
-        self.reservations.see(uid, pod)
-        self.stock_outs.see(uid, pod)
-        is_lost = self.lost.see(uid, pod)
+        self.reservations.observe(uid, pod)
+        self.stock_outs.observe(uid, pod)
+        is_lost = self.lost.observe(uid, pod)
         # what is charged with nothing is nobody to preempt, and keeps no others of its gang from it
-        self.preemptible.see(uid, None if is_lost else pod)
+        self.preemptible.observe(uid, None if is_lost else pod)
 
-    def pass_to(self, now: float, pods: Mapping[str, Pod], *, on_flavor: Callable[[], None]) -> Iterator[str]:
+    def advance(self, now: float, pods: Mapping[str, Pod], *, on_flavor: Callable[[], None]) -> Iterator[str]:
         """Let it be this time (epoch seconds); yield the pods that it changes, and call where it changes a flavor."""
-        if self.stock_outs.pass_to(now, pods):
+        if self.stock_outs.advance(now, pods):
             on_flavor()
-        judged_anew = map(self._judge_anew, self.evictions.pass_to(now))
-        return chain(judged_anew, *(one.pass_to(now) for one in self._timers()))
+        judged_anew = map(self._judge_anew, self.evictions.advance(now))
+        return chain(judged_anew, *(one.advance(now) for one in self._timers()))
 
     def _judge_anew(self, uid: str) -> str:
         self.preemptible.is_judged_anew(uid)  # those of others are dropped when they are seen, next

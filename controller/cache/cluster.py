@@ -130,7 +130,7 @@ class ClusterCache:
         self.usage.moved_nodes.clear()
         return self._room
 
-    def pass_to(self, now: float) -> float:
+    def advance(self, now: float) -> float:
         """Let it be this time, for what changes by itself; return when that is next, both in seconds since 1970."""
         for _ in self.catch_up(now):
             pass
@@ -144,13 +144,13 @@ class ClusterCache:
     def catch_up(self, now: float) -> Iterator[None]:
         """Let it be this time, and do what was put off until somebody looks; in parts, as this is gone through."""
         self.now = now
-        self.queues.pass_to(int(now))
+        self.queues.advance(int(now))
         _ = self.cluster_queues  # whose pods' times rest on them
-        used_up, due = self.budgets.used_up, self.clocks.pass_to(now, self.pods, on_flavor=self.reopen_all)
+        used_up, due = self.budgets.used_up, self.clocks.advance(now, self.pods, on_flavor=self.reopen_all)
         yield from in_parts(map(self._refresh_due, due))
         world = World(self.cluster_queues, self.tree, self.flavors)
-        self.budgets.pass_to(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
-        if self._waiting.pass_to(now) or self.budgets.used_up is not used_up:
+        self.budgets.advance(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
+        if self._waiting.advance(now) or self.budgets.used_up is not used_up:
             self._waiting.asked.changed()
         yield from self._do_put_off()
 
@@ -174,7 +174,7 @@ class ClusterCache:
         """Return the world as it is now; valid until the next change of the cache."""
         for _ in self._do_put_off():
             pass
-        self._waiting.asked.pass_to(self.now)
+        self._waiting.asked.advance(self.now)
         return snapshot_of(self, self._waiting)
 
     @property
@@ -281,15 +281,15 @@ class ClusterCache:
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if a decision should see it."""
         pod = landed(self.pods, uid, self.flavors, self._index)
-        moved = self._waiting.see(uid, pod)
-        is_stuck = self.evictions.see(uid, pod)
-        self.clocks.see(uid, pod)
+        moved = self._waiting.observe(uid, pod)
+        is_stuck = self.evictions.observe(uid, pod)
+        self.clocks.observe(uid, pod)
         if is_stuck:
             self.clocks.preemptible.is_judged_anew(uid)
         self._unstamped.discard(uid)
         moved |= self.usage.set(uid, None if pod is None else self._charge(pod))
         charge = self.usage.charge_of(uid)
-        self._waiting.foresight.see(uid, pod, charge)
+        self._waiting.foresight.observe(uid, pod, charge)
         is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)

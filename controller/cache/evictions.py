@@ -91,7 +91,7 @@ class Evictions:
         self.refused.pop(uid, None)
         self._postponed.discard(uid)
 
-    def see(self, uid: str, pod: Pod | None) -> bool:
+    def observe(self, uid: str, pod: Pod | None) -> bool:
         """Drop a pod that is going, or gone, and note that it goes; say whether it has taken too long by now already.
 
         So it is with one that is seen first then, or is to be gone earlier than before.

@@ -32,7 +32,7 @@ class Fallbacks:
         self.timers.set(pod.uid, None if following is None else pod.created + following)
         return reached
 
-    def see(self, uid: str) -> None:
+    def observe(self, uid: str) -> None:
         """Drop the timer of a pod that waits no more."""
         if uid not in self._backlog:
             self.timers.set(uid, None)

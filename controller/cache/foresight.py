@@ -75,13 +75,13 @@ class Foresight:
             return 0
         return pod.deadline if pod.namespace in self._outruns.told else declared(pod, self._job(pod))
 
-    def pass_to(self, now: float) -> None:
+    def advance(self, now: float) -> None:
         """Let it be this time, epoch seconds: who should have ended by now is expected to run on."""
         self._now = now
-        self._forecast.ends.pass_to(now)
-        self._outruns.pass_to(now)
+        self._forecast.ends.advance(now)
+        self._outruns.advance(now)
 
-    def see(self, uid: str, pod: Pod | None, charge: Charge | None) -> None:
+    def observe(self, uid: str, pod: Pod | None, charge: Charge | None) -> None:
         """Take in a pod, and what it is charged with."""
         if not self._queues:
             return

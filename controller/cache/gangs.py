@@ -34,7 +34,7 @@ class Gangs:
 
     def take_in(self, uid: str, pod: Pod | None) -> GroupKey | None:
         """Note where a pod belongs now, mark the groups that this concerns, and return its group."""
-        self.lost.see(uid, pod)
+        self.lost.observe(uid, pod)
         now = pod.group.key if pod is not None and pod.group is not None else None
         former = self._group_of.get(uid)
         if former is not None and former != now:
@@ -76,7 +76,7 @@ class Gangs:
         if key in self._members:
             self._changed[key] = None
 
-    def pass_to(self, now: float) -> None:
+    def advance(self, now: float) -> None:
         """Mark the groups that time alone has made others."""
         while self._due and self._due[0][0] <= now:
             key = GroupKey(*heappop(self._due)[1:])

@@ -80,7 +80,7 @@ class QueuesInEffect:
         """Return the queues that have a quota of this flavor."""
         return [name for name, queue in self.current.items() if any(one.flavor == flavor for one in queue.flavors)]
 
-    def pass_to(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """Let it be this time, which may be earlier than before where a clock was set back."""
         self.is_stale = self.is_stale or now >= self.next_change or (now < self._now and bool(self._varying))
         self._now = now

@@ -27,7 +27,7 @@ class LostMembers:
         self.of: dict[GroupKey, list[KeptPlace]] = {}
         self.returned: set[str] = set()
 
-    def see(self, uid: str, pod: Pod | None) -> None:
+    def observe(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
         former = self._members.get(uid)
         if pod is not None and pod.is_admitted:
@@ -63,7 +63,7 @@ class LostMembers:
         if not places:
             del self.of[key]
 
-    def pass_to(self, now: float) -> bool:
+    def advance(self, now: float) -> bool:
         """Let it be this time, epoch seconds; say whether any place is kept no longer."""
         self._now, is_any = now, False
         for key, places in list(self.of.items()):

@@ -21,7 +21,7 @@ class LostPods:
         self.uids: dict[str, None] = {}
         self.timers = Timers()
 
-    def see(self, uid: str, pod: Pod | None) -> bool:
+    def observe(self, uid: str, pod: Pod | None) -> bool:
         """Take in a pod as it is now (None: it is gone); say whether it is lost."""
         at = None if pod is None else lost_at(pod)
         is_late = at is not None and at <= self.timers.now

@@ -51,9 +51,9 @@ class Outruns:
         for uid in list(self._known):
             self.drop(uid)
 
-    def pass_to(self, now: float) -> None:
+    def advance(self, now: float) -> None:
         """Let it be this time, epoch seconds."""
-        for uid in self._timers.pass_to(now):
+        for uid in self._timers.advance(now):
             self._begin(uid)
 
     def _begin(self, uid: str) -> None:

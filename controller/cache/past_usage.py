@@ -112,13 +112,13 @@ class PastUsageBook:
 
     def _pass(self, one: Sum) -> None:
         if self._now is not None:
-            one.pass_to(self._now)
+            one.advance(self._now)
 
     def at(self, now: float, queues: Mapping[QueueKey, LocalQueue]) -> Mapping[QueueKey, PastUsage]:
         """Let it be this time, epoch seconds; return what each LocalQueue of a tree with a half-life is ordered by."""
         if not self._rules:
             return {}
-        is_first, righted = self._now is None, self._jumps.pass_to(int(now), self._so_far)
+        is_first, righted = self._now is None, self._jumps.advance(int(now), self._so_far)
         self._now = int(now)
         if righted is not None:
             is_first = True
@@ -236,7 +236,7 @@ class _Users(Mapping[str, PastUsage]):
         if not theirs:
             raise KeyError(user)
         for one in theirs:
-            one.pass_to(self._now)
+            one.advance(self._now)
         consumed, current = sum(one.consumed for one in theirs), sum(one.current for one in theirs)
         return PastUsage(self._rule, consumed, current)
 

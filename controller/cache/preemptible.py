@@ -38,7 +38,7 @@ class Preemptible:
         self._changed: set[str] = set()
         self.timers = Timers()
 
-    def see(self, uid: str, pod: Pod | None) -> None:
+    def observe(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
         admitted = pod if pod is not None and pod.is_admitted and pod.cluster_queue else None
         # its queue may be known only later

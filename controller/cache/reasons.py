@@ -14,7 +14,7 @@ from math import inf
 
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import NOT_YET, Wait
-from controller.core.workloads.pods import Said
+from controller.core.workloads.pods import PublishedCondition
 from controller.core.workloads.workload import WorkloadClass
 
 RESERVED = "Reserved"
@@ -52,7 +52,7 @@ class Reasons:
         for kind in kinds:
             self._waits.pop(kind, None)
 
-    def mark(self, uid: str, *, kind: WorkloadClass, created: float, said: Said | None) -> None:
+    def mark(self, uid: str, *, kind: WorkloadClass, created: float, said: PublishedCondition | None) -> None:
         """Make a queued pod of this class due, at the time (epoch) from which its condition may be written."""
         heap, at = self._silent, created + _SETTLING_SECONDS
         if said is not None:
@@ -63,7 +63,7 @@ class Reasons:
             heappush(heap, (at, uid))
 
     @staticmethod
-    def is_outdated(said: Said | None, *, is_overdue: bool) -> bool:
+    def is_outdated(said: PublishedCondition | None, *, is_overdue: bool) -> bool:
         """Whether the condition on an admitted pod has to be written. One that said nothing says nothing now."""
         if said is None:
             return is_overdue

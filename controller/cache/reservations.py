@@ -20,7 +20,7 @@ class Reservations:
         self.overdue: dict[str, None] = {}
         self.timers = Timers()
 
-    def see(self, uid: str, pod: Pod | None) -> None:
+    def observe(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
         at = None if pod is None else overdue_at(pod, self._queues.get(pod.cluster_queue or ""))
         if at is not None and at <= self.timers.now:

@@ -43,7 +43,7 @@ class StockOuts:
         if spell is not None:
             self.spells.setdefault(flavor, spell)
 
-    def see(self, uid: str, pod: Pod | None) -> None:
+    def observe(self, uid: str, pod: Pod | None) -> None:
         """Take in a pod as it is now; None: it is gone."""
         self._land(uid, pod)
         former = self._flavor_of.pop(uid, None)
@@ -59,10 +59,10 @@ class StockOuts:
         at = gives_up_at(pod, flavor, self.spells.get(flavor.name))
         self._timers.set(uid, max(at, self._not_before.get(uid, 0.0)))
 
-    def pass_to(self, now: float, pods: Mapping[str, Pod]) -> bool:
+    def advance(self, now: float, pods: Mapping[str, Pod]) -> bool:
         """Let it be this time (epoch seconds); say whether any flavor has become dry, or is so no longer."""
         before = self.dry.keys()
-        for uid in self._timers.pass_to(now):
+        for uid in self._timers.advance(now):
             self._judge(pods[uid], now)
         return self.dry.keys() != before
 

@@ -24,7 +24,7 @@ class Timers:
             self._at[uid] = at
             heappush(self._heap, (at, uid))
 
-    def pass_to(self, now: float) -> Iterator[str]:
+    def advance(self, now: float) -> Iterator[str]:
         """Let it be this time; yield who is due. Whoever takes one may set its timer anew."""
         self.now = now
         return self._due(now)

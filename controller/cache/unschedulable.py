@@ -67,7 +67,7 @@ class UnschedulableFlavors:
         self._timers.set(_timer(maker, flavor), told.until)
         self._moved.add(pod.namespace)
 
-    def see(self, pod: Pod) -> None:
+    def observe(self, pod: Pod) -> None:
         """Forget what is no longer true: a pod of the same maker was sent to the flavor since, or has begun to run."""
         if not self._learnt or pod.phase is not Phase.RUNNING:
             return
@@ -86,9 +86,9 @@ class UnschedulableFlavors:
         avoided = tuple(one for one in told if one.until > now)
         return replace(pod, shape=replace(pod.shape, unschedulable=avoided)) if avoided else pod
 
-    def pass_to(self, now: float) -> None:
+    def advance(self, now: float) -> None:
         """Let it be this time (epoch seconds): flavors are tried again whose pause is over."""
-        for timer in self._timers.pass_to(now):
+        for timer in self._timers.advance(now):
             maker, _, flavor = timer.rpartition(" ")
             learnt = self._learnt[maker][flavor]
             forgotten_at = learnt.told.until + _REMEMBERED

@@ -33,7 +33,7 @@ class Sum:
         self.current += rate
         self.idle_since = self.at or 0
 
-    def pass_to(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """Bring it forward; time that goes back changes nothing."""
         if self.at is not None and now > self.at:
             self.consumed = mixed(self.consumed, self.current, now - self.at, self.rule.half_life)

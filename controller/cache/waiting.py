@@ -66,7 +66,7 @@ class Waiting:
         self.foresight = Foresight(pods, jobs, depth=backfill_depth, turned=self.places.moved_namespaces.add)
         self.fallbacks = Fallbacks(queues, local_queues, self.backlog)
 
-    def see(self, uid: str, pod: Pod | None) -> bool:
+    def observe(self, uid: str, pod: Pod | None) -> bool:
         """Let a pod wait where its state says so, and no longer where it does not; say whether anything changes."""
         group = self.gangs.take_in(uid, pod)
         moved = group is not None
@@ -74,19 +74,19 @@ class Waiting:
             self.places.leave(uid)
             self.fallbacks.timers.set(uid, None)
         if pod is not None:
-            self.unschedulable.see(pod)
+            self.unschedulable.observe(pod)
         if pod is not None and group is None and self._waits(pod):
             moved = self.put(single(self._candidate(pod)))
         elif group is None or not self.gangs.waits_as(group, uid):
             moved = self.take_out(uid) or moved
         return moved or self.places.has_moved
 
-    def pass_to(self, now: float) -> bool:
+    def advance(self, now: float) -> bool:
         """Let it be this time (epoch seconds); say whether that changes what a decision may do."""
-        self.gangs.pass_to(now)
-        self.foresight.pass_to(now)
-        self.unschedulable.pass_to(now)
-        return self.gangs.lost.pass_to(now)
+        self.gangs.advance(now)
+        self.foresight.advance(now)
+        self.unschedulable.advance(now)
+        return self.gangs.lost.advance(now)
 
     def next_change(self) -> float:
         """Return when a group is another one by time alone."""
@@ -98,7 +98,7 @@ class Waiting:
         """
         self._assemble(now)
         for queue in self.places.take_moved():
-            yield from in_parts(self.see(uid, self._pods.get(uid)) for uid in self._uids(queue))
+            yield from in_parts(self.observe(uid, self._pods.get(uid)) for uid in self._uids(queue))
         self._assemble(now)
 
     def _uids(self, queue: QueueKey) -> Iterator[str]:

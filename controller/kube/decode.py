@@ -34,7 +34,7 @@ from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.kubernetes.taints import Taint, Toleration
 from controller.core.queueing.scheduler_preemption import preempting_class
 from controller.core.reasons import Reason, has_begun
-from controller.core.workloads.pods import Outline, Pod, Said
+from controller.core.workloads.pods import Pod, PublishedCondition, SpecPresence
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.workloads.workload import Hold
 from controller.core.world.runtimes import stated
@@ -73,7 +73,7 @@ class PodDecoder:
 
     def __init__(self) -> None:
         self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
-        self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, Outline, str | None]] = {}
+        self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, SpecPresence, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
         self._policies: dict[tuple[str, str], tuple[str, ...]] = {}
         self._kin = Kin()
@@ -108,7 +108,7 @@ class PodDecoder:
             **deletion(meta),
             **stamps(labels, notes),
             pinned=(notes[PLANNED_NODE] or None) if PLANNED_NODE in notes else pinned,
-            said=_said(status),
+            said=_condition_of(status),
             hold=hold or unclear,
             outline=outline,
             has_annotations=meta.annotations is not None,
@@ -127,7 +127,7 @@ class PodDecoder:
             unscheduled="" if spec.node_name else unscheduled(status),
         )
 
-    def _made(self, pod: wire.PodObject) -> tuple[Shape, Outline, str | None, Hold | None]:
+    def _made(self, pod: wire.PodObject) -> tuple[Shape, SpecPresence, str | None, Hold | None]:
         """Return the pod's shape, which parts its spec has, the node it is pinned to, and what keeps it queued."""
         constraints, outline, pinned = self._place(pod.spec)
         requests, hold = self._demand(pod)
@@ -172,7 +172,7 @@ class PodDecoder:
                 _remember(self._demands, key, known)
         return known
 
-    def _place(self, spec: wire.PodSpec) -> tuple[Constraints, Outline, str | None]:
+    def _place(self, spec: wire.PodSpec) -> tuple[Constraints, SpecPresence, str | None]:
         key = (bytes(spec.node_selector), bytes(spec.affinity), bytes(spec.tolerations))
         known = self._places.get(key)
         if known is None:
@@ -322,12 +322,14 @@ def _is_infeasible(status: wire.PodStatus) -> bool:
     return any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in status.conditions or ())
 
 
-def _said(status: wire.PodStatus) -> Said | None:
+def _condition_of(status: wire.PodStatus) -> PublishedCondition | None:
     ours = next((c for c in status.conditions or () if c.type == CONDITION), None)
     if ours is None:
         return None
     begun = has_begun(ours.reason, ours.message)
-    return Said(ours.status, ours.reason, hash(ours.message), epoch(ours.last_probe_time), has_begun=begun)
+    return PublishedCondition(
+        ours.status, ours.reason, hash(ours.message), epoch(ours.last_probe_time), has_begun=begun
+    )
 
 
 def _requests(raw: Raw) -> dict[str, str | int]:
@@ -339,7 +341,7 @@ def _optional(decoder: Decoder[Any], raw: bytes | Raw) -> Any:
     return decoder.decode(raw) if bytes(raw) else None
 
 
-def _place(selector: bytes, affinity: bytes, tolerations: bytes) -> tuple[Constraints, Outline, str | None]:
+def _place(selector: bytes, affinity: bytes, tolerations: bytes) -> tuple[Constraints, SpecPresence, str | None]:
     own: dict[str, str] | None = _optional(_selector, selector)
     held: list[wire.PodToleration] | None = _optional(_tolerations, tolerations)
     whole: wire.Affinity | None = _affinity.decode(affinity) if affinity not in (b"", b"null") else None
@@ -350,7 +352,7 @@ def _place(selector: bytes, affinity: bytes, tolerations: bytes) -> tuple[Constr
         terms=required_terms(whole),
         tolerations=tuple(read_toleration(toleration) for toleration in held or ()),
     )
-    outline = Outline(
+    outline = SpecPresence(
         node_selector=own is not None,
         tolerations=held is not None,
         affinity=whole is not None,

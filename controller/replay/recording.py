@@ -58,7 +58,7 @@ async def record(
         items = await _listed(client, kind, unreadable)
         for _ in kind.sink.replace(items) or ():
             pass
-    cache.pass_to(now())
+    cache.advance(now())
     return Recorded(cache.snapshot(), tuple(unreadable))
 
 

@@ -80,7 +80,7 @@ class DecisionLoop:
 
     def step(self) -> None:
         """Make one decision and hand its admissions over."""
-        self._again_at = self._cache.pass_to(now())
+        self._again_at = self._cache.advance(now())
         room = self._executor.room() if self._cache.lists.are_whole else 0
         self.last_decision = monotonic()
         if room <= 0:

@@ -16,7 +16,7 @@ from controller.core.explaining.wording import deadline_note, describe
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Evict, Wait, onto
-from controller.core.workloads.pods import Phase, Pod, Said, job_of
+from controller.core.workloads.pods import Phase, Pod, PublishedCondition, job_of
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.decode import PodDecoder
@@ -228,7 +228,7 @@ class ConditionLane:
             self._cache.reasons.released[uid] = None
 
 
-def _says(said: Said | None, wait: Wait, note: str) -> bool:
+def _says(said: PublishedCondition | None, wait: Wait, note: str) -> bool:
     """Whether the condition on the pod will do: the same reason and, where that is not arithmetic, the same words."""
     if said is None or (said.status, said.reason) != ("False", wait.reason.value):
         return False
@@ -243,7 +243,7 @@ def _released(pod: Pod, now: float) -> dict[str, Any]:
     return _condition(pod.said, "True", "ReleasedOutsidePenstock", text, now)
 
 
-def _condition(said: Said | None, status: str, reason: str, message: str, now: float) -> dict[str, Any]:
+def _condition(said: PublishedCondition | None, status: str, reason: str, message: str, now: float) -> dict[str, Any]:
     """Build the condition; the time of transition stays as it is on the pod while the status stays."""
     time = clock.rfc3339(now)
     condition = {"type": CONDITION, "status": status, "reason": reason, "message": message, "lastProbeTime": time}

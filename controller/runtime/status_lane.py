@@ -94,7 +94,7 @@ class StatusLane:
 
     async def settle(self, now: float) -> None:
         """Write what budgets and LocalQueues have used by now: whoever leads next counts on from there."""
-        self._cache.pass_to(now)
+        self._cache.advance(now)
         async for kind, key, entry in self._in_parts(self._kinds[:2]):
             status = self._unsettled(kind, key, entry)
             if status:

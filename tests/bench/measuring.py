@@ -135,7 +135,7 @@ def _full_pass(cache: ClusterCache) -> tuple[float, int]:
 
 
 def _decided(cache: ClusterCache, limit: int) -> Plan:
-    cache.pass_to(NOW + process_time())
+    cache.advance(NOW + process_time())
     snapshot = cache.snapshot()
     plan = decide(snapshot, index=cache.feasibility, limit=limit)
     cache.absorb(plan)

@@ -131,7 +131,7 @@ def load(
 ) -> ClusterCache:
     """Feed a cache with the world, in the order in which a controller that starts lists it."""
     cache = ClusterCache(on_change, backfill_depth=backfill_depth)
-    cache.pass_to(NOW)
+    cache.advance(NOW)
     for queue in world.queues:
         cache.set_namespace(queue.name, {})
     for node in world.nodes:

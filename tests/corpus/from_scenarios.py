@@ -27,7 +27,7 @@ def write_snapshots() -> Iterator[str]:
     """Write each anew; yield its name."""
     for scenario, step in _STEPS:
         cluster = before(load(_SCENARIOS / f"{scenario}.yaml"), step).cluster
-        cluster.cache.pass_to(cluster.now)
+        cluster.cache.advance(cluster.now)
         name = f"scenario-{scenario.replace('/', '-')}"
         snapshot_file(name).write_bytes(packed(to_bytes(cluster.cache.snapshot())))
         yield name

@@ -25,7 +25,7 @@ def decided(world: World) -> Decided:
     """Let the core read the world as it reads a cluster, and decide once."""
     stage = begin(world)
     cache = stage.cluster.cache
-    cache.pass_to(stage.cluster.now)
+    cache.advance(stage.cluster.now)
     plan = decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED)
     return read(cache, plan)
 

@@ -55,7 +55,7 @@ def disagreement(world: World, chance: Random) -> str:
 
 def _decide(stage: Stage) -> Decided:
     cache = stage.cluster.cache
-    cache.pass_to(stage.cluster.now)
+    cache.advance(stage.cluster.now)
     plan = decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED)
     said = read(cache, plan)
     cache.absorb(plan)

@@ -252,13 +252,13 @@ class Cluster:
 
     def _decide_to_rest(self) -> list[tuple[str, Admit]]:
         released: list[tuple[str, Admit]] = []
-        self.cache.pass_to(self.now)
+        self.cache.advance(self.now)
         snapshot = self.cache.snapshot()
         live = decide(without_memory(snapshot), limit=_UNLIMITED)
         self._compare_with_file(snapshot, live)
         self._compare_with_all(replace(snapshot, asked=()), live)
         for _ in range(_ROUNDS):
-            self.cache.pass_to(self.now)
+            self.cache.advance(self.now)
             snapshot = self.cache.snapshot()
             plan = decide(snapshot, index=self.cache.feasibility, limit=_UNLIMITED)
             self.cache.absorb(plan)
@@ -325,7 +325,7 @@ class Cluster:
         is_any_lost = any(True for _ in self.cache.gangs.lost.places())
         is_any_lost |= any(one.shape.unschedulable for kind in self.cache.backlog.runs for one in kind.pod_sets)
         cache = self._fresh().cache
-        cache.pass_to(self.now)
+        cache.advance(self.now)
         plan = decide(cache.snapshot(), index=cache.feasibility, limit=_UNLIMITED)
         if plan.evicts and not is_any_lost:
             raise ShortcutDiffers(f"a controller that starts now evicts {', '.join(e.pod.name for e in plan.evicts)}")

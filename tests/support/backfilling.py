@@ -33,7 +33,7 @@ def a_world(*pods: Pod, cpu: str = "8", queues: tuple[ClusterQueue, ...] = (), *
     """One node that runs pods, and Backfill queues of as much; it is a minute past the beginning of time."""
     nodes = fields.pop("nodes", [a_node(cpu=cpu)])
     cache = a_cache(*pods, nodes=nodes, queues=queues or (backfilling(cpu=cpu),), **fields)
-    cache.pass_to(60.0)
+    cache.advance(60.0)
     return cache
 
 

@@ -43,7 +43,7 @@ def a_counting_cache(*budgets: Budget, now: int = NOON, price: dict[str, int] | 
     """The queue team-a with these budgets, at a time."""
     flavor = replace(a_flavor(), price=price or {})
     cache = a_cache(flavors=[flavor], queues=[a_cluster_queue(budgets=budgets)])
-    cache.pass_to(now)
+    cache.advance(now)
     return cache
 
 
@@ -53,12 +53,12 @@ def put(cache: ClusterCache, *pods: Pod, now: int) -> None:
         known = cache.pods.get(pod.uid)
         version = str(1 + int(known.resource_version)) if known is not None else "1"
         cache.put_pod(replace(pod, resource_version=version))
-    cache.pass_to(now)
+    cache.advance(now)
 
 
 def used(cache: ClusterCache, budget: Budget, now: int, queue: str = "team-a") -> int:
     """What is used of the budget of a queue, in its own unit."""
-    cache.pass_to(now)
+    cache.advance(now)
     tally = cache.budgets.tally(queue, budget)
     assert tally is not None
     return tally.used(now)

@@ -29,7 +29,7 @@ from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import has_begun
 from controller.core.workloads.backlog import Backlog
 from controller.core.workloads.decisions import Plan
-from controller.core.workloads.pods import Outline, Pod, Said
+from controller.core.workloads.pods import Pod, PublishedCondition, SpecPresence
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.workloads.workload import PodSet, Workload, WorkloadClass, order_key
 from controller.core.world.forecast import USUAL_DEPTH
@@ -98,13 +98,15 @@ def a_foreign_pod(name: str = "foreign", shape: Shape | None = None, *, node: st
     return a_pod(name, shape, queue=None, gates=(), node=node, **fields)
 
 
-def a_saying(status: str = "False", reason: str = "NoCapacity", *, at: float = 0.0, message: str = "") -> Said:
+def a_saying(
+    status: str = "False", reason: str = "NoCapacity", *, at: float = 0.0, message: str = ""
+) -> PublishedCondition:
     """Our condition as it stands on a pod."""
-    return Said(status, reason, hash(message), at, has_begun=has_begun(reason, message))
+    return PublishedCondition(status, reason, hash(message), at, has_begun=has_begun(reason, message))
 
 
-def an_outline(*parts: str) -> Outline:
-    return Outline(**dict.fromkeys(parts, True))
+def an_outline(*parts: str) -> SpecPresence:
+    return SpecPresence(**dict.fromkeys(parts, True))
 
 
 def a_node(

@@ -72,7 +72,7 @@ def world(queues: list[ClusterQueue], *pods: Pod, flavors: tuple[str, ...] = ("s
         queues=queues,
         locals_=[a_local_queue(one.name, one.name) for one in queues],
     )
-    cache.pass_to(1_000.0)
+    cache.advance(1_000.0)
     return cache
 
 

@@ -50,7 +50,7 @@ class Tally:
         """What is used in a second at present."""
         return self._rate
 
-    def pass_to(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """Close the slices that have ended."""
         if now < self.end:
             return

@@ -113,15 +113,15 @@ def _conflict(pod: Constraints, selector: tuple[Requirement, ...], wanted: tuple
 
 
 def _words(key: str, own: Iterable[Requirement], wanted: Iterable[Requirement], terms: int) -> str:
-    of_pod = " and ".join(_said(one) for one in own if one.key == key)
-    of_flavor = " and ".join(_said(one) for one in wanted if one.key == key)
+    of_pod = " and ".join(_in_words(one) for one in own if one.key == key)
+    of_flavor = " and ".join(_in_words(one) for one in wanted if one.key == key)
     sides = [f"{side}: {said}" for side, said in (("the pod", of_pod), ("the flavor", of_flavor)) if said]
     first = f", in the first of its {terms} terms" if terms > 1 else ""
     whom = "it" if of_flavor else "itself"
     return f"the pod's own node selector or affinity contradicts {whom} on {key} ({'; '.join(sides)}){first}"
 
 
-def _said(requirement: Requirement) -> str:
+def _in_words(requirement: Requirement) -> str:
     """One value that is wanted is written as a label is."""
     if requirement.operator is Operator.IN and len(requirement.values) == 1:
         return f"{requirement.key}={requirement.values[0]}"

@@ -25,7 +25,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PublishedCondition:
     """Our condition as it stands on a pod: status, reason, a hash of the message, and when it was written (epoch).
 
     `has_begun`: it says that others go for the pod.
@@ -39,7 +39,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class SpecPresence:
     """Which optional parts of the pod's spec exist, so that a JSON Patch can add to them or create them."""
 
     node_selector: bool = False
@@ -91,9 +91,9 @@ class Pod:
     is_landed: bool = False
     """Whether it is known of which of its flavors its node is."""
     pinned: str | None = None
-    said: Said | None = None
+    said: PublishedCondition | None = None
     hold: Hold | None = None
-    outline: Outline = Outline()
+    outline: SpecPresence = SpecPresence()
     has_annotations: bool = False
     policies: tuple[str, ...] = ()
     admitted_at: float = 0.0

@@ -76,7 +76,7 @@ class ExpectedEnds:
         if not shelf:
             del self._shelves[known.flavors]
 
-    def pass_to(self, now: float) -> None:
+    def advance(self, now: float) -> None:
         """Put off the ends of pods that should have ended by now, epoch seconds."""
         for flavors in list(self._shelves):
             for one in [self._by_uid[uid] for *_, uid in self._shelves[flavors].until(now)]:

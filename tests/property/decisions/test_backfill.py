@@ -96,7 +96,7 @@ class Simulation:
 
     def come_to_rest(self) -> None:
         while True:
-            self.cache.pass_to(self.now)
+            self.cache.advance(self.now)
             plan = decided(self.cache)
             for admit in plan.admits:
                 self.start(admit)

@@ -62,7 +62,7 @@ class ClusterMachine(RuleBasedStateMachine):
             queues=[data.draw(parent_queues()), *(data.draw(tight_queues(name)) for name in ("team-a", "team-b"))],
             locals_=DOORS,
         )
-        self.cache.pass_to(self.now)
+        self.cache.advance(self.now)
         self.is_eager = is_eager
         for _ in range(waiting):
             name = f"p{self.made}"
@@ -203,7 +203,7 @@ class ClusterMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from((60, 299, 3600, 28_800)))
     def time_passes(self, seconds: int) -> None:
         self.now += seconds
-        self.cache.pass_to(self.now)
+        self.cache.advance(self.now)
 
     @rule(name=NODE_NAMES)
     def a_node_is_no_longer_ready(self, name: str) -> None:

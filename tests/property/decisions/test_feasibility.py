@@ -40,7 +40,7 @@ Asked = list[tuple[Requests, set[str]]]
 
 def a_snapshot_of(chance: Random) -> Snapshot:
     stage = begin(draw_world(chance))
-    stage.cluster.cache.pass_to(stage.cluster.now)
+    stage.cluster.cache.advance(stage.cluster.now)
     return stage.cluster.cache.snapshot()
 
 

@@ -139,7 +139,7 @@ def test_ageing_adds_what_was_waited_however_time_went_by(
         open_queue()
     for seconds in passing:
         now += seconds
-        next_step = cache.pass_to(now)
+        next_step = cache.advance(now)
         waiting = {one.uid: -one.order[0] for one in in_order(cache)}
         for pod in made:
             waited = max(0, now - int(pod.created)) // 2 * by if pod.namespace == "default" else 0

@@ -38,7 +38,7 @@ class OneAdmission:
         self.cache = self.world.cache
         self.lows = own if policy is WITHIN else other
         self.now = 1000.0
-        self.cache.pass_to(self.now)
+        self.cache.advance(self.now)
         self.made = 0
         self.goes_at: dict[str, float] = {}
         self.refused: list[str] = []
@@ -88,7 +88,7 @@ class OneAdmission:
 
     def pass_by(self, seconds: float) -> None:
         self.now += seconds
-        self.cache.pass_to(self.now)
+        self.cache.advance(self.now)
         for uid in [uid for uid, at in self.goes_at.items() if at <= self.now]:
             del self.goes_at[uid]
             self.end(uid)

@@ -66,7 +66,7 @@ class World:
             queues=drawn.queues,
             locals_=[a_local_queue(one.name, one.name) for one in drawn.queues],
         )
-        self.cache.pass_to(self.now)
+        self.cache.advance(self.now)
         self.decisions = 0
 
     def put(self, pod: Pod, **changes: Any) -> None:
@@ -99,7 +99,7 @@ class World:
                 self.cache.set_cluster_queue(one, replace(self.cache.cluster_queues[one], stop=stop))
             case _:
                 self.now += one
-                self.cache.pass_to(self.now)
+                self.cache.advance(self.now)
 
     def _end(self, name: str) -> None:
         """Let a pod end that runs, be deleted where it waits, and be gone where it was evicted."""

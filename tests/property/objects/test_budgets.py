@@ -63,7 +63,7 @@ class Clockwork:
         life.ended = life.ended or self.now
         life.is_gone = True
         self.cache.drop_pod(f"p{number % len(self.lives)}")
-        self.cache.pass_to(self.now)
+        self.cache.advance(self.now)
 
     def show(self, number: int) -> None:
         life = self.lives[number]
@@ -72,7 +72,7 @@ class Clockwork:
             put(self.cache, pod, now=self.now)
 
     def restart(self) -> None:
-        self.cache.pass_to(self.now)
+        self.cache.advance(self.now)
         tally = self.cache.budgets.tally("team-a", self.budget)
         assert tally is not None
         status = {"name": "daily", **write_sums(self.budget, tally.memory(self.now))}
@@ -84,7 +84,7 @@ class Clockwork:
 
     def leap(self, seconds: int) -> None:
         """The clock is put forward, or back to before all, and then right again."""
-        self.cache.pass_to(self.now + seconds)
+        self.cache.advance(self.now + seconds)
 
     def edit(self) -> None:
         """Somebody changes another queue, or this one without meaning it."""
@@ -133,10 +133,10 @@ def test_an_end_reported_late_counts_as_if_known(data: st.DataObject, period: Pe
     now = NOON
     for rate, _, until in ends:
         now += data.draw(st.integers(5000, 200_000))
-        late.pass_to(now)
+        late.advance(now)
         late.used(now)
         late.close(rate, NOON, NOON + until)
-        known.pass_to(now)
+        known.advance(now)
         known.add(rate, NOON, NOON + until)
     assert late.used(now) == known.used(now)
     assert late.memory(now) == known.memory(now)
@@ -198,7 +198,7 @@ def test_what_is_foretold_is_what_comes_if_nothing_happens(data: st.DataObject, 
     was_used_up = tally.used(NOON) >= amount
     seen_out = seen_open = None
     for now in range(NOON, NOON + 1100):
-        tally.pass_to(now)
+        tally.advance(now)
         is_used_up = tally.used(now) >= amount
         seen_out = now if seen_out is None and is_used_up else seen_out
         seen_open = now if seen_open is None and not is_used_up else seen_open

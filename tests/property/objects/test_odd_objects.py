@@ -143,7 +143,7 @@ class World:
         return True
 
     def goes_on(self, seconds: float = 0.0) -> None:
-        self.cache.pass_to(NOW + seconds)
+        self.cache.advance(NOW + seconds)
         decided(self.cache)
         # another lane each time, which has written nothing in the last two seconds
         lane = StatusLane(self.writer.as_client, self.cache, self.written, ControllerMetrics(), instance="it")

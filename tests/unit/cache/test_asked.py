@@ -24,7 +24,7 @@ def asked_about(count: int, *, queues: int = 1) -> tuple[Asked, list[WorkloadCla
 
 
 def told_of(asked: Asked, now: float) -> list[WorkloadClass]:
-    asked.pass_to(now)
+    asked.advance(now)
     found = list(asked.portion)
     asked.told(found, is_complete=True)
     return found
@@ -57,7 +57,7 @@ def test_after_a_change_there_is_a_round_over_all() -> None:
 
 def test_who_was_not_told_of_in_a_decision_that_ended_early_stays() -> None:
     asked, kinds = asked_about(3)
-    asked.pass_to(NOW)
+    asked.advance(NOW)
     asked.told(kinds[:1], is_complete=False)
     assert list(asked.portion) == kinds[1:]
 
@@ -70,7 +70,7 @@ def test_whom_a_decision_told_of_unasked_is_not_asked_about() -> None:
 
 def test_who_waits_no_longer_is_not_asked_about() -> None:
     asked, kinds = asked_about(3)
-    asked.pass_to(NOW)
+    asked.advance(NOW)
     asked.class_left(kinds[0])
     assert list(asked.portion) == kinds[1:]
 

@@ -115,7 +115,7 @@ def test_what_is_lost_counts_on_until_it_is_gone_for_nobody_saw_it_end() -> None
     lost = a_run(started=NOON, node="dead", is_terminating=True, gone_by=NOON + 30.0)
     cache = a_counting_cache(DAILY)
     put(cache, lost, now=NOON)
-    cache.pass_to(NOON + HOUR)
+    cache.advance(NOON + HOUR)
     assert cache.usage.charged == {}
     assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, HOUR))
     for back in (True, False):
@@ -203,23 +203,23 @@ def test_a_clock_that_leapt_ahead_and_is_right_again_has_done_nothing(period: Pe
     put(cache, over, runs, ends, now=NOON + HOUR)
     put(cache, replace(over, ended=NOON + HOUR), now=NOON + HOUR)
     cache.drop_pod("over")
-    before = cache.pass_to(NOON + HOUR)
+    before = cache.advance(NOON + HOUR)
     put(cache, replace(ends, ended=NOON + HOUR + 20), now=NOON + leap)
-    cache.pass_to(NOON + leap + 60)
+    cache.advance(NOON + leap + 60)
     now = NOON + HOUR + 60
     expected = core_seconds((0, HOUR), (0, HOUR + 60), (0, HOUR + 20))
     assert used(cache, budget, now) == expected
     assert not cache.snapshot().budgets.by_queue
-    assert cache.pass_to(now) <= max(before, NOON + 24 * 31 * HOUR)
+    assert cache.advance(now) <= max(before, NOON + 24 * 31 * HOUR)
     assert used(cache, budget, now + HOUR) == expected + core_seconds((0, HOUR))
 
 
 def test_a_queue_that_was_held_by_a_clock_ahead_is_open_again_once_that_is_right() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON), now=NOON)
-    cache.pass_to(NOON + 4 * HOUR)
+    cache.advance(NOON + 4 * HOUR)
     assert cache.snapshot().budgets.by_queue
-    assert cache.pass_to(NOON + 60) == NOON + 2 * HOUR
+    assert cache.advance(NOON + 60) == NOON + 2 * HOUR
     assert not cache.snapshot().budgets.by_queue
 
 
@@ -227,16 +227,16 @@ def test_a_clock_that_went_ahead_by_and_by_is_right_again_at_once_too() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON), now=NOON)
     for minutes in (119, 120):
-        cache.pass_to(NOON + minutes * 60)
+        cache.advance(NOON + minutes * 60)
     assert cache.snapshot().budgets.by_queue
-    assert cache.pass_to(NOON + 119 * 60 + 30) == NOON + 2 * HOUR
+    assert cache.advance(NOON + 119 * 60 + 30) == NOON + 2 * HOUR
     assert not cache.snapshot().budgets.by_queue
 
 
 def test_a_clock_that_goes_back_into_another_period_and_comes_back_has_done_nothing() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run("gone", started=NOON), a_run(started=NOON), now=NOON)
-    cache.pass_to(NOON + 60)
+    cache.advance(NOON + 60)
     cache.drop_pod("gone")
     expected = core_seconds((0, 60), (0, 60))
     assert used(cache, DAILY, NOON + 60) == expected
@@ -294,10 +294,10 @@ def test_a_memory_of_an_earlier_period_or_of_the_future_does_no_harm() -> None:
 def test_what_was_used_stays_when_amounts_parents_and_other_queues_change() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON), now=NOON)
-    cache.pass_to(NOON + 100)
+    cache.advance(NOON + 100)
     cache.drop_pod("run")
     more = a_budget(50)
-    cache.pass_to(NOON + 100)
+    cache.advance(NOON + 100)
     cache.set_cluster_queue("org", a_cluster_queue("org", budgets=(DAILY,)))
     cache.set_cluster_queue("team-a", a_cluster_queue(parent="org", budgets=(more,)))
     put(cache, a_run("next", started=NOON + 100), now=NOON + 100)
@@ -309,35 +309,35 @@ def test_a_new_price_holds_from_when_it_is_seen() -> None:
     budget = a_budget(resource="", amount=money(5))
     cache = a_counting_cache(budget, price={"cpu": read_price(1)})
     put(cache, a_run(started=NOON), now=NOON)
-    cache.pass_to(NOON + HOUR)
+    cache.advance(NOON + HOUR)
     cache.set_flavor("spot", replace(a_flavor(), price={"cpu": read_price(2)}))
-    cache.pass_to(NOON + HOUR)
+    cache.advance(NOON + HOUR)
     assert used(cache, budget, NOON + 2 * HOUR) == money(3)
 
 
 def test_a_budget_that_is_taken_away_and_given_again_counts_anew() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON), now=NOON)
-    cache.pass_to(NOON + 60)
+    cache.advance(NOON + 60)
     cache.drop_pod("run")
-    cache.pass_to(NOON + 60)
+    cache.advance(NOON + 60)
     cache.set_cluster_queue("team-a", a_cluster_queue())
-    assert cache.pass_to(NOON + 60) == FOR_EVER
+    assert cache.advance(NOON + 60) == FOR_EVER
     cache.set_cluster_queue("team-a", a_cluster_queue(budgets=(DAILY,)))
     assert used(cache, DAILY, NOON + 60) == 0
 
 
 def test_the_next_change_is_when_it_is_used_up_and_then_when_the_period_ends() -> None:
     cache = a_counting_cache(DAILY)
-    assert cache.pass_to(NOON) == NOON + 12 * HOUR
+    assert cache.advance(NOON) == NOON + 12 * HOUR
     put(cache, a_run(started=NOON), now=NOON)
-    assert cache.pass_to(NOON) == NOON + 2 * HOUR
-    cache.pass_to(NOON + 2 * HOUR - 1)
+    assert cache.advance(NOON) == NOON + 2 * HOUR
+    cache.advance(NOON + 2 * HOUR - 1)
     assert not cache.snapshot().budgets.by_queue
-    assert cache.pass_to(NOON + 2 * HOUR) == NOON + 12 * HOUR
+    assert cache.advance(NOON + 2 * HOUR) == NOON + 12 * HOUR
     (one,) = cache.snapshot().budgets.by_queue["team-a"]
     assert (one.budget, one.opens_at) == (DAILY, NOON + 12 * HOUR)
-    assert cache.pass_to(NOON + 12 * HOUR) == NOON + 14 * HOUR
+    assert cache.advance(NOON + 12 * HOUR) == NOON + 14 * HOUR
     assert not cache.snapshot().budgets.by_queue
 
 
@@ -359,7 +359,7 @@ def test_budgets_of_several_queues_and_ends_stand_side_by_side() -> None:
     cache.set_local_queue(("default", "b"), a_local_queue("b", "team-b"))
     b = a_released_pod("b", a_shape(cpu="1"), queue="b", cluster_queue="team-b", node="node-1", started=NOON)
     put(cache, a_run(started=NOON), b, now=NOON)
-    cache.pass_to(NOON + HOUR)
+    cache.advance(NOON + HOUR)
     found = cache.snapshot().budgets.by_queue
     assert {queue: [one.budget for one in ended] for queue, ended in found.items()} == {"team-a": [warn, month]}
     assert used(cache, DAILY, NOON + HOUR, queue="team-b") == core_seconds((0, HOUR))

@@ -19,7 +19,7 @@ def found(*times: int) -> list[int | None]:
     kept = [-1]
 
     def at(time: int) -> int | None:
-        found = leaps.pass_to(NOON + time, lambda: kept[-1])
+        found = leaps.advance(NOON + time, lambda: kept[-1])
         kept.append(time)
         return found
 
@@ -80,7 +80,7 @@ def test_whenever_the_clock_is_right_all_is_counted_that_was_when_it_was(wrong: 
     for offset, times in [(0, 3), *wrong, (0, 3)]:
         for _ in range(times):
             true += 10
-            put_right = leaps.pass_to(true + offset, counted.copy)
+            put_right = leaps.advance(true + offset, counted.copy)
             counted = counted if put_right is None else put_right.copy()
             if offset == 0:
                 assert set(right) <= set(counted)

@@ -40,7 +40,7 @@ QUEUE = a_cluster_queue("team-a", a_quota("spot", cpu="1"))
 def a_varying_cache(variation: Variation, *pods: object, cpu: int = 100, now: int = NOON) -> ClusterCache:
     cache = a_cache(nodes=[a_node("n1", cpu=cpu)], queues=[])
     cache.set_cluster_queue("team-a", QUEUE, variation=variation)
-    cache.pass_to(now)
+    cache.advance(now)
     return cache
 
 
@@ -107,10 +107,10 @@ def test_pods_are_told_apart_by_user_where_a_window_alone_limits_users() -> None
         a_cluster_queue("team-a", a_quota("spot", cpu=9)),
         variation=Variation(overrides=(Override(window=a_window(), limits=limits),)),
     )
-    cache.pass_to(EVENING)
+    cache.advance(EVENING)
     list_pods(cache, [a_pod(name, user=name[0]) for name in ("a1", "a2", "b1")])
     assert set(admitted(decided(cache))) == {"a1", "b1"}
-    cache.pass_to(EVENING + 8 * 3600)
+    cache.advance(EVENING + 8 * 3600)
     assert set(admitted(decided(cache))) == {"a2"}
 
 
@@ -118,20 +118,20 @@ def test_a_node_that_is_not_ready_counts_five_minutes_more_whatever_it_says_then
     cache = a_varying_cache(HALF, cpu=8)
     gone = replace(a_node("n1", cpu=8), is_ready=False, not_ready_since=NOON)
     cache.put_node(gone)
-    assert (cpu_of(cache), cache.pass_to(NOON + 1)) == (4000, NOON + 300)
+    assert (cpu_of(cache), cache.advance(NOON + 1)) == (4000, NOON + 300)
     cache.put_node(replace(gone, not_ready_since=NOON + 60))
-    assert (cache.pass_to(NOON + 299), cpu_of(cache)) == (NOON + 300, 4000)
-    assert (cache.pass_to(NOON + 300), cpu_of(cache)) == (FOR_EVER, 0)
+    assert (cache.advance(NOON + 299), cpu_of(cache)) == (NOON + 300, 4000)
+    assert (cache.advance(NOON + 300), cpu_of(cache)) == (FOR_EVER, 0)
     cache.put_node(a_node("n1", cpu=8))
     assert cpu_of(cache) == 4000
     cache.put_node(replace(gone, not_ready_since=NOON + 400))
-    assert (cache.pass_to(NOON + 400), cpu_of(cache)) == (NOON + 700, 4000)
+    assert (cache.advance(NOON + 400), cpu_of(cache)) == (NOON + 700, 4000)
 
 
 def test_a_window_opens_and_closes_as_time_passes() -> None:
     cache = a_varying_cache(NIGHT)
     times = [NOON, EVENING - 1, EVENING, EVENING + 8 * 3600 - 1, EVENING + 8 * 3600]
-    seen = [(cache.pass_to(time), cpu_of(cache)) for time in times]
+    seen = [(cache.advance(time), cpu_of(cache)) for time in times]
     end = EVENING + 8 * 3600
     assert seen == [(EVENING, 1000), (EVENING, 1000), (end, 9000), (end, 9000), (EVENING + 86_400, 1000)]
 
@@ -139,7 +139,7 @@ def test_a_window_opens_and_closes_as_time_passes() -> None:
 def test_a_clock_that_is_set_back_closes_the_window_again() -> None:
     cache = a_varying_cache(NIGHT, now=EVENING)
     assert cpu_of(cache) == 9000
-    assert (cache.pass_to(NOON), cpu_of(cache)) == (EVENING, 1000)
+    assert (cache.advance(NOON), cpu_of(cache)) == (EVENING, 1000)
 
 
 def test_what_waits_for_quota_is_looked_at_when_a_window_opens_and_when_nodes_raise_a_share() -> None:
@@ -149,7 +149,7 @@ def test_what_waits_for_quota_is_looked_at_when_a_window_opens_and_when_nodes_ra
         assert admitted(decided(cache)) == {}
         assert admitted(decided(cache)) == {}
         if variation is NIGHT:
-            cache.pass_to(EVENING)
+            cache.advance(EVENING)
         else:
             cache.put_node(a_node("n2", cpu=2))
         assert set(admitted(decided(cache))) == {"large"}
@@ -158,7 +158,7 @@ def test_what_waits_for_quota_is_looked_at_when_a_window_opens_and_when_nodes_ra
 def test_a_window_that_closes_lets_what_runs_go_on_and_admits_no_more() -> None:
     cache = a_varying_cache(NIGHT, now=EVENING)
     list_pods(cache, [a_released_pod("runs", a_shape(cpu="5"), node="n1"), a_pod("waits")])
-    cache.pass_to(EVENING + 8 * 3600)
+    cache.advance(EVENING + 8 * 3600)
     assert admitted(decided(cache)) == {}
     assert cache.usage.by_queue[("team-a", "spot", "cpu")] == 5000
 
@@ -168,7 +168,7 @@ def test_a_window_that_holds_stops_admission_while_it_is_open() -> None:
     list_pods(cache, [a_pod("one")])
     assert admitted(decided(cache)) == {}
     assert cache.queues.stopped_by("team-a") == "night"
-    cache.pass_to(EVENING + 8 * 3600)
+    cache.advance(EVENING + 8 * 3600)
     assert set(admitted(decided(cache))) == {"one"}
 
 
@@ -185,7 +185,7 @@ def test_a_relist_of_nodes_is_summed_up_once(monkeypatch: pytest.MonkeyPatch) ->
     for number in range(50):
         cache.put_node(a_node(f"m{number}", cpu=2))
     assert cpu_of(cache) == 100_000
-    cache.pass_to(NOON + 5)
+    cache.advance(NOON + 5)
     assert asked == ["spot"]
 
 
@@ -193,8 +193,8 @@ def test_a_queue_that_is_written_anew_or_gone_leaves_nothing_of_its_schedule() -
     cache = a_varying_cache(NIGHT, now=EVENING)
     assert cache.queues.outlook_of("team-a") is not None
     cache.set_cluster_queue("team-a", QUEUE)
-    assert (cpu_of(cache), cache.queues.outlook_of("team-a"), cache.pass_to(EVENING)) == (1000, None, FOR_EVER)
+    assert (cpu_of(cache), cache.queues.outlook_of("team-a"), cache.advance(EVENING)) == (1000, None, FOR_EVER)
     cache.set_cluster_queue("team-a", QUEUE, variation=NIGHT)
     assert cpu_of(cache) == 9000
     cache.set_cluster_queue("team-a", None)
-    assert (cache.cluster_queues, cache.pass_to(EVENING)) == ({}, FOR_EVER)
+    assert (cache.cluster_queues, cache.advance(EVENING)) == ({}, FOR_EVER)

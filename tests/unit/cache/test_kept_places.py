@@ -27,7 +27,7 @@ def a_cache(*pods: Pod, kept: int = 60) -> ClusterCache:
     cache.set_flavor("spot", a_flavor())
     cache.set_cluster_queue("team-a", a_cluster_queue("team-a", a_quota(cpu="2")))
     cache.set_local_queue(("default", "team-a"), a_local_queue("team-a", "team-a"))
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     for pod in pods:
         cache.put_pod(pod)
     return cache
@@ -45,9 +45,9 @@ def test_the_place_of_a_member_that_is_gone_is_kept() -> None:
     cache = a_cache(a_member("a"), a_member("b"))
     cache.drop_pod("a")
     assert lost(cache) == ["a"]
-    assert cache.pass_to(159.0) <= 160.0
+    assert cache.advance(159.0) <= 160.0
     assert lost(cache) == ["a"]
-    cache.pass_to(160.0)
+    cache.advance(160.0)
     assert lost(cache) == []
 
 
@@ -108,5 +108,5 @@ def test_the_gang_of_a_job_keeps_places_while_that_is_there() -> None:
     cache.drop_pod("b")
     assert lost(cache) == ["b"]
     cache.set_job("job", None)
-    cache.pass_to(101.0)
+    cache.advance(101.0)
     assert lost(cache) == []

@@ -18,18 +18,18 @@ def preemptible() -> Preemptible:
 
 def test_a_gang_does_whose_members_are_in_two_flavors_until_one_is_gone() -> None:
     seen = preemptible()
-    seen.see("first", FIRST)
+    seen.observe("first", FIRST)
     assert seen.of_several == frozenset()
     for _ in range(2):
-        seen.see("second", SECOND)
+        seen.observe("second", SECOND)
         assert seen.of_several == {"team-a", "team-b"}
-    seen.see("first", None)
+    seen.observe("first", None)
     assert seen.of_several == frozenset()
 
 
 def test_a_pod_does_to_which_two_flavors_are_open_until_it_is_gone() -> None:
     seen = preemptible()
-    seen.see("both", BOTH)
+    seen.observe("both", BOTH)
     assert seen.of_several == {"team-a"}
-    seen.see("both", None)
+    seen.observe("both", None)
     assert seen.of_several == frozenset()

@@ -18,7 +18,7 @@ SET = Owner("apps/v1", "StatefulSet", "db", "db-uid")
 
 def learning(moved: set[str] | None = None) -> UnschedulableFlavors:
     learnt = UnschedulableFlavors(set() if moved is None else moved)
-    learnt.pass_to(1000.0)
+    learnt.advance(1000.0)
     return learnt
 
 
@@ -50,7 +50,7 @@ def test_the_pods_of_an_owner_do_not_try_the_flavor_again_for_ten_minutes_and_th
     assert avoided(learnt, a_pod("larger", a_shape(cpu="2"), owner=WEB)) == []
     moved.clear()
     assert learnt.next_change() == 1600
-    learnt.pass_to(1600.0)
+    learnt.advance(1600.0)
     assert (avoided(learnt, a_pod("two", owner=WEB)), moved) == ([], {"default"})
 
 
@@ -61,9 +61,9 @@ def test_each_pause_is_twice_as_long_up_to_a_day_and_forgotten_a_day_after_it() 
         learnt.learn(back_from("spot", WEB, admitted_at=now))
         pauses.append(learnt.next_change() - now)
         now = learnt.next_change()
-        learnt.pass_to(now)
+        learnt.advance(now)
     assert pauses == [600 * 2**number for number in range(8)] + [86_400] * 2
-    learnt.pass_to(now + 86_400)
+    learnt.advance(now + 86_400)
     assert learnt.next_change() == FOR_EVER
     learnt.learn(back_from("spot", WEB, admitted_at=now))
     assert learnt.next_change() == now + 86_400 + 600
@@ -75,7 +75,7 @@ def test_pods_that_were_sent_before_it_was_known_make_the_pause_no_longer() -> N
         learnt.learn(back_from("spot", WEB, f"web-{number}", admitted_at=400.0))
     assert learnt.next_change() == 1600
     # an eviction that got no answer is sent again, and one sent earlier comes back when the pause is over
-    learnt.pass_to(1600.0)
+    learnt.advance(1600.0)
     learnt.learn(back_from("spot", WEB, "web-9", admitted_at=900.0))
     assert learnt.next_change() == 2200
 
@@ -121,10 +121,10 @@ def test_a_pod_that_gets_a_node_there_afterwards_ends_it() -> None:
     learnt.learn(back_from("spot", WEB))
     moved.clear()
     earlier = a_released_pod("earlier", owner=WEB, flavor="spot", node="node-1", admitted_at=900.0)
-    learnt.see(earlier)
+    learnt.observe(earlier)
     assert avoided(learnt, a_pod("two", owner=WEB)) == ["spot"]
-    learnt.see(replace(earlier, started=1700))
+    learnt.observe(replace(earlier, started=1700))
     assert (avoided(learnt, a_pod("two", owner=WEB)), moved, learnt.next_change()) == ([], {"default"}, FOR_EVER)
     learnt.learn(back_from("spot", WEB))
-    learnt.see(replace(earlier, admitted_at=1700.0))
+    learnt.observe(replace(earlier, admitted_at=1700.0))
     assert avoided(learnt, a_pod("two", owner=WEB)) == []

@@ -44,7 +44,7 @@ def a_world_of_shares(count: int, *, parent: str = "") -> ClusterCache:
             cache.put_pod(
                 a_released_pod(f"{name}-{pod}", a_shape(cpu="10m"), queue=name, cluster_queue=name, node="n1")
             )
-    cache.pass_to(1000.0)
+    cache.advance(1000.0)
     decided(cache)
     return cache
 
@@ -55,7 +55,7 @@ def test_a_node_costs_once_for_all_queues_with_shares(parent: str) -> None:
     for count in (20, 80):
         cache = a_world_of_shares(count, parent=parent)
         cache.put_node(a_node("n2", cpu="100"))
-        counted.append(work_of(lambda cache=cache: cache.pass_to(1001.0)))  # type: ignore[misc]
+        counted.append(work_of(lambda cache=cache: cache.advance(1001.0)))  # type: ignore[misc]
     assert counted[1] < 5 * counted[0]
 
 
@@ -78,7 +78,7 @@ def test_pods_whose_time_has_come_at_once_are_seen_in_parts() -> None:
             flavors=[a_flavor("spot"), a_flavor("steady")],
             queues=[a_cluster_queue("team-a", *quotas)],
         )
-        cache.pass_to(1001.0)
+        cache.advance(1001.0)
         decided(cache)
         longest.append(longest_part(cache, 1601.0))
     assert longest[1] < 1.1 * longest[0]
@@ -88,7 +88,7 @@ def test_pods_of_a_queue_that_changes_take_their_places_in_parts() -> None:
     longest = []
     for count in (300, 1200):
         cache = a_cache(*(a_pod(f"p{n}", a_shape(cpu="9")) for n in range(count)))
-        cache.pass_to(1001.0)
+        cache.advance(1001.0)
         cache.set_cluster_queue("team-a", a_cluster_queue(ageing=Ageing(60, 1, 10)))
         longest.append(longest_part(cache, 1002.0))
     assert longest[1] < 1.1 * longest[0]
@@ -98,7 +98,7 @@ def test_another_reason_of_a_large_class_is_noted_by_and_by() -> None:
     counted = []
     for count in (300, 1200):
         cache = a_cache(*(a_pod(f"p{n}", a_shape(cpu="9")) for n in range(count)))
-        cache.pass_to(1001.0)
+        cache.advance(1001.0)
         decided(cache)
         cache.set_local_queue(MAIN, None)
         longest_part(cache, 1002.0)
@@ -113,7 +113,7 @@ def test_pods_that_wait_in_vain_for_nodes_are_judged_one_by_one() -> None:
         here = [a_released_pod(f"p{n}", node="node-1", admitted_at=2000.0) for n in range(count)]
         late = a_released_pod("late", admitted_at=1000.0, unscheduled="no node")
         cache = a_cache(*here, late, flavors=[flavor])
-        cache.pass_to(1001.0)
+        cache.advance(1001.0)
         counted.append(longest_part(cache, 1601.0))
     assert counted[1] < 1.1 * counted[0]
 

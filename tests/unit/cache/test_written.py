@@ -148,7 +148,7 @@ def test_what_of_a_cluster_queue_changes_by_itself_is_taken_in() -> None:
     kept.queues.upsert(a_read_queue(flavors=[api_objects.quotas(cpu="12.5%", memory=7)], schedule=[night, held]))
 
     def at(text: str) -> tuple[dict[str, int], str]:
-        kept.cache.pass_to(utc(text))
+        kept.cache.advance(utc(text))
         queue = kept.cache.cluster_queues["team-a"]
         return dict(queue.flavors[0].nominal), queue.stop.value
 

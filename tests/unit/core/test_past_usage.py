@@ -113,26 +113,26 @@ def used(cache: ClusterCache, queue: str = "red") -> str:
 
 def test_what_runs_is_counted_until_it_ends() -> None:
     cache = a_world(runs("r", "4"))
-    cache.pass_to(1000)
+    cache.advance(1000)
     assert used(cache) == "0"
-    cache.pass_to(1000 + HOUR)
+    cache.advance(1000 + HOUR)
     assert used(cache) == "2"
     cache.drop_pod("r")
     assert used(cache) == "2"
-    cache.pass_to(1000 + 2 * HOUR)
+    cache.advance(1000 + 2 * HOUR)
     assert used(cache) == "1"
 
 
 def test_a_restart_counts_on_from_the_status_with_what_runs() -> None:
     cache = a_world(runs("r", "4"))
-    cache.pass_to(1000)
+    cache.advance(1000)
     cache.snapshot()
-    cache.pass_to(1000 + HOUR)
+    cache.advance(1000 + HOUR)
     cache.snapshot()
     status = status_of(cache)
     fresh = a_world(runs("r", "4"), statuses={"red": status, "blue": {"counts": 3}})
     for one in (cache, fresh):
-        one.pass_to(1000 + 2 * HOUR)
+        one.advance(1000 + 2 * HOUR)
         # 2 * 1/2 + 4 * 1/2
         assert used(one) == "3"
 
@@ -140,7 +140,7 @@ def test_a_restart_counts_on_from_the_status_with_what_runs() -> None:
 def test_an_idle_queue_keeps_what_its_status_says() -> None:
     status = {"counts": "1", "consumed": str(8 * CORE), "countedUntil": "1970-01-01T01:00:00Z"}
     cache = a_world(statuses={"red": status})
-    cache.pass_to(2 * HOUR)
+    cache.advance(2 * HOUR)
     cache.snapshot()
     assert used(cache) == "4"
     assert cache.usage.past.is_said(("default", "red"), HOUR)
@@ -148,26 +148,26 @@ def test_an_idle_queue_keeps_what_its_status_says() -> None:
 
 def test_sums_by_other_weights_are_of_no_use() -> None:
     cache = a_world(runs("r", "4"))
-    cache.pass_to(1000)
+    cache.advance(1000)
     cache.snapshot()
-    cache.pass_to(1000 + HOUR)
+    cache.advance(1000 + HOUR)
     cache.snapshot()
     status = status_of(cache)
     fresh = a_world(rule=replace(RULE, weights={"cpu": 5}), statuses={"red": status})
-    fresh.pass_to(1000 + HOUR)
+    fresh.advance(1000 + HOUR)
     assert used(fresh) == "0"
 
 
 def test_a_status_that_is_at_rest_needs_not_be_written_again() -> None:
     cache = a_world(runs("r", "4"))
-    cache.pass_to(1000)
+    cache.advance(1000)
     cache.snapshot()
-    cache.pass_to(1500)
+    cache.advance(1500)
     cache.drop_pod("r")
     cache.snapshot()
     assert not cache.usage.past.is_said(("default", "red"), 1499)
     assert cache.usage.past.is_said(("default", "red"), 1500)
-    cache.pass_to(9000)
+    cache.advance(9000)
     cache.snapshot()
     assert cache.usage.past.is_said(("default", "red"), 1500)
 
@@ -175,28 +175,28 @@ def test_a_status_that_is_at_rest_needs_not_be_written_again() -> None:
 def test_a_clock_that_leapt_and_is_right_makes_nobody_forget() -> None:
     cache = a_world(runs("r", "4"))
     for now in (1000, 1000 + HOUR, 1000 + 60 * 24 * HOUR):
-        cache.pass_to(now)
+        cache.advance(now)
         cache.snapshot()
     assert used(cache) == "4"
     cache.put_pod(runs("s", "2"))
-    cache.pass_to(1000 + HOUR + 60)
+    cache.advance(1000 + HOUR + 60)
     expected = mixed(2 * CORE, 6 * CORE, 60, HOUR)
     assert used(cache) == cores(expected)
     cache.drop_pod("r")
     cache.drop_pod("s")
     cache.snapshot()
-    cache.pass_to(1000 + 2 * HOUR + 60)
+    cache.advance(1000 + 2 * HOUR + 60)
     assert used(cache) == cores(expected // 2)
 
 
 def test_a_status_of_a_clock_ahead_is_forgotten_and_rewritten() -> None:
     status = {"counts": "1", "consumed": str(8 * CORE), "countedUntil": "2026-03-04T20:00:00Z"}
     cache = a_world(statuses={"red": status})
-    cache.pass_to(1000)
+    cache.advance(1000)
     assert used(cache) == "8"
     entry = Entry(("default", "red"), "u", 1, {"fairSharing": status}, None, "")
     assert (past_usage_status(cache, entry) or {})["countedUntil"] == "1970-01-01T00:16:40Z"
-    cache.pass_to(1000 + HOUR)
+    cache.advance(1000 + HOUR)
     assert used(cache) == "4"
 
 
@@ -204,7 +204,7 @@ def test_local_queues_take_turns_and_only_within_a_priority() -> None:
     pods = [a_pod(f"r{n}", queue="red", created=n) for n in range(3)]
     pods += [a_pod(f"b{n}", queue="blue", created=10 + n) for n in range(3)]
     cache = a_world(*pods, a_pod("high", queue="red", priority=1, created=50))
-    cache.pass_to(1000)
+    cache.advance(1000)
     # red has used 1 by the time that others are looked at; after b0 both have 1, and red's are older
     assert [admit.uid for admit in decided(cache).admits] == ["high", "b0", "r0", "b1"]
 
@@ -213,7 +213,7 @@ def test_pods_of_one_job_stand_elsewhere_one_by_one() -> None:
     pods = [a_pod(f"{name}{n}", queue=name, created=n) for name in ("red", "blue") for n in range(4)]
     said = {"counts": RULE.key, "consumed": str(CORE * 8 // 100), "countedUntil": "1970-01-01T00:16:40Z"}
     cache = a_world(*pods, statuses={"blue": said})
-    cache.pass_to(1000)
+    cache.advance(1000)
     # one pod more counts 0.056 (a twelfth of the half-life); what blue used, 0.076, is between one pod of red's and two
     assert [admit.uid for admit in decided(cache).admits] == ["red0", "red1", "blue0", "red2"]
 
@@ -242,26 +242,26 @@ def said_by(cache: ClusterCache) -> dict[str, Any]:
 
 def test_use_is_counted_by_user_and_the_largest_said_first() -> None:
     cache = a_world(runs_for("ann", "2"), runs_for("bob", "4"), runs_for("", "1", "nobody"), rule=BY_USER)
-    cache.pass_to(1000)
+    cache.advance(1000)
     assert users_of(cache) == {}
-    cache.pass_to(1000 + HOUR)
+    cache.advance(1000 + HOUR)
     assert list((users_of(cache) or {}).items()) == [("bob", "2"), ("ann", "1"), ("", "0.5")]
     assert used(cache) == "3.5"
     cache.drop_pod("bob")
     cache.snapshot()
-    cache.pass_to(1000 + 2 * HOUR)
+    cache.advance(1000 + 2 * HOUR)
     assert users_of(cache) == {"ann": "1.5", "bob": "1", "": "0.75"}
 
 
 def test_a_restart_goes_on_from_what_the_status_says_of_users() -> None:
     pods = [runs_for("ann", "2"), runs_for("bob", "4")]
     cache = a_world(*pods, rule=BY_USER)
-    cache.pass_to(1000)
+    cache.advance(1000)
     cache.snapshot()
-    cache.pass_to(1000 + HOUR)
+    cache.advance(1000 + HOUR)
     fresh = a_world(*pods, rule=BY_USER, statuses={"red": said_by(cache)})
     for one in (cache, fresh):
-        one.pass_to(1000 + 2 * HOUR)
+        one.advance(1000 + 2 * HOUR)
         assert users_of(one) == {"bob": "3", "ann": "1.5"}
 
 
@@ -269,41 +269,41 @@ def test_the_status_keeps_those_who_used_most() -> None:
     users = [f"user-{number:03}" for number in range(MOST_USERS + 9)]
     pods = [runs_for(user, f"{number + 1}m") for number, user in enumerate(users)]
     cache = a_world(*pods, runs_for("a" * 300, "1"), rule=BY_USER)
-    cache.pass_to(1000)
+    cache.advance(1000)
     cache.snapshot()
-    cache.pass_to(1000 + 9 * HOUR)
+    cache.advance(1000 + 9 * HOUR)
     assert list(users_of(cache) or {}) == users[: -MOST_USERS - 1 : -1]
     for user in (*users, "a" * 300):
         cache.drop_pod(user)
     cache.snapshot()
-    cache.pass_to(1000 + 100 * HOUR)
+    cache.advance(1000 + 100 * HOUR)
     assert users_of(cache) == {}
 
 
 def test_a_clock_that_leapt_makes_no_user_forgotten() -> None:
     cache = a_world(runs_for("ann", "2"), runs_for("bob", "4"), rule=BY_USER)
-    cache.pass_to(1000)
+    cache.advance(1000)
     cache.snapshot()
-    cache.pass_to(1000 + HOUR)
+    cache.advance(1000 + HOUR)
     cache.drop_pod("bob")
     assert users_of(cache) == {"bob": "2", "ann": "1"}
-    cache.pass_to(1000 + 60 * 24 * HOUR)
+    cache.advance(1000 + 60 * 24 * HOUR)
     assert users_of(cache) == {"ann": "2"}
-    cache.pass_to(1000 + HOUR + 6)
-    cache.pass_to(1000 + 2 * HOUR)
+    cache.advance(1000 + HOUR + 6)
+    cache.advance(1000 + 2 * HOUR)
     assert users_of(cache) == {"ann": "1.5", "bob": "1"}
 
 
 def test_users_are_told_apart_from_when_it_is_asked_for() -> None:
     cache = a_world(runs_for("ann", "4"))
-    cache.pass_to(1000)
+    cache.advance(1000)
     assert users_of(cache) is None
-    cache.pass_to(1000 + HOUR)
+    cache.advance(1000 + HOUR)
     cache.snapshot()
     queue = a_cluster_queue("team-a", a_quota(cpu="4"), fair_sharing=FairSharing(past_usage=BY_USER))
     cache.set_cluster_queue("team-a", queue)
     assert (used(cache), users_of(cache)) == ("2", {})
-    cache.pass_to(1000 + 2 * HOUR)
+    cache.advance(1000 + 2 * HOUR)
     assert (used(cache), users_of(cache)) == ("3", {"ann": "2"})
     cache.set_cluster_queue("team-a", replace(queue, fair_sharing=FairSharing(past_usage=RULE)))
     assert (used(cache), users_of(cache)) == ("3", None)
@@ -316,13 +316,13 @@ def test_users_of_a_queue_take_turns_and_each_place_is_told_so() -> None:
         for n in range(3)
     ]
     cache = a_world(*pods, rule=BY_USER)
-    cache.pass_to(1000)
+    cache.advance(1000)
     assert [admit.uid for admit in decided(cache).admits] == ["ann0", "bob0", "ann1", "bob1"]
 
 
 def test_a_status_without_users_is_rewritten_at_once() -> None:
     cache = a_world(runs_for("ann", "4"), rule=BY_USER)
-    cache.pass_to(1000)
+    cache.advance(1000)
     standing = said_by(cache)
     entry = Entry(("default", "red"), "u", 1, {"fairSharing": standing}, None, "")
     assert past_usage_status(cache, entry) is standing

@@ -153,15 +153,15 @@ def test_after_one_refusal_the_others_do_not_go_in_vain() -> None:
 
 def test_a_refused_victim_is_asked_again_an_hour_later() -> None:
     cache = a_cache(a_victim("v0", "2"), a_victim("v1", "2"), urgent(cpu="4"), queues=[a_queue("4")])
-    cache.pass_to(1000.0)
+    cache.advance(1000.0)
     for times in (1, 2):
         assert cache.evictions.refuse("v1", "a budget") == times
         cache.retry_eviction("v1")
         assert evicted(cache) == []
-    cache.pass_to(4599.0)
+    cache.advance(4599.0)
     assert evicted(cache) == []
     assert cache.clocks.next_change() == 4600.0
-    cache.pass_to(4600.0)
+    cache.advance(4600.0)
     assert evicted(cache) == ["v0", "v1"]
     assert cache.evictions.refuse("v1", "a budget") == 1, "its pauses begin anew too"
 
@@ -212,12 +212,12 @@ def test_a_job_keeps_its_last_retry() -> None:
 def test_nobody_waits_for_a_pod_that_does_not_go() -> None:
     going = a_victim("going", "2", is_terminating=True, gone_by=2800.0, grace=1800)
     cache = a_cache(going, a_victim("other", "2"), urgent(cpu="2"), queues=[a_queue("4")])
-    cache.pass_to(2859.0)
+    cache.advance(2859.0)
     assert evicted(cache) == []
-    cache.pass_to(2860.0)
+    cache.advance(2860.0)
     assert evicted(cache) == ["other"]
     after_a_restart = a_cache(*cache.pods.values(), queues=[a_queue("4")])
-    after_a_restart.pass_to(2860.0)
+    after_a_restart.advance(2860.0)
     assert evicted(after_a_restart) == ["other"], "it rests on the pod, so whoever starts knows it"
 
 
@@ -225,7 +225,7 @@ def test_who_goes_anyway_counts_though_it_just_started() -> None:
     queue = a_queue("2", preemption=replace(LOWER, minimum_runtime=600))
     going, old = a_victim("going", admitted_at=650.0, is_terminating=True), a_victim("old")
     cache = a_cache(going, old, urgent(), queues=[queue])
-    cache.pass_to(700.0)
+    cache.advance(700.0)
     plan = decided(cache)
     assert (plan.evicts, list(waiting(plan).values())) == ((), ["Preempting"])
 

@@ -127,7 +127,7 @@ def test_time_puts_off_those_that_should_have_ended() -> None:
     ends = ExpectedEnds()
     for uid, at in (("late", 100.0), ("due", 200.0), ("coming", 230.0)):
         ends.put(a_holding(uid, at))
-    ends.pass_to(200.0)
+    ends.advance(200.0)
     assert [(one.uid, one.at) for one in ends] == [("late", 220.0), ("coming", 230.0), ("due", 260.0)]
 
 

@@ -57,7 +57,7 @@ def a_world(*pods: Pod, **fields: Any) -> ClusterCache:
         ],
         locals_=[a_local_queue(name, name) for name in (*names, "apart")],
     )
-    cache.pass_to(NOW)
+    cache.advance(NOW)
     stamps = {"queue": "own", "cluster_queue": "own", "node": "a", "admitted_at": 5.0, **fields}
     cache.put_pod(a_released_pod("runs", a_shape(cpu="2"), **stamps))
     for name in (*names, "apart"):
@@ -78,9 +78,9 @@ def test_a_preemptor_gives_up_on_a_pod_after_five_minutes() -> None:
     begins_to_go(cache)
     decided(cache)
     assert decided(cache).preemptors == {"own": 1}
-    cache.pass_to(NOW + 299)
+    cache.advance(NOW + 299)
     assert cache.clocks.next_change() == NOW + 300
-    cache.pass_to(NOW + 300)
+    cache.advance(NOW + 300)
     assert not decided(cache).preemptors
 
 
@@ -107,7 +107,7 @@ def test_what_a_preemptor_held_is_free_once_it_is_elsewhere() -> None:
         ],
         locals_=[a_local_queue("mine", "mine"), a_local_queue("other", "other")],
     )
-    cache.pass_to(NOW)
+    cache.advance(NOW)
     for evict in decided(cache).evicts:
         cache.put_pod(replace(evict.pod, is_terminating=True, resource_version="3"))
     cache.put_pod(a_pod("small", queue="other", created=60.0))

@@ -55,15 +55,15 @@ def test_the_steps_of_a_queue_are_its_different_times_in_order() -> None:
 
 def test_the_cache_wakes_the_loop_when_the_next_pod_may_fall_back() -> None:
     cache = a_patient_cache(600)
-    assert cache.pass_to(0) == FOR_EVER
+    assert cache.advance(0) == FOR_EVER
     for name, created in (("a", 0.0), ("b", 100.0), ("c", 50.0)):
         cache.put_pod(a_pod(name, created=created))
     assert list(admitted(decided(cache))) == ["a"]
-    assert cache.pass_to(100) == 650
+    assert cache.advance(100) == 650
     assert admitted(decided(cache)) == {}
-    assert cache.pass_to(650) == 700
+    assert cache.advance(650) == 700
     assert admitted(decided(cache)) == {"c": ("on-demand", "steady")}
-    assert cache.pass_to(700) == FOR_EVER
+    assert cache.advance(700) == FOR_EVER
     assert admitted(decided(cache)) == {"b": ("on-demand", "steady")}
 
 
@@ -72,19 +72,19 @@ def test_timers_of_pods_that_went_do_nothing() -> None:
     cache.put_pod(a_pod("small", a_shape(cpu="2"), created=10.0))
     cache.put_pod(a_pod("gone", a_shape(cpu="2"), created=20.0))
     cache.drop_pod("gone")
-    assert cache.pass_to(620) == FOR_EVER
+    assert cache.advance(620) == FOR_EVER
     assert [kind.waited for kind in cache.backlog.runs] == [600]
 
 
 def test_pods_that_were_there_before_their_queue_get_its_timer() -> None:
     cache = a_cache(a_pod("early", created=10.0), queues=[], locals_=[])
-    cache.pass_to(30)
+    cache.advance(30)
     cache.snapshot()
-    assert cache.pass_to(30) == FOR_EVER
+    assert cache.advance(30) == FOR_EVER
     cache.set_cluster_queue("team-a", a_patient_queue(600, 0))
     cache.set_local_queue(("default", "main"), a_local_queue())
     cache.snapshot()
-    assert cache.pass_to(30) == 610
+    assert cache.advance(30) == 610
     cache.set_cluster_queue("team-a", a_patient_queue(20, 0))
     cache.snapshot()
     assert [kind.waited for kind in cache.backlog.runs] == [20]
@@ -132,7 +132,7 @@ def test_who_would_rather_not_borrow_waits_for_the_later_flavor_all_the_same() -
     cache = a_flavor_cache(a_node(cpu="4"), an_on_demand_node(), when=WhenCanBorrow.TRY_NEXT_FLAVOR)
     cache.put_pod(a_pod("a"))
     assert admitted(decided(cache)) == {"a": ("spot", "node-1")}
-    cache.pass_to(600.0)
+    cache.advance(600.0)
     cache.put_pod(a_pod("b"))
     assert admitted(decided(cache)) == {"b": ("on-demand", "steady")}
 

@@ -57,7 +57,7 @@ def who_borrows_takes_from_nobody(**fields: Any) -> ClusterCache:
 
 def test_an_offer_that_holds_for_one_decision_alone_is_gone_with_it() -> None:
     cache = who_borrows_takes_from_nobody(preemption=Preemption(minimum_runtime=1))
-    cache.pass_to(10_000.0)
+    cache.advance(10_000.0)
     with counted_offers() as count:
         for _ in range(5):
             cache.reopen_all()

@@ -45,7 +45,7 @@ def test_who_waited_long_for_a_pod_that_is_to_be_gone_earlier_now_is_looked_at_a
     going = replace(cache.pods["runs"], is_terminating=True, gone_by=NOW + 1800, grace=1800, resource_version="8")
     cache.put_pod(going)
     decided(cache)
-    cache.pass_to(NOW + 600)
+    cache.advance(NOW + 600)
     decided(cache)
     cache.put_pod(replace(going, gone_by=NOW + 30, grace=30, resource_version="9"))
     assert not decided(cache).preemptors

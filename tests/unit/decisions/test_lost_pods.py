@@ -45,7 +45,7 @@ def a_going_pod(**fields: Any) -> Pod:
 
 def a_cache_at(now: float, *pods: Pod, queue: ClusterQueue = TIGHT, dead: bool = True) -> ClusterCache:
     cache = a_cache(*pods, nodes=[a_node(), DEAD if dead else a_node("dead")], queues=[queue])
-    cache.pass_to(now)
+    cache.advance(now)
     return cache
 
 
@@ -75,10 +75,10 @@ def test_what_is_admitted_on_a_node_and_deleted_is_lost_a_minute_after_its_time(
 
 def test_the_moment_comes_by_itself_and_who_waits_is_decided_about() -> None:
     cache = a_cache(a_going_pod(), a_pod("b"), nodes=[a_node(), DEAD], queues=[TIGHT])
-    assert cache.pass_to(LOST - 1) == LOST
+    assert cache.advance(LOST - 1) == LOST
     assert waiting(decided(cache)) == {"main/1000": "QuotaExceeded"}
     # nothing but the timer opens its class: no event came
-    assert cache.pass_to(LOST) != LOST
+    assert cache.advance(LOST) != LOST
     assert admitted(decided(cache)) == {"b": ("spot", "node-1")}
 
 
@@ -113,12 +113,12 @@ def test_what_its_node_says_is_followed_as_long_as_it_is_there() -> None:
     assert cache.clocks.lost.moved() == []
     cache.put_node(a_node("dead"))
     assert cpu(cache) == (0, {})
-    assert cache.pass_to(LOST + 1) == FOR_EVER
+    assert cache.advance(LOST + 1) == FOR_EVER
 
 
 def test_nodes_that_come_after_their_pods_bring_the_charge_with_them() -> None:
     cache = a_cache(a_going_pod(), nodes=[], queues=[TIGHT])
-    cache.pass_to(LOST)
+    cache.advance(LOST)
     assert cpu(cache)[0] == 0
     cache.put_node(a_node("dead"))
     assert cpu(cache)[0] == 1000
@@ -127,8 +127,8 @@ def test_nodes_that_come_after_their_pods_bring_the_charge_with_them() -> None:
 def test_a_deletion_that_is_hastened_counts_from_its_new_time() -> None:
     cache = a_cache_at(GONE_BY, a_going_pod(gone_by=GONE_BY + 3600))
     cache.put_pod(a_going_pod(gone_by=GONE_BY, resource_version="9"))
-    assert cache.pass_to(GONE_BY + 1) == LOST
-    cache.pass_to(LOST)
+    assert cache.advance(GONE_BY + 1) == LOST
+    cache.advance(LOST)
     assert cpu(cache)[0] == 0
 
 
@@ -137,7 +137,7 @@ def test_what_may_run_on_several_flavors_holds_none_of_them() -> None:
     pod = a_going_pod(flavor=None, flavors=("spot", "steady"))
     cache = a_cache(pod, nodes=[], flavors=flavors, queues=[a_cluster_queue("team-a", a_quota(), a_quota("steady"))])
     assert len(cache.usage.by_flavor) > 2
-    cache.pass_to(LOST)
+    cache.advance(LOST)
     assert (cache.usage.by_queue, cache.usage.by_flavor) == ({}, {})
 
 
@@ -166,9 +166,9 @@ def test_a_gang_is_not_kept_from_being_preempted_by_a_member_that_takes_long_or_
     other = a_released_pod("b", node="node-1", owner=web, group=gang)
     queue = a_cluster_queue("team-a", a_quota(cpu="8"), preemption=Preemption(within=Within.LOWER_PRIORITY))
     cache = a_cache(lost, other, nodes=[a_node(cpu="1"), DEAD], queues=[queue])
-    cache.pass_to(LOST - 400)
+    cache.advance(LOST - 400)
     decided(cache)  # it is seen to go, and by `now` that takes too long
-    cache.pass_to(now)
+    cache.advance(now)
     cache.put_pod(a_pod("urgent", priority=1000))
     assert [evict.pod.uid for evict in decided(cache).evicts] == ["b"]
 

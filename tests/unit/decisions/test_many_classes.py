@@ -63,7 +63,7 @@ def until_at_rest(cache: ClusterCache, woken: list[bool], now: float = NOW) -> l
     plans: list[Plan] = []
     while len(plans) < 200:
         woken.clear()
-        cache.pass_to(now)
+        cache.advance(now)
         plans.append(decided(cache, limit=100))
         if not woken and plans[-1].is_complete:
             now = max(now, cache.next_asked())
@@ -82,7 +82,7 @@ def reasons(cache: ClusterCache) -> dict[str, int]:
 
 def a_decision_of_the_loop(cache: ClusterCache) -> Plan:
     """Decide as the loop does, once what can be done in parts is."""
-    cache.pass_to(NOW)
+    cache.advance(NOW)
     return decided(cache, limit=100)
 
 
@@ -130,7 +130,7 @@ def test_another_users_pod_is_admitted_in_the_next_decision() -> None:
         lambda cache: cache.set_cluster_queue("team-a", a_cluster_queue("team-a", a_quota(cpu="2"))),
         lambda cache: cache.set_flavor("spot", a_flavor("spot")),
         lambda cache: cache.drop_pod("p0000"),
-        lambda cache: cache.pass_to(20_000.0),
+        lambda cache: cache.advance(20_000.0),
     ],
 )
 def test_no_part_of_what_follows_an_event_grows(happens: Callable[[ClusterCache], None]) -> None:
@@ -230,7 +230,7 @@ def test_local_queues_take_turns_at_being_told() -> None:
 @pytest.mark.parametrize("count", [500, 1_900])
 def test_classes_that_cannot_fit_are_not_looked_at(count: int, quota: str) -> None:
     cache = a_flooded_cache(count, quota=quota)
-    cache.pass_to(NOW)
+    cache.advance(NOW)
     plan = decide(replace(cache.snapshot(), asked=()), index=cache.feasibility, limit=1_000)
     assert [one.uid for one in plan.admits] == (["p0000"] if quota == "1" else ["p0000", "p0001", "p0002"])
     assert len(plan.waits) <= IN_VAIN

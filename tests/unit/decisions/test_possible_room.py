@@ -38,7 +38,7 @@ def a_tree_in_which_all_is_taken() -> ClusterCache:
     cache = a_cache(
         BORROWER, own, a_pod("waits", TWO), nodes=nodes, queues=queues, locals_=[a_local_queue("main", "team-a")]
     )
-    cache.pass_to(10_000.0)
+    cache.advance(10_000.0)
     return cache
 
 

@@ -53,7 +53,7 @@ def test_what_a_gang_lacks_does_not_take_what_it_gave_up_for_one_of_its_class() 
         nodes=[a_node("n", cpu="20")],
         queues=[a_cluster_queue("team-a", a_quota(cpu="2"), preemption=lower)],
     )
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     plans = []
     for _ in range(4):
         plans.append(decided(cache))
@@ -72,7 +72,7 @@ def test_those_made_in_place_of_pods_that_go_are_not_preempted_with_them() -> No
         flavors=[a_flavor("steady"), a_flavor("spot")],
         queues=[a_cluster_queue("team-a", a_quota("steady", cpu="2"), a_quota("spot", cpu="4"), preemption=lower)],
     )
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     assert {evict.pod.uid for evict in decided(cache).evicts} == {"one", "two"}
     for name in ("one", "two"):
         going = replace(cache.pods[name], is_terminating=True, resource_version="2")
@@ -95,7 +95,7 @@ def test_who_replaces_a_member_that_goes_waits_for_what_that_leaves_and_preempts
         nodes=[a_node("n", cpu="3")],
         queues=[a_cluster_queue("team-a", a_quota(cpu="3"), preemption=Preemption(Within.LOWER_PRIORITY))],
     )
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     cache.put_pod(replace(cache.pods["one"], is_terminating=True, resource_version="3"))
     cache.put_pod(a_pod("one-2", a_shape(cpu="1"), group=GANG, owner=WEB, created=90.0))
     plan = decided(cache)
@@ -114,7 +114,7 @@ def test_what_a_gang_that_goes_leaves_is_held_once_whether_it_is_taken_as_a_whol
         nodes=[a_node("n", cpu="2")],
         queues=[a_cluster_queue("team-a", a_quota(cpu="2"), preemption=Preemption(Within.LOWER_PRIORITY))],
     )
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     plan = decided(cache)
     assert plan.preemptors.keys() == {"urgent"}
     assert [wait.reason for wait in plan.waits.values()].count(Reason.PREEMPTING) == 1

@@ -105,7 +105,7 @@ def a_tree(
         ],
         locals_=[a_local_queue("rich", "rich"), a_local_queue("poor", "poor")],
     )
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     return cache
 
 
@@ -169,7 +169,7 @@ def one_waits_for_what_another_leaves(small: Preemption) -> ClusterCache:
         ],
         locals_=[a_local_queue("a", "team-a"), a_local_queue("b", "team-b")],
     )
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     return cache
 
 
@@ -214,9 +214,9 @@ def test_who_takes_back_its_own_quota_waits_for_an_hour_where_a_place_changed_ha
         ],
         locals_=[a_local_queue(), a_local_queue("owns", "owns")],
     )
-    cache.pass_to(1000.0)
+    cache.advance(1000.0)
     assert [evict.pod.uid for evict in decided(cache).evicts] == ([] if waits else ["there"])
-    cache.pass_to(1000.0 + LONG)
+    cache.advance(1000.0 + LONG)
     assert [evict.pod.uid for evict in decided(cache).evicts] == ["there"]
 
 
@@ -245,7 +245,7 @@ def test_who_does_not_come_in_after_all_keeps_its_number_and_goes_first_again() 
         nodes=[a_node(cpu="1")],
         queues=[a_cluster_queue("team-a", a_quota(cpu="1"), preemption=LOWER)],
     )
-    cache.pass_to(60.0)
+    cache.advance(60.0)
     assert decided(cache).preemptors == {"high": 2}
     cache.drop_pod("low")
     assert [one.preemptions for one in decided(cache).admits] == [2]
@@ -274,7 +274,7 @@ def test_all_come_in_at_once_for_whom_others_went_though_not_where_room_was_held
         ],
         locals_=[a_local_queue(), a_local_queue("b", "b")],
     )
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     assert len(decided(cache).preemptors) == 9
     for pod in there:
         cache.drop_pod(pod.uid)
@@ -323,7 +323,7 @@ def fair_tree(*queues: ClusterQueue, nodes: dict[str, str], running: list[Pod], 
         queues=[ClusterQueue(name="org", fair_sharing=FairSharing()), *queues],
         locals_=[a_local_queue(name, f"team-{name}") for name in "abc"],
     )
-    cache.pass_to(100.0)
+    cache.advance(100.0)
     decided(cache)
     return cache
 

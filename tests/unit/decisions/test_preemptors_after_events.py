@@ -47,7 +47,7 @@ def a_world(queues: list[ClusterQueue], *pods: Pod, **nodes: str) -> ClusterCach
         queues=queues,
         locals_=[a_local_queue(one.name, one.name) for one in queues],
     )
-    cache.pass_to(NOW)
+    cache.advance(NOW)
     for pod in pods:
         cache.put_pod(pod)
     return cache
@@ -102,7 +102,7 @@ def test_a_gang_is_preemptible_again_once_the_member_is_gone_or_aged_whom_rounds
         if goes:
             cache.drop_pod("quiet")
         else:
-            cache.pass_to(NOW + 3000)
+            cache.advance(NOW + 3000)
         assert sorted(evicted(cache)) == (["other"] if goes else ["other", "quiet"])
 
 
@@ -111,7 +111,7 @@ def test_the_end_of_a_minimum_runtime_counts_while_rounds_leave_a_pod_in_peace_f
     pod = runs("runs", "own", 1, "a", preemptions=3, admitted_at=NOW - 100, started=int(NOW) - 100)
     cache = at_rest(a_world([ClusterQueue(name="org"), own], pod, waits("first", "own", 1, priority=2), a="1"))
     assert cache.clocks.next_change() == NOW + 500
-    cache.pass_to(NOW + 500)
+    cache.advance(NOW + 500)
     assert evicted(cache) == ["runs"]
 
 

@@ -24,16 +24,16 @@ def test_a_timer_is_due_once_and_when_it_was_set_last() -> None:
         timers.set(uid, at)
     timers.set("c", None)
     assert timers.next_change() == 20
-    assert list(timers.pass_to(39.0)) == ["b"]
-    assert list(timers.pass_to(40.0)) == ["a"]
-    assert (list(timers.pass_to(99.0)), timers.next_change(), timers.now) == ([], FOR_EVER, 99.0)
+    assert list(timers.advance(39.0)) == ["b"]
+    assert list(timers.advance(40.0)) == ["a"]
+    assert (list(timers.advance(99.0)), timers.next_change(), timers.now) == ([], FOR_EVER, 99.0)
 
 
 def test_a_timer_that_is_set_anew_when_it_is_due_comes_again() -> None:
     timers = Timers()
     timers.set("a", 1)
     came = []
-    for uid in timers.pass_to(10.0):
+    for uid in timers.advance(10.0):
         came.append(uid)
         if len(came) < 3:
             timers.set(uid, len(came) + 1)
@@ -67,9 +67,9 @@ def taken(cache: ClusterCache) -> dict[str, int]:
 def test_the_cache_wakes_the_loop_when_a_reservation_is_overdue() -> None:
     cache = a_cache(a_reserved_pod(), queues=[an_impatient_queue()])
     cache.snapshot()
-    assert cache.pass_to(699.0) == 700
+    assert cache.advance(699.0) == 700
     assert taken(cache) == {"node": 1000, "quota": 1000}
-    assert cache.pass_to(700.0) == FOR_EVER
+    assert cache.advance(700.0) == FOR_EVER
     assert taken(cache) == {"node": 0, "quota": 1000}
     cache.put_pod(a_reserved_pod(node="node-1", resource_version="3"))
     assert (taken(cache), dict(cache.clocks.reservations.overdue)) == ({"node": 1000, "quota": 1000}, {})
@@ -77,22 +77,22 @@ def test_the_cache_wakes_the_loop_when_a_reservation_is_overdue() -> None:
 
 def test_queues_that_come_late_or_change_their_mind_count_from_the_admission() -> None:
     cache = a_cache(a_reserved_pod(), queues=[])
-    cache.pass_to(1000.0)
+    cache.advance(1000.0)
     assert taken(cache)["node"] == 1000
     cache.set_cluster_queue("team-a", an_impatient_queue())
     assert taken(cache)["node"] == 0
     cache.set_cluster_queue("team-a", an_impatient_queue(7200))
     assert taken(cache)["node"] == 1000
-    assert cache.pass_to(1000.0) == 7300
+    assert cache.advance(1000.0) == 7300
     cache.set_cluster_queue("team-a", an_impatient_queue(None))
     cache.snapshot()
-    assert cache.pass_to(1000.0) == FOR_EVER
+    assert cache.advance(1000.0) == FOR_EVER
 
 
 def test_a_pod_without_our_stamp_is_never_overdue() -> None:
     cache = a_cache(a_reserved_pod(admitted_at=0.0), queues=[an_impatient_queue()])
     cache.snapshot()
-    assert cache.pass_to(1e9) == FOR_EVER
+    assert cache.advance(1e9) == FOR_EVER
 
 
 def conditions(cache: ClusterCache) -> list[tuple[str, str, str]]:
@@ -108,7 +108,7 @@ def test_the_condition_says_what_the_scheduler_says_and_takes_it_back_when_the_p
     cache = a_cache(a_reserved_pod(), queues=[an_impatient_queue()])
     cache.snapshot()
     assert conditions(cache) == []
-    cache.pass_to(700.0)
+    cache.advance(700.0)
     text = "Admitted by ClusterQueue team-a onto flavor spot, and on no node after 10m: no node fits"
     assert conditions(cache) == [("True", "Reserved", text)]
     said = a_saying("True", "Reserved")

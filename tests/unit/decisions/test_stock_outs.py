@@ -42,16 +42,16 @@ def an_autoscaled_cache(*pods: Pod, flavor: Flavor = SPOT) -> ClusterCache:
 
 def test_a_pod_that_waits_in_vain_makes_its_flavor_dry_for_the_cool_down() -> None:
     cache = an_autoscaled_cache(a_stuck_pod(), a_pod("late"))
-    assert cache.pass_to(699.0) == 700
+    assert cache.advance(699.0) == 700
     assert cache.snapshot().dry == {}
-    assert cache.pass_to(700.0) == 1900
+    assert cache.advance(700.0) == 1900
     spell = DrySpell(1900.0, "no node came for pod default/a within 10m: no node fits")
     assert cache.snapshot().dry == {"spot": spell}
     assert waiting(decided(cache)) == {"main/1000": "FlavorDry"}
     status = flavor_status(cache, Entry(("", "spot"), "u", 1, {}), 700.0)
     assert status["dryUntil"] == "1970-01-01T00:31:40Z"
     # the next ten minutes begin when the spell is over
-    assert cache.pass_to(1900.0) == 2500
+    assert cache.advance(1900.0) == 2500
     assert cache.snapshot().dry == {}
 
 
@@ -60,9 +60,9 @@ def test_what_the_status_says_is_taken_up_after_a_restart_but_not_against_better
     stock_outs = cache.clocks.stock_outs
     stock_outs.restore("spot", DrySpell(5000.0, "before"))
     cache.put_pod(a_stuck_pod(resource_version="3"))
-    cache.pass_to(4000.0)
+    cache.advance(4000.0)
     assert cache.snapshot().dry == {"spot": DrySpell(5000.0, "before")}
-    assert cache.pass_to(5000.0) == 5600
+    assert cache.advance(5000.0) == 5600
     stock_outs.restore("spot", DrySpell(9000.0, "stale"))
     assert cache.snapshot().dry == {}
 
@@ -78,9 +78,9 @@ def test_what_the_status_says_is_taken_up_after_a_restart_but_not_against_better
 )
 def test_a_flavor_that_gives_nodes_to_later_pods_is_not_dry(fields: dict[str, Any], is_dry: bool) -> None:
     cache = an_autoscaled_cache(a_stuck_pod(), a_released_pod("b", **fields))
-    cache.pass_to(700.0)
+    cache.advance(700.0)
     assert bool(cache.snapshot().dry) is is_dry
-    assert cache.pass_to(700.0) == (1900 if is_dry else 1300)
+    assert cache.advance(700.0) == (1900 if is_dry else 1300)
 
 
 @pytest.mark.parametrize(("flavor", "is_dry"), [("steady", False), ("other", True)])
@@ -91,7 +91,7 @@ def test_a_pod_that_any_of_its_flavors_could_give_a_node_makes_none_of_them_dry(
     cache.set_flavor("spot", replace(SPOT, price={"cpu": 2}))
     cache.snapshot()
     assert cache.pods["a"].flavor == "spot"
-    cache.pass_to(700.0)
+    cache.advance(700.0)
     assert list(cache.snapshot().dry) == (["spot"] if is_dry else [])
 
 
@@ -101,17 +101,17 @@ def test_a_pod_that_any_of_its_flavors_could_give_a_node_makes_none_of_them_dry(
 )
 def test_only_reserved_pods_that_the_scheduler_has_tried_in_vain_count(fields: dict[str, Any]) -> None:
     cache = an_autoscaled_cache(a_stuck_pod(**fields))
-    assert cache.pass_to(1e6) == FOR_EVER
+    assert cache.advance(1e6) == FOR_EVER
     assert cache.snapshot().dry == {}
 
 
 def test_a_flavor_of_another_mode_is_never_dry_and_one_that_changes_counts_anew() -> None:
     fixed = Flavor(name="spot", mode=CapacityMode.STATIC, sums={"cpu": 100_000})
     cache = an_autoscaled_cache(a_stuck_pod(), flavor=fixed)
-    assert cache.pass_to(1e6) == FOR_EVER
+    assert cache.advance(1e6) == FOR_EVER
     cache.set_flavor("spot", SPOT)
     cache.snapshot()
-    cache.pass_to(1e6)
+    cache.advance(1e6)
     assert list(cache.snapshot().dry) == ["spot"]
     cache.set_flavor("spot", None)
     cache.snapshot()
@@ -120,9 +120,9 @@ def test_a_flavor_of_another_mode_is_never_dry_and_one_that_changes_counts_anew(
 
 def test_pods_that_go_are_forgotten() -> None:
     stock_outs = StockOuts({"spot": SPOT})
-    stock_outs.see("a", a_stuck_pod())
+    stock_outs.observe("a", a_stuck_pod())
     assert stock_outs.unprovided == {"spot": {"a": None}}
-    stock_outs.see("a", None)
+    stock_outs.observe("a", None)
     assert (stock_outs.unprovided, stock_outs.next_change()) == ({"spot": {}}, FOR_EVER)
 
 
@@ -148,15 +148,15 @@ def test_a_dry_spell_is_seen_without_a_look_at_everything_when_it_begins_and_whe
     flavor = replace(SPOT, sums={"cpu": 1000})
     cache = an_autoscaled_cache(a_stuck_pod(), a_pod("b"), flavor=flavor)
     assert waiting(decided(cache)) == {"main/1000": "NoCapacity"}
-    cache.pass_to(700.0)
+    cache.advance(700.0)
     assert waiting(decided(cache)) == {"main/1000": "FlavorDry"}
-    cache.pass_to(1900.0)
+    cache.advance(1900.0)
     assert waiting(decided(cache)) == {"main/1000": "NoCapacity"}
 
 
 def test_what_never_fits_is_told_before_a_dry_spell() -> None:
     cache = an_autoscaled_cache(a_stuck_pod(), a_pod("huge", a_shape(cpu="101")), a_pod("many", a_shape(cpu="100")))
-    cache.pass_to(700.0)
+    cache.advance(700.0)
     assert waiting(decided(cache)) == {"main/101000": "NeverFits", "main/100000": "FlavorDry"}
 
 
@@ -170,7 +170,7 @@ REPLICAS = Owner("apps/v1", "ReplicaSet", "web", "web")
 def test_pods_of_a_dry_flavor_that_are_being_deleted_are_left_alone() -> None:
     going = a_stuck_pod("b", owner=REPLICAS, is_terminating=True)
     cache = an_autoscaled_cache(a_stuck_pod(owner=REPLICAS), going)
-    cache.pass_to(700.0)
+    cache.advance(700.0)
     assert causes(cache) == {"a": "FlavorDry"}
 
 
@@ -185,7 +185,7 @@ def test_an_eviction_that_several_rules_want_is_sent_once_for_the_first() -> Non
     cache = an_autoscaled_cache(a_stuck_pod(owner=REPLICAS))
     cache.set_cluster_queue("team-a", queue)
     cache.snapshot()
-    cache.pass_to(700.0)
+    cache.advance(700.0)
     assert causes(cache) == {"a": "Drained"}
     cache.set_cluster_queue("team-a", replace(queue, stop=StopPolicy.NONE))
     assert causes(cache) == {"a": "ReservationTimeout"}
@@ -196,8 +196,8 @@ def test_an_eviction_that_several_rules_want_is_sent_once_for_the_first() -> Non
 @pytest.mark.parametrize("now", [a_flavor("spot"), None])
 def test_time_that_passes_between_an_edit_of_a_flavor_and_the_next_decision_does_no_harm(now: Flavor | None) -> None:
     cache = an_autoscaled_cache(a_stuck_pod(admitted_at=1000.0))
-    cache.pass_to(1000.0)
+    cache.advance(1000.0)
     decided(cache)
     cache.set_flavor("spot", now)
-    assert cache.pass_to(1_000_000.0) > 1_000_000.0
+    assert cache.advance(1_000_000.0) > 1_000_000.0
     assert cache.snapshot().dry == {}

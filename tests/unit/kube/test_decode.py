@@ -8,7 +8,7 @@ from controller.core.keys import CONDITION, GATE, POLICIES
 from controller.core.kubernetes.runtime_classes import RuntimeClass
 from controller.core.kubernetes.taints import Taint, Toleration
 from controller.core.reasons import Reason
-from controller.core.workloads.pods import Outline
+from controller.core.workloads.pods import SpecPresence
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node, decode_runtime_class
 from controller.kube.errors import UnreadableObject
 from tests.support.builders import GPU, a_saying, a_term, an_outline
@@ -90,7 +90,7 @@ def test_optional_parts_may_be_empty_null_or_absent(absent: Any) -> None:
     document["spec"]["tolerations"] = document["spec"]["initContainers"] = None
     document["metadata"]["annotations"] = document["metadata"]["labels"] = None
     pod = decoded(document)
-    expected = an_outline("node_selector", "affinity") if absent == {} else Outline()
+    expected = an_outline("node_selector", "affinity") if absent == {} else SpecPresence()
     assert (pod.outline, pod.shape.constraints.terms, pod.queue, pod.has_annotations) == (expected, None, None, False)
 
 

@@ -27,7 +27,7 @@ def test_drawn_worlds_are_decided_as_they_were(seed: int) -> None:
     admitted = 0
     for _ in range(40):
         cluster = begin(draw_world(chance)).cluster
-        cluster.cache.pass_to(cluster.now)
+        cluster.cache.advance(cluster.now)
         snapshot = cluster.cache.snapshot()
         live = decide(without_memory(snapshot), limit=sys.maxsize)
         assert decide(from_bytes(to_bytes(snapshot)), limit=sys.maxsize) == live

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.core.workloads.pods import Pod, Said
+from controller.core.workloads.pods import Pod, PublishedCondition
 from controller.runtime import gauges
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_released_pod, a_saying, a_shape, decided
@@ -117,7 +117,7 @@ async def test_a_pod_released_before_its_first_word_says_nothing(time: FakeTime)
 
 @pytest.mark.parametrize("says", [None, a_saying("False", "NeverFits")])
 async def test_a_turn_of_the_lane_costs_the_same_however_many_wait(
-    time: FakeTime, monkeypatch: pytest.MonkeyPatch, says: Said | None
+    time: FakeTime, monkeypatch: pytest.MonkeyPatch, says: PublishedCondition | None
 ) -> None:
     longest = []
     for count in (150, 600):

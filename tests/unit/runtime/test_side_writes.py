@@ -65,7 +65,7 @@ def alike_where_one_goes(now: float) -> ClusterCache:
     low = a_released_pod("low", a_shape(cpu="8"), owner=WEB, node="node-1", admitted_at=1.0)
     alike = [a_pod(name, a_shape(cpu="8"), priority=5, created=now - age) for name, age in (("one", 60), ("two", 50))]
     cache = a_cache(low, *alike, nodes=[a_node("node-1", cpu="8")], queues=[lower])
-    cache.pass_to(now)
+    cache.advance(now)
     return cache
 
 

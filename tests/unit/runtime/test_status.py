@@ -387,7 +387,7 @@ async def test_a_turn_of_the_statuses_costs_the_same_however_many(
         locals_ = [a_local_queue(name, name) for name in names]
         pods = [a_pod(f"p{n}", a_shape(cpu=f"{n + 1}"), queue=names[0]) for n in range(count)]
         cache = a_cache(*pods, queues=[a_cluster_queue(name) for name in names], locals_=locals_)
-        cache.pass_to(time.now)
+        cache.advance(time.now)
         cache.snapshot()
         client = FakeClient().will("PATCH", *[b"{}"] * 10)
         lane = StatusLane(client.as_client, cache, written, ControllerMetrics(), instance="test")

@@ -29,7 +29,7 @@ def an_entry(status: dict[str, Any] | None = None) -> Entry:
 
 
 def said(cache: ClusterCache, now: int, standing: dict[str, Any] | None = None) -> dict[str, Any]:
-    cache.pass_to(now)
+    cache.advance(now)
     return cluster_queue_status(cache, an_entry(standing), now)
 
 
@@ -138,7 +138,7 @@ async def test_the_end_of_a_budget_is_told_once_by_an_event(time: FakeTime) -> N
     client = FakeClient().will("PATCH", *[b"{}"] * 3).will("POST", Conflict(409, "", ""), Forbidden(403, "", ""))
     lane = StatusLane(client.as_client, cache, Written(cluster_queues=entries), ControllerMetrics(), instance="me")
     for now in (NOON + 2 * HOUR, NOON + 2 * HOUR + 5):
-        cache.pass_to(now)
+        cache.advance(now)
         time.now = now
         await lane.round(now)
     first, second = client.made("POST")
@@ -151,7 +151,7 @@ async def test_the_end_of_a_budget_is_told_once_by_an_event(time: FakeTime) -> N
         "2026-03-05T00:00:00Z: nothing follows from that"
     )
     entries["", "team-a"] = an_entry(said(cache, NOON + 2 * HOUR + 5))
-    cache.pass_to(NOON + 3 * HOUR)
+    cache.advance(NOON + 3 * HOUR)
     time.now = NOON + 3 * HOUR
     await lane.round(NOON + 3 * HOUR)
     assert len(client.made("POST")) == 2

@@ -32,7 +32,7 @@ FRIDAY = Override(window=a_window("friday", "0 4 * * fri", "16h"), stop=HOLD)
 def a_scheduled_cache(*overrides: Override, now: str) -> ClusterCache:
     cache = a_cache(queues=[])
     cache.set_cluster_queue("team-a", a_cluster_queue(), variation=Variation(overrides=overrides))
-    cache.pass_to(utc(now))
+    cache.advance(utc(now))
     return cache
 
 
