@@ -12,7 +12,7 @@ one decision quota and room only shrink, so what was blocked once stays blocked:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
@@ -98,28 +98,42 @@ class _Decision:
         self._line_up(begun)
         if not self._resume_preemptors():
             return self._plan(is_complete=False)
+        self._open_lines(begun)
+        self._begin()
+        while self._turns:
+            if not self._take_turn(heappop(self._turns)):
+                return self._plan(is_complete=False)
+        return self._plan(is_complete=True)
+
+    def _open_lines(self, begun: Collection[WorkloadClass]) -> None:
+        """Line up all that is to be looked at, but for those who have begun to preempt: they had their turn."""
         selected = self._selection.open()
         self._line_up(kind for kind in selected if kind not in begun)
         if self._index is not None and self._snapshot.asked is not None:
             self._further.open(self._index, {*begun, *selected}, self._lines)
             for queue in self._further.at_once:
                 self._line_up(self._further.first(queue))
-        self._begin()
-        while self._turns:
-            turn = heappop(self._turns)
-            name = turn[-1] if self._fair is None else self._fair.line_of(turn)
-            if name is None:
-                continue
-            if name == self._last_to_book:
-                self._bring_up_one_to_book()
-            name, found = self._owner_first(name, turn)
-            if self._is_over(self._lines[name][1][0][-1]):
-                return self._plan(is_complete=False)
-            self._go_on(name, self._take(name, found))
-            if self._admitted.frees_room:
-                return self._plan(is_complete=False)
-            self._test_again()
-        return self._plan(is_complete=True)
+
+    def _take_turn(self, turn: Turn) -> bool:
+        """Let the head of a line have its turn; say whether the decision goes on."""
+        name = turn[-1] if self._fair is None else self._fair.line_of(turn)
+        if name is None:
+            return True
+        if name == self._last_to_book:
+            self._bring_up_one_to_book()
+        if self._is_over(self._lines[name][1][0][-1]):
+            return False
+        if self._is_passed_by(name):
+            self._go_on(name, None)
+            return True
+        name, found = self._owner_first(name, turn)
+        if self._is_over(self._lines[name][1][0][-1]):
+            return False
+        self._go_on(name, self._take(name, found))
+        if self._admitted.frees_room:
+            return False
+        self._test_again()
+        return True
 
     # -- who takes part ----------------------------------------------------------------------------------------------
 
@@ -229,7 +243,7 @@ class _Decision:
         """
         queue, heads = self._lines[name]
         *_, index, kind = heads[0]
-        if not self._owners.beside(name) or self._selection.is_closed(queue, self._runs.of(kind)[index]):
+        if not self._owners.beside(name):
             return name, None
         found = self._placing.find(queue, self._runs.of(kind)[index])
         if isinstance(found, Wait):
@@ -247,8 +261,7 @@ class _Decision:
             return None
         *_, index, kind = heads[0]
         workload, turn = self._runs.of(kind)[index], self._heads.turn(name, heads[0])
-        if self._selection.is_closed(queue, workload):
-            self._take(name)
+        if self._is_passed_by(name):
             return None
         found = self._placing.find(queue, workload)
         if not isinstance(found, Wait):
@@ -277,6 +290,16 @@ class _Decision:
 
     # -- a turn ------------------------------------------------------------------------------------------------------
 
+    def _is_passed_by(self, name: str) -> bool:
+        """Let the head of a line go without a look at it where that cannot fit, and say whether it did."""
+        queue, heads = self._lines[name]
+        *_, index, kind = heads[0]
+        if not self._selection.is_closed(queue, self._runs.of(kind)[index]):
+            return False
+        heappop(heads)
+        self._bring_up_next(queue, heads, kind)
+        return True
+
     def _take(self, name: str, found: Placements | Wait | None = None) -> Takes | None:
         """Let the head of a line be admitted, or wait with all of its class; say what is taken, where that matters.
 
@@ -286,8 +309,6 @@ class _Decision:
         *_, index, kind = head = heappop(heads)
         self._bring_up_next(queue, heads, kind)
         run = self._runs.of(kind)
-        if found is None and self._selection.is_closed(queue, run[index]):
-            return None
         found = found or self._as_nominated(queue, kind) or self._placing.find(queue, run[index])
         if isinstance(found, Wait):
             preempts = self._wait(run[index], queue, found)
