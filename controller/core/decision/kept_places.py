@@ -60,7 +60,10 @@ class MembersMadeAnew:
     ) -> tuple[Placements, Sequence[KeptPlace]] | None:
         """Say where a workload goes, and by which of the places that are left; None: it waits for its turn."""
         has_begun = workload.uid in self._snapshot.preemptors
-        found = self._find(queue if has_begun else _in_flavors_of(left, queue), workload, left)
+        within = queue if has_begun else _in_flavors_of(left, queue)
+        if not within.flavors:
+            return None  # it names another queue than those that are gone, or that gives their flavors no more
+        found = self._find(within, workload, left)
         if isinstance(found, Wait):
             return None
         gone = _covering(workload, found, [one for one in left if one.pod.cluster_queue == queue.name])

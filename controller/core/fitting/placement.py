@@ -151,8 +151,8 @@ def _apart(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: Wor
 
 
 def primary(blockers: tuple[Blocker, ...]) -> Reason:
-    """Return the reason that several flavors' findings come to."""
-    return min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index)
+    """Return the reason that several flavors' findings come to; of none, where none has nodes there, it is room."""
+    return min((blocker.reason for blocker in blockers), key=_MILDEST_FIRST.index, default=Reason.NO_CAPACITY)
 
 
 def _place_sets(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
