@@ -1,1 +1,7 @@
-"""Who may pass a blocked workload without delaying it, and when that one fits."""
+"""Who may pass a blocked workload without delaying it, and when that one fits.
+
+What is changed where:
+
+- who may pass a blocked workload of a Backfill queue; when that one fits: `core/backfill/easy`,
+  `core/ledgers/booked`; `core/backfill/earliest`
+"""

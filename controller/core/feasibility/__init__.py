@@ -1,0 +1,1 @@
+"""Which of all classes may fit, in arrays: a necessary test."""

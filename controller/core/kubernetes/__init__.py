@@ -1,1 +1,11 @@
-"""What Kubernetes itself defines, as values: quantities, labels, taints, nodes, owners, RuntimeClasses."""
+"""What Kubernetes itself defines, as values: quantities, labels, taints, nodes, owners, RuntimeClasses.
+
+What is changed where:
+
+- what a pod is charged: `core/kubernetes/demand`; by whom it is paid: `cache/charging`
+- when requirements contradict each other: `core/kubernetes/labels.contradictory_key`; beside a node selector:
+  `core/kubernetes/node_terms.Beside`
+- which texts are label keys, label values, names: `core/kubernetes/names`
+- what a RuntimeClass adds to a pod; which nodes take it: `core/kubernetes/runtime_classes`;
+  `core/kubernetes/class_nodes`
+"""

@@ -3,6 +3,7 @@
 For whom: a release patch that must never be refused, and people who ask what may still be changed on a queued pod.
 Each rule is a function that names the function of Kubernetes it mirrors; tests/differential holds all of them to the
 real code. Subresources (status, resize, ephemeralcontainers, binding) have rules of their own, which are not here.
+After a change run `make fuzz` and `make mutants`.
 """
 
 from __future__ import annotations

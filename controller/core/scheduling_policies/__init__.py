@@ -2,4 +2,9 @@
 
 `policy` and `pod` are the values, `merging` makes one of many policies, `completion` adds to a pod, `judgement` judges
 it, `levels` folds the modes into what a review answers. `rbac` says who may use which policy.
+
+What is changed where:
+
+- who may use a SchedulingPolicy: `core/scheduling_policies/rbac`, kept by `cache/access`, merged by account in
+  `webhook/world/account_policies`
 """

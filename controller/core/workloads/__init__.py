@@ -1,1 +1,11 @@
-"""What waits and what runs: pods, their groups, workloads in order, and what a decision may say of them."""
+"""What waits and what runs: pods, their groups, workloads in order, and what a decision may say of them.
+
+What is changed where:
+
+- who goes first: `core/workloads/workload.order_key`; what other objects say of that: `cache/places`; how priority
+  grows: `core/queueing/ageing`
+- which pods are one gang, how many it starts with, whether it is complete, where it stands: `core/workloads/groups`
+  (what a pod says), `core/workloads/gangs` (what that makes), marked by `cache/gangs`
+- what a gang says of its zone or rack; which one it gets, and why none: `core/workloads/topology`;
+  `core/fitting/domains`
+"""
