@@ -59,7 +59,7 @@ def _forms(value: Any) -> list[Any]:
     return [] if value is UNSET else [form for form in value.values() if form is not None]
 
 
-def test_every_field_and_every_choice_of_the_queue_objects_has_a_scenario() -> None:
+def test_every_field_and_choice_has_a_scenario() -> None:
     models: tuple[type[Resource], ...] = (ResourceFlavor, ClusterQueue, LocalQueue, WorkloadPriorityClass)
     possible = {
         one for model in models for one in _possible(root_schema(model)["properties"]["spec"], model.definition.kind)

@@ -79,7 +79,7 @@ def test_a_subject_is_who_it_names(subject: Json, in_cluster: bool, in_namespace
         assert usable(role, a_binding("b", "r", subject, namespace=namespace)) == expected
 
 
-def test_a_role_of_a_namespace_is_not_the_cluster_role_of_its_name() -> None:
+def test_a_role_is_not_the_cluster_role_of_its_name() -> None:
     roles = (a_role("r", a_rule("wide")), a_role("r", a_rule("own"), namespace="team"), a_role("r", namespace="other"))
     assert usable(*roles, a_binding("b", "r", ME, namespace="team", kind="Role")) == names("own")
     assert usable(*roles, a_binding("b", "r", ME, namespace="team")) == names("wide")

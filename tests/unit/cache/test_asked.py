@@ -55,7 +55,7 @@ def test_after_a_change_there_is_a_round_over_all() -> None:
     assert asked.next_change(NOW + 2) == inf
 
 
-def test_who_was_not_told_of_in_a_decision_that_ended_early_stays() -> None:
+def test_an_early_end_leaves_the_rest_of_the_portion() -> None:
     asked, kinds = asked_about(3)
     asked.advance(NOW)
     asked.told(kinds[:1], is_complete=False)

@@ -54,7 +54,7 @@ def after_a_restart(cache: ClusterCache, budget: Budget, now: int, *pods: Pod) -
     return second
 
 
-def test_a_pod_counts_from_its_start_to_its_end_whenever_that_is_seen() -> None:
+def test_a_pod_counts_from_its_start_to_its_end() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON + 60), now=NOON + 100)
     assert used(cache, DAILY, NOON + 160) == core_seconds((0, 100))
@@ -69,14 +69,14 @@ def test_what_is_reserved_queued_or_not_ours_counts_nothing() -> None:
     assert used(cache, DAILY, NOON + HOUR) == 0
 
 
-def test_what_started_before_the_period_counts_from_its_beginning() -> None:
+def test_a_period_counts_earlier_pods_from_its_beginning() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON - 48 * HOUR), now=NOON)
     assert used(cache, DAILY, NOON) == core_seconds((MIDNIGHT, NOON))
     assert used(cache, DAILY, NOON + 13 * HOUR) == core_seconds((0, HOUR))
 
 
-def test_an_end_without_a_time_is_when_it_is_seen_and_so_is_that_a_pod_is_gone() -> None:
+def test_an_end_without_a_time_is_when_it_is_seen() -> None:
     cache = a_counting_cache(DAILY)
     ended, gone = a_run("ended", started=NOON), a_run("gone", started=NOON)
     put(cache, ended, gone, now=NOON)
@@ -86,7 +86,7 @@ def test_an_end_without_a_time_is_when_it_is_seen_and_so_is_that_a_pod_is_gone()
     assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, 60), (0, 100))
 
 
-def test_an_ended_pod_counts_once_however_often_it_is_seen_and_after_it_is_gone() -> None:
+def test_an_ended_pod_counts_once() -> None:
     cache = a_counting_cache(DAILY)
     over = a_run(started=NOON - 60, ended=NOON)
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_an_ended_pod_counts_once_however_often_it_is_seen_and_after_it_is_gone(
     assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, 60))
 
 
-def test_what_was_over_stays_over_though_it_shows_as_running_again() -> None:
+def test_a_pod_that_ended_stays_ended() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON - 60, ended=NOON), now=NOON)
     put(cache, a_run(started=NOON - 60), now=NOON + 60)
@@ -105,13 +105,13 @@ def test_what_was_over_stays_over_though_it_shows_as_running_again() -> None:
     assert used(cache, DAILY, NOON + 90) == core_seconds((0, 60))
 
 
-def test_a_terminating_pod_whose_containers_ended_counts_no_more() -> None:
+def test_a_terminating_pod_with_ended_containers_stops_counting() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON, is_terminating=True, ended=NOON + 10, is_finished=False), now=NOON + 60)
     assert used(cache, DAILY, NOON + HOUR) == core_seconds((0, 10))
 
 
-def test_what_is_lost_counts_on_until_it_is_gone_for_nobody_saw_it_end() -> None:
+def test_a_lost_pod_counts_until_it_is_gone() -> None:
     lost = a_run(started=NOON, node="dead", is_terminating=True, gone_by=NOON + 30.0)
     cache = a_counting_cache(DAILY)
     put(cache, lost, now=NOON)
@@ -171,14 +171,14 @@ def test_an_end_that_nobody_dates_and_nobody_saw_adds_nothing() -> None:
     assert used(second, DAILY, NOON + 200) == core_seconds((0, 100))
 
 
-def test_without_a_memory_what_still_exists_counts_from_the_beginning_of_the_period() -> None:
+def test_without_a_memory_pods_count_from_the_period_start() -> None:
     cache = a_counting_cache()
     put(cache, a_run("live", started=NOON - 60), a_run("over", started=NOON - 100, ended=NOON - 50), now=NOON)
     cache.set_cluster_queue("team-a", a_cluster_queue(budgets=(DAILY,)))
     assert used(cache, DAILY, NOON) == core_seconds((0, 60), (0, 50))
 
 
-def test_a_memory_of_another_rule_is_of_no_use_and_one_of_another_amount_is() -> None:
+def test_a_memory_of_another_rule_is_dropped() -> None:
     memory = Memory(NOON, {MIDNIGHT: 5000})
     for budget, sum_ in ((a_budget(9), 5000), (a_budget(resource="memory"), 0), (a_budget(period=a_sliding()), 0)):
         cache = a_counting_cache()
@@ -196,7 +196,7 @@ LEAPT = [
 
 
 @pytest.mark.parametrize(("period", "leap"), LEAPT)
-def test_a_clock_that_leapt_ahead_and_is_right_again_has_done_nothing(period: Period, leap: int) -> None:
+def test_a_clock_that_jumped_and_came_back_changes_nothing(period: Period, leap: int) -> None:
     budget = a_budget(20, period=period)
     cache = a_counting_cache(budget)
     over, runs, ends = a_run("over", started=NOON), a_run(started=NOON), a_run("ends", started=NOON)
@@ -214,7 +214,7 @@ def test_a_clock_that_leapt_ahead_and_is_right_again_has_done_nothing(period: Pe
     assert used(cache, budget, now + HOUR) == expected + core_seconds((0, HOUR))
 
 
-def test_a_queue_that_was_held_by_a_clock_ahead_is_open_again_once_that_is_right() -> None:
+def test_a_queue_held_by_a_fast_clock_opens_again() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON), now=NOON)
     cache.advance(NOON + 4 * HOUR)
@@ -223,7 +223,7 @@ def test_a_queue_that_was_held_by_a_clock_ahead_is_open_again_once_that_is_right
     assert not cache.snapshot().budgets.by_queue
 
 
-def test_a_clock_that_went_ahead_by_and_by_is_right_again_at_once_too() -> None:
+def test_a_clock_that_drifted_ahead_is_corrected_at_once() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON), now=NOON)
     for minutes in (119, 120):
@@ -233,7 +233,7 @@ def test_a_clock_that_went_ahead_by_and_by_is_right_again_at_once_too() -> None:
     assert not cache.snapshot().budgets.by_queue
 
 
-def test_a_clock_that_goes_back_into_another_period_and_comes_back_has_done_nothing() -> None:
+def test_a_clock_that_visits_another_period_changes_nothing() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run("gone", started=NOON), a_run(started=NOON), now=NOON)
     cache.advance(NOON + 60)
@@ -245,7 +245,7 @@ def test_a_clock_that_goes_back_into_another_period_and_comes_back_has_done_noth
     assert used(cache, DAILY, NOON + 80) == expected + core_seconds((0, 20))
 
 
-def test_a_clock_that_was_ahead_at_the_start_is_put_right_from_what_the_status_said() -> None:
+def test_a_fast_clock_at_start_is_corrected_from_the_status() -> None:
     cache = a_cache(queues=[a_cluster_queue(budgets=(DAILY,))])
     cache.budgets.remember("team-a", {"daily": Remembered(DAILY.key, Memory(NOON, {MIDNIGHT: 5000}))})
     put(cache, a_run(started=NOON), now=NOON + 99 * HOUR)
@@ -253,7 +253,7 @@ def test_a_clock_that_was_ahead_at_the_start_is_put_right_from_what_the_status_s
 
 
 @pytest.mark.parametrize("period", [a_calendar("Month"), a_sliding()])
-def test_what_a_clock_ahead_wrote_of_times_to_come_is_taken_back_of_what_runs(period: Period) -> None:
+def test_future_times_in_a_status_are_taken_back(period: Period) -> None:
     budget = a_budget(20, period=period)
     cache = a_counting_cache(budget)
     runs, over = a_run(started=NOON), a_run("over", started=NOON, ended=NOON + 60)
@@ -272,7 +272,7 @@ def test_what_a_clock_ahead_wrote_of_times_to_come_is_taken_back_of_what_runs(pe
     assert used(second, budget, NOON + 9 * HOUR) == expected + core_seconds((100, 9 * HOUR), (100, 110))
 
 
-def test_a_memory_of_times_to_come_that_has_forgotten_this_period_is_none() -> None:
+def test_a_future_memory_without_this_period_is_dropped() -> None:
     memory = Memory(NOON + 60 * 24 * HOUR, {NOON + 54 * 24 * HOUR: 10**9})
     for budget in (DAILY, a_budget(period=a_sliding())):
         cache = a_counting_cache()
@@ -282,7 +282,7 @@ def test_a_memory_of_times_to_come_that_has_forgotten_this_period_is_none() -> N
         assert used(cache, budget, NOON) == core_seconds((0, 60))
 
 
-def test_a_memory_of_an_earlier_period_or_of_the_future_does_no_harm() -> None:
+def test_a_memory_of_another_period_does_no_harm() -> None:
     for until, start in ((MIDNIGHT - HOUR, MIDNIGHT - 24 * HOUR), (NOON + 99 * HOUR, NOON + 84 * HOUR)):
         cache = a_counting_cache()
         cache.budgets.remember("team-a", {"daily": Remembered(DAILY.key, Memory(until, {start: 5000}))})
@@ -291,7 +291,7 @@ def test_a_memory_of_an_earlier_period_or_of_the_future_does_no_harm() -> None:
         assert used(cache, DAILY, NOON + 60) == core_seconds((0, 60))
 
 
-def test_what_was_used_stays_when_amounts_parents_and_other_queues_change() -> None:
+def test_usage_survives_changes_of_amounts_and_parents() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON), now=NOON)
     cache.advance(NOON + 100)
@@ -315,7 +315,7 @@ def test_a_new_price_holds_from_when_it_is_seen() -> None:
     assert used(cache, budget, NOON + 2 * HOUR) == money(3)
 
 
-def test_a_budget_that_is_taken_away_and_given_again_counts_anew() -> None:
+def test_a_budget_that_is_added_again_starts_at_zero() -> None:
     cache = a_counting_cache(DAILY)
     put(cache, a_run(started=NOON), now=NOON)
     cache.advance(NOON + 60)
@@ -327,7 +327,7 @@ def test_a_budget_that_is_taken_away_and_given_again_counts_anew() -> None:
     assert used(cache, DAILY, NOON + 60) == 0
 
 
-def test_the_next_change_is_when_it_is_used_up_and_then_when_the_period_ends() -> None:
+def test_the_next_change_is_exhaustion_then_the_period_end() -> None:
     cache = a_counting_cache(DAILY)
     assert cache.advance(NOON) == NOON + 12 * HOUR
     put(cache, a_run(started=NOON), now=NOON)
@@ -341,7 +341,7 @@ def test_the_next_change_is_when_it_is_used_up_and_then_when_the_period_ends() -
     assert not cache.snapshot().budgets.by_queue
 
 
-def test_a_start_and_an_end_wake_the_loop_where_a_budget_counts_and_nowhere_else() -> None:
+def test_starts_and_ends_wake_the_loop_for_budgets_only() -> None:
     for budgets in ((), (DAILY,)):
         cache = a_counting_cache(*budgets)
         put(cache, a_run(started=0), now=NOON)

@@ -27,11 +27,11 @@ def found(*times: int) -> list[int | None]:
 
 
 @pytest.mark.parametrize("later", [(10, 20, 70), (HOUR, 2 * HOUR), (10, 8, 3, 10), (1, 30 * DAY)])
-def test_time_that_goes_on_however_fast_changes_nothing_nor_do_some_seconds(later: tuple[int, ...]) -> None:
+def test_steady_time_and_small_corrections_change_nothing(later: tuple[int, ...]) -> None:
     assert set(found(0, *later)) == {None}
 
 
-def test_a_clock_that_was_put_forward_and_is_right_again_goes_on_from_before_that() -> None:
+def test_a_corrected_jump_continues_from_before_it() -> None:
     assert found(0, 10, 60 * DAY, 60 * DAY + 10, 30, 40) == [None, None, None, None, 10, None]
 
 
@@ -40,7 +40,7 @@ def test_it_may_be_put_right_in_steps_and_leap_several_times() -> None:
     assert found(0, DAY, 10, DAY + 20, 30) == [None, None, 0, None, 10]
 
 
-def test_a_clock_that_was_ahead_when_we_began_goes_on_from_what_there_was_before() -> None:
+def test_a_clock_ahead_at_start_continues_from_the_status() -> None:
     assert found(DAY, DAY + 10, 20) == [None, None, -1]
 
 
@@ -48,7 +48,7 @@ def test_time_that_was_gone_through_is_only_counted_again() -> None:
     assert set(found(*range(0, HOUR, 10), 60, HOUR)) == {None}
 
 
-def test_a_clock_that_goes_back_and_comes_back_goes_on_from_where_it_left() -> None:
+def test_a_clock_set_back_and_forth_continues_where_it_was() -> None:
     assert found(0, 10, -30 * DAY, -30 * DAY + 10, 40) == [None, None, -1, None, 10]
     assert found(0, -DAY, 20, -DAY, 40) == [None, -1, 0, -1, 20]
 
@@ -65,7 +65,7 @@ def test_it_may_be_ahead_and_before_us_in_either_order() -> None:
     assert found(0, 10, -30 * DAY, 40 * DAY, HOUR)[-1] == 10
 
 
-def test_where_it_came_again_by_itself_nothing_is_left_to_return_to() -> None:
+def test_time_that_was_reached_again_leaves_nothing_to_restore() -> None:
     assert found(0, 10, -HOUR, *range(-HOUR + 10, HOUR, 10), -100, 2 * HOUR)[-1] is None
 
 
@@ -73,7 +73,7 @@ OFFSETS = st.sampled_from([0, -DAY, -40 * DAY, DAY, 40 * DAY, -HOUR, HOUR])
 
 
 @given(st.lists(st.tuples(OFFSETS, st.sampled_from([1, 3, 20])), max_size=4))
-def test_whenever_the_clock_is_right_all_is_counted_that_was_when_it_was(wrong: list[tuple[int, int]]) -> None:
+def test_all_time_on_the_right_clock_is_counted(wrong: list[tuple[int, int]]) -> None:
     """Each time something is counted, in the time that the clock shows then, which is so far from the true one."""
     leaps: ClockJumps[list[int]] = ClockJumps()
     true, counted, right = NOON, list[int](), list[int]()
@@ -89,7 +89,7 @@ def test_whenever_the_clock_is_right_all_is_counted_that_was_when_it_was(wrong: 
             counted.append(true + offset)
 
 
-def test_of_many_leaps_the_latest_are_remembered_and_what_there_was_before_us() -> None:
+def test_only_the_latest_jumps_are_remembered() -> None:
     leaps = [number * HOUR for number in range(9)]
     assert found(*leaps, 7 * HOUR + 60)[-1] == 7 * HOUR
     assert found(*leaps, 60)[-1] is None

@@ -52,7 +52,7 @@ def test_an_admission_is_charged_at_once_and_waits_no_longer() -> None:
     assert admitted(decided(cache)) == {}
 
 
-def test_settling_gives_back_what_was_assumed_and_lets_the_pod_wait_again() -> None:
+def test_settling_undoes_an_assumed_admission() -> None:
     cache = a_cache(a_pod("a"))
     decided(cache)
     cache.settle("a")
@@ -60,7 +60,7 @@ def test_settling_gives_back_what_was_assumed_and_lets_the_pod_wait_again() -> N
     assert admitted(decided(cache)) == {"a": ("spot", "node-1")}
 
 
-def test_a_rejected_pod_waits_with_its_reason_until_it_is_retried() -> None:
+def test_a_rejected_pod_waits_until_it_is_retried() -> None:
     cache = a_cache(a_pod("a"))
     decided(cache)
     cache.reject("a", "no")
@@ -69,7 +69,7 @@ def test_a_rejected_pod_waits_with_its_reason_until_it_is_retried() -> None:
     assert list(admitted(decided(cache))) == ["a"]
 
 
-def test_a_rejection_opens_the_way_for_the_others_it_had_blocked() -> None:
+def test_a_rejection_frees_the_way_for_others() -> None:
     cache = a_cache(a_pod("a", created=1), a_pod("b", created=2), queues=[a_cluster_queue("team-a", a_quota(cpu="1"))])
     assert list(admitted(decided(cache))) == ["a"]
     cache.reject("a", "no")
@@ -88,7 +88,7 @@ def test_refusals_are_counted_until_the_pod_is_released() -> None:
     assert cache.reject("a", "no") == 1
 
 
-def test_a_reply_about_a_pod_that_is_gone_does_not_bring_it_back() -> None:
+def test_a_reply_about_a_deleted_pod_does_not_restore_it() -> None:
     cache = a_cache(a_pod("a"))
     cache.update_pod(a_pod("a", a_shape(cpu="2"), resource_version="2"))
     assert cache.pods["a"].shape == a_shape(cpu="2")
@@ -97,7 +97,7 @@ def test_a_reply_about_a_pod_that_is_gone_does_not_bring_it_back() -> None:
     assert (cache.pods, used(cache)) == ({}, {"queues": {}, "nodes": {}})
 
 
-def test_a_strict_queue_is_not_overtaken_while_a_refused_release_waits_for_its_next_try() -> None:
+def test_strict_order_holds_while_a_refused_release_waits() -> None:
     queue = a_cluster_queue("team-a", a_quota(cpu="1"), strategy=STRICT)
     cache = a_cache(a_pod("a", created=1), a_pod("b", created=2), queues=[queue])
     decided(cache)
@@ -107,7 +107,7 @@ def test_a_strict_queue_is_not_overtaken_while_a_refused_release_waits_for_its_n
     assert list(admitted(decided(cache))) == ["a"]
 
 
-def test_retrying_what_is_gone_or_was_never_rejected_is_no_fault() -> None:
+def test_retrying_an_unknown_pod_is_no_fault() -> None:
     cache = a_cache(a_pod("a"))
     for uid in ("a", "gone"):
         cache.retry(uid)
@@ -150,7 +150,7 @@ def test_a_binding_elsewhere_moves_the_room_and_keeps_the_quota() -> None:
     assert cache.usage.local_counts[(MAIN, Phase.RUNNING)] == 1
 
 
-def test_a_binding_elsewhere_opens_the_planned_node_for_a_blocked_class() -> None:
+def test_binding_elsewhere_frees_the_planned_node() -> None:
     big = a_shape(cpu="4")
     cache = a_cache(a_released_pod("a", pinned="node-1"), a_pod("big", big), nodes=[a_node("node-1")])
     assert waiting(decided(cache)) == {"main/4000": "NoCapacity"}
@@ -191,7 +191,7 @@ def test_each_pod_is_charged_where_it_belongs(pod: Pod, queues: dict[str, int], 
     assert used(cache) == {"queues": queues, "nodes": nodes}
 
 
-def test_a_pod_without_stamps_is_charged_anew_when_its_queue_comes_or_its_node_changes_flavor() -> None:
+def test_an_unstamped_pod_is_charged_by_its_queue_and_node() -> None:
     pod = a_released_pod("a", cluster_queue=None, flavor=None, node="node-1")
     cache = a_cache(pod, queues=[], flavors=[a_flavor("spot"), a_flavor("steady")])
     assert used(cache)["queues"] == {}
@@ -234,14 +234,14 @@ def test_a_deleted_pod_leaves_nothing_behind() -> None:
     assert list(admitted(decided(cache))) == ["r"]
 
 
-def test_a_relist_takes_in_what_is_new_changed_and_gone_and_no_older_state() -> None:
+def test_a_relist_takes_in_new_changed_and_deleted_pods() -> None:
     cache = a_cache(a_pod("gone"), a_pod("newer", resource_version="9"), a_pod("changed"))
     listed = [a_pod("newer", queue="x", resource_version="8"), a_pod("changed", queue="y", resource_version="2")]
     list_pods(cache, [*listed, a_pod("new")])
     assert {uid: pod.queue for uid, pod in cache.pods.items()} == {"newer": "main", "changed": "y", "new": "main"}
 
 
-def test_others_go_on_while_many_pods_are_taken_in_and_what_is_gone_goes_last() -> None:
+def test_a_long_list_yields_and_drops_deleted_pods_last() -> None:
     cache = a_cache(a_pod("gone"))
     taking = PodSink(cache).replace([a_pod(f"p{number}") for number in range(1200)])
     known = [len(cache.pods) for _ in taking]
@@ -249,7 +249,7 @@ def test_others_go_on_while_many_pods_are_taken_in_and_what_is_gone_goes_last() 
     assert ("gone" in cache.pods, len(cache.pods)) == (False, 1200)
 
 
-def test_a_restart_sees_the_same_sums_whatever_the_order_of_lists() -> None:
+def test_the_order_of_lists_does_not_change_the_sums() -> None:
     pods = [a_pod(f"q{n}", a_shape(cpu=str(n + 1)), created=n) for n in range(6)]
     first = a_cache(*pods, a_foreign_pod(node="node-1"), nodes=[a_node("node-1"), a_node("node-2")])
     for admit in decided(first).admits:
@@ -267,7 +267,7 @@ def test_a_restart_sees_the_same_sums_whatever_the_order_of_lists() -> None:
     assert decide(second.snapshot(), limit=UNLIMITED).admits == ()
 
 
-def test_an_edited_pod_moves_to_another_class_and_empty_classes_are_forgotten() -> None:
+def test_an_edited_pod_changes_its_class() -> None:
     cache = a_cache(a_pod("a", a_shape(cpu="9")))
     decided(cache)
     (former,) = cache.backlog.runs
@@ -287,7 +287,7 @@ def test_foreign_gates_hold_a_pod_until_ours_is_the_only_one() -> None:
     assert list(admitted(decided(cache))) == ["a"]
 
 
-def test_a_node_that_comes_or_grows_opens_the_way_for_a_blocked_class() -> None:
+def test_a_new_or_larger_node_lets_a_blocked_class_in() -> None:
     cache = a_cache(a_pod("a", a_shape(cpu="4")), nodes=[])
     assert waiting(decided(cache)) == {"main/4000": "NoCapacity"}
     cache.put_node(a_node(cpu="2"))
@@ -296,7 +296,7 @@ def test_a_node_that_comes_or_grows_opens_the_way_for_a_blocked_class() -> None:
     assert admitted(decided(cache)) == {"a": ("spot", "node-1")}
 
 
-def test_freed_room_is_remembered_until_a_decision_has_looked_at_everyone() -> None:
+def test_freed_room_admits_in_a_later_decision() -> None:
     big, small = a_shape(cpu="4"), a_shape(cpu="1")
     taken = a_foreign_pod("taken", a_shape(cpu="4"), node="node-1")
     cache = a_cache(taken, a_pod("big", big, created=1), nodes=[a_node("node-1"), a_node("node-2", cpu="2")])
@@ -307,7 +307,7 @@ def test_freed_room_is_remembered_until_a_decision_has_looked_at_everyone() -> N
     assert admitted(decided(cache)) == {"big": ("spot", "node-1")}
 
 
-def test_freed_room_of_the_second_flavor_opens_a_class_that_the_first_has_no_quota_for() -> None:
+def test_freed_room_in_the_second_flavor_admits() -> None:
     node = a_node(labels={"pool": "steady"})
     taken = a_foreign_pod("taken", a_shape(cpu="4"), node="node-1")
     running = a_released_pod("running", node="elsewhere")
@@ -319,7 +319,7 @@ def test_freed_room_of_the_second_flavor_opens_a_class_that_the_first_has_no_quo
     assert admitted(decided(cache)) == {"a": ("steady", "node-1")}
 
 
-def test_quota_that_a_look_at_freed_room_found_short_opens_the_class_when_it_comes_free() -> None:
+def test_freed_quota_admits_after_freed_room_did_not() -> None:
     cache = a_cache(
         a_pod("big", a_shape(cpu="3")),
         nodes=[a_node("node-1", cpu="1", pods=9), a_node("node-2", labels={"pool": "nobody's"}, cpu="9", pods=9)],
@@ -343,7 +343,7 @@ def test_a_freed_static_flavor_opens_every_queue_that_uses_it() -> None:
     assert admitted(decided(cache)) == {"b": ("licence", None)}
 
 
-def test_the_local_queues_of_a_cluster_queue_are_those_that_lead_there_now() -> None:
+def test_local_queues_of_a_cluster_queue_follow_edits() -> None:
     cache = a_cache(locals_=[a_local_queue(), a_local_queue("side")])
     assert list(cache.queues_of("team-a")) == [MAIN, ("default", "side")]
     cache.set_local_queue(MAIN, a_local_queue("main", "team-b"))
@@ -380,7 +380,7 @@ def test_lists_of_nodes_and_namespaces_drop_what_is_not_in_them() -> None:
     assert cache.namespaces == {"b": {}}
 
 
-def test_after_a_rewind_older_versions_are_believed_and_a_patch_in_flight_stays_assumed() -> None:
+def test_after_a_rewind_older_versions_are_believed() -> None:
     cache = a_cache(a_pod("a", resource_version="900"), a_released_pod("b", resource_version="901"))
     plan = decide(cache.snapshot(), index=cache.feasibility, limit=1)
     cache.absorb(plan)

@@ -99,7 +99,7 @@ def test_a_share_of_a_limit_follows_nodes_and_the_queues_below() -> None:
     assert limit_of(cache) == {"cpu": 1}
 
 
-def test_pods_are_told_apart_by_user_where_a_window_alone_limits_users() -> None:
+def test_a_window_alone_tells_users_apart() -> None:
     limits = WrittenLimits(per_user={"cpu": 1000})
     cache = a_varying_cache(Variation(overrides=(Override(window=a_window(), limits=limits),)), now=NOON)
     cache.set_cluster_queue(
@@ -114,7 +114,7 @@ def test_pods_are_told_apart_by_user_where_a_window_alone_limits_users() -> None
     assert set(admitted(decided(cache))) == {"a2"}
 
 
-def test_a_node_that_is_not_ready_counts_five_minutes_more_whatever_it_says_then() -> None:
+def test_a_node_not_ready_counts_five_minutes_more() -> None:
     cache = a_varying_cache(HALF, cpu=8)
     gone = replace(a_node("n1", cpu=8), is_ready=False, not_ready_since=NOON)
     cache.put_node(gone)
@@ -142,7 +142,7 @@ def test_a_clock_that_is_set_back_closes_the_window_again() -> None:
     assert (cache.advance(NOON), cpu_of(cache)) == (EVENING, 1000)
 
 
-def test_what_waits_for_quota_is_looked_at_when_a_window_opens_and_when_nodes_raise_a_share() -> None:
+def test_a_window_or_new_nodes_admit_what_waits_for_quota() -> None:
     for variation in (NIGHT, HALF):
         cache = a_varying_cache(variation, cpu=4)
         list_pods(cache, [a_pod("large", a_shape(cpu="3"))])
@@ -155,7 +155,7 @@ def test_what_waits_for_quota_is_looked_at_when_a_window_opens_and_when_nodes_ra
         assert set(admitted(decided(cache))) == {"large"}
 
 
-def test_a_window_that_closes_lets_what_runs_go_on_and_admits_no_more() -> None:
+def test_a_closed_window_admits_no_more() -> None:
     cache = a_varying_cache(NIGHT, now=EVENING)
     list_pods(cache, [a_released_pod("runs", a_shape(cpu="5"), node="n1"), a_pod("waits")])
     cache.advance(EVENING + 8 * 3600)
@@ -189,7 +189,7 @@ def test_a_relist_of_nodes_is_summed_up_once(monkeypatch: pytest.MonkeyPatch) ->
     assert asked == ["spot"]
 
 
-def test_a_queue_that_is_written_anew_or_gone_leaves_nothing_of_its_schedule() -> None:
+def test_a_changed_queue_leaves_no_trace_of_its_schedule() -> None:
     cache = a_varying_cache(NIGHT, now=EVENING)
     assert cache.queues.outlook_of("team-a") is not None
     cache.set_cluster_queue("team-a", QUEUE)

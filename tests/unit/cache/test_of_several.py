@@ -16,7 +16,7 @@ def preemptible() -> Preemptible:
     return Preemptible({name: a_cluster_queue(name) for name in ("team-a", "team-b")})
 
 
-def test_a_gang_does_whose_members_are_in_two_flavors_until_one_is_gone() -> None:
+def test_a_gang_in_two_flavors_is_of_several() -> None:
     seen = preemptible()
     seen.observe("first", FIRST)
     assert seen.of_several == frozenset()
@@ -27,7 +27,7 @@ def test_a_gang_does_whose_members_are_in_two_flavors_until_one_is_gone() -> Non
     assert seen.of_several == frozenset()
 
 
-def test_a_pod_does_to_which_two_flavors_are_open_until_it_is_gone() -> None:
+def test_a_pod_open_to_two_flavors_is_of_several() -> None:
     seen = preemptible()
     seen.observe("both", BOTH)
     assert seen.of_several == {"team-a"}

@@ -44,7 +44,7 @@ def test_only_the_pods_own_job_of_its_own_namespace_counts(job: Job) -> None:
     assert order(cache) == ["alone", "owned"]
 
 
-def test_within_a_job_the_completion_index_goes_before_the_pods_age() -> None:
+def test_the_completion_index_precedes_age_within_a_job() -> None:
     cache = a_cache()
     cache.set_job("job", a_job())
     for index, created in ((2, 1), (10, 2), (0, 3)):
@@ -64,7 +64,7 @@ def test_a_change_of_a_job_that_is_known_moves_nobody() -> None:
     assert told == [None]
 
 
-def test_a_class_that_comes_changes_or_goes_moves_the_pods_that_name_it() -> None:
+def test_a_changed_priority_class_moves_its_pods() -> None:
     cache = a_cache(a_pod("own", priority=5), a_pod("classy", priority=9, priority_class="c"))
     waits = {w.uid: w.kind.hold for run in cache.backlog.runs.values() for w in run}
     assert waits["own"] is None
@@ -79,7 +79,7 @@ def test_a_class_that_comes_changes_or_goes_moves_the_pods_that_name_it() -> Non
     assert cache.places.set_class("never there", None) == ()
 
 
-def test_a_queue_above_that_allows_other_classes_moves_the_pods_of_those_below() -> None:
+def test_classes_allowed_above_move_the_pods_below() -> None:
     queue = a_cluster_queue("team-a", a_quota("spot", cpu=8), parent="org")
     cache = a_cache(a_pod("classy", priority_class="c"), queues=[queue])
     cache.move(cache.places.set_class("c", 1))
@@ -107,7 +107,7 @@ def test_a_queue_above_that_allows_other_classes_moves_the_pods_of_those_below()
     assert reason() is None
 
 
-def test_a_queue_above_that_forbids_preemption_by_kube_scheduler_moves_the_pods_of_those_below() -> None:
+def test_forbidding_scheduler_preemption_moves_pods_below() -> None:
     queue = a_cluster_queue("team-a", a_quota("spot", cpu=8), parent="org")
     cache = a_cache(a_pod("urgent", preempting_class="urgent"), queues=[queue])
 
@@ -146,7 +146,7 @@ def on_top(name: str, created: float) -> Pod:
     return a_pod(name, created=created, is_on_top=True)
 
 
-def test_the_others_stand_behind_the_last_of_those_that_are_left_on_top() -> None:
+def test_others_stand_behind_the_last_pod_on_top() -> None:
     cache = a_cache(*(a_pod(f"pod-{n}", created=n) for n in range(6)))
     for expected, changed in (
         ("0 1 2 3 4 5", []),
@@ -162,7 +162,7 @@ def test_the_others_stand_behind_the_last_of_those_that_are_left_on_top() -> Non
         assert [name.removeprefix("pod-") for name in order(cache)] == expected.split(), changed
 
 
-def test_who_is_put_on_top_where_it_stands_is_decided_on_as_well() -> None:
+def test_putting_a_pod_on_top_in_place_still_decides() -> None:
     told: list[None] = []
     cache = ClusterCache(lambda: told.append(None))
     for pod in (a_pod("first", created=1), a_pod("second", created=2)):

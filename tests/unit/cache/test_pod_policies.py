@@ -25,7 +25,7 @@ def names(store: Policies, namespace: str, labels: dict[str, str]) -> list[str]:
     return [policy.key for policy in store.of(namespace, labels)]
 
 
-def test_a_namespace_is_reached_by_its_own_policies_and_by_the_wide_ones_that_select_it() -> None:
+def test_a_namespace_gets_its_own_and_matching_policies() -> None:
     store = a_store(
         Policy(name="wide", pods=EVERYTHING, namespaces=BATCH),
         Policy(name="own", namespace="one", pods=EVERYTHING),
@@ -36,7 +36,7 @@ def test_a_namespace_is_reached_by_its_own_policies_and_by_the_wide_ones_that_se
     assert names(store, "two", {}) == ["two/own"]
 
 
-def test_what_is_kept_for_a_namespace_follows_its_labels_and_the_policies() -> None:
+def test_cached_policies_follow_labels_and_policies() -> None:
     store = a_store(Policy(name="wide", pods=EVERYTHING, namespaces=BATCH))
     assert names(store, "one", {}) == []
     assert names(store, "one", {"team": "batch"}) == ["wide"]

@@ -63,7 +63,7 @@ def test_a_queue_of_which_nothing_waits_has_no_line() -> None:
     assert not windows.lines
 
 
-def test_whoever_moves_the_window_holds_no_less_than_half_and_no_more_than_half_over() -> None:
+def test_a_window_holds_half_to_one_and_a_half_its_size() -> None:
     chance, runs = Random(7), Runs()  # noqa: S311 - cases, not secrets
     windows, inside = QueueWindows(runs, size=SIZE), set[WorkloadClass]()
     for number in range(2_000):

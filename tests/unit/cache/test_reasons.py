@@ -40,7 +40,7 @@ def test_what_people_do_by_hand_is_told_within_seconds(before: Reason, now: Reas
     assert due(saying(before, now), 102.5, 103.0, 500.0) == [None, "pod", None]
 
 
-def test_who_is_held_while_another_change_waits_for_its_minute_is_told_that_soon_and_nothing_else() -> None:
+def test_a_hold_is_told_within_seconds() -> None:
     reasons = saying(Reason.QUOTA_EXCEEDED, Reason.NO_CAPACITY)
     reasons.learn(KIND, Wait(Reason.HELD))
     reasons.mark("pod", kind=KIND, created=0.0, said=a_saying("False", "QuotaExceeded", at=100.0))
@@ -50,7 +50,7 @@ def test_who_is_held_while_another_change_waits_for_its_minute_is_told_that_soon
     assert due(reasons, 170.0, 210.0) == [None, "pod"]
 
 
-def test_a_pod_that_says_nothing_yet_is_left_alone_for_as_long_as_most_wait() -> None:
+def test_a_new_pod_is_told_after_it_settled() -> None:
     reasons = Reasons()
     reasons.mark("pod", kind=KIND, created=10.0, said=None)
     assert due(reasons, 12.5, 13.0) == [None, "pod"]

@@ -99,7 +99,7 @@ def test_forms_keep_what_is_left_out_of_them() -> None:
         ),
     ],
 )
-def test_a_default_outside_the_forms_of_its_own_policy_is_a_fault(spec: str, fault: str) -> None:
+def test_a_default_outside_its_own_forms_is_a_fault(spec: str, fault: str) -> None:
     found = read(scheduling_policy(**written(spec)))
     assert found.policy is None
     assert f"schedulingpolicies.penstock.dev/schedpol-a: {fault}" in (found.fault or "").splitlines()
@@ -117,14 +117,14 @@ def test_a_default_of_a_kind_that_is_not_listed_is_none(spec: str) -> None:
     assert a_policy(spec).default.tolerations
 
 
-def test_items_of_a_list_carry_no_kind_and_what_has_no_name_is_unreadable() -> None:
+def test_list_items_without_a_name_are_unreadable() -> None:
     document = {name: part for name, part in scheduling_policy().items() if name not in ("apiVersion", "kind")}
     assert read(document).policy is not None
     with pytest.raises(UnreadableObject):
         read({"metadata": {}})
 
 
-def test_the_shipped_policies_are_valid_and_each_has_a_role_to_use_it() -> None:
+def test_the_shipped_policies_are_valid_and_usable() -> None:
     documents = load_documents(SHIPPED)
     policies = [read(document) for document in documents if document["kind"] == "SchedulingPolicy"]
     roles = {one["metadata"]["name"]: one["rules"] for one in documents if one["kind"] == "ClusterRole"}
@@ -199,7 +199,7 @@ def test_the_version_is_another_one_after_every_change() -> None:
         ("Warn", Mode.ENFORCE),
     ],
 )
-def test_a_faulty_policy_is_of_its_mode_where_that_can_be_read_and_else_enforced(spec: object, mode: Mode) -> None:
+def test_a_faulty_policy_keeps_its_mode_if_readable(spec: object, mode: Mode) -> None:
     found = read({**scheduling_policy(), "spec": spec})
     assert (found.policy, found.mode) == (None, mode)
 

@@ -39,7 +39,7 @@ def avoided(learnt: UnschedulableFlavors, pod: Pod) -> list[str]:
     return [one.flavor for one in learnt.applied(pod).shape.unschedulable]
 
 
-def test_the_pods_of_an_owner_do_not_try_the_flavor_again_for_ten_minutes_and_those_of_others_do() -> None:
+def test_an_owner_pauses_a_flavor_for_ten_minutes() -> None:
     moved: set[str] = set()
     learnt = learning(moved)
     learnt.learn(back_from("spot", WEB))
@@ -54,7 +54,7 @@ def test_the_pods_of_an_owner_do_not_try_the_flavor_again_for_ten_minutes_and_th
     assert (avoided(learnt, a_pod("two", owner=WEB)), moved) == ([], {"default"})
 
 
-def test_each_pause_is_twice_as_long_up_to_a_day_and_forgotten_a_day_after_it() -> None:
+def test_each_pause_doubles_up_to_a_day() -> None:
     learnt, now = learning(), 1000.0
     pauses = []
     for _ in range(10):
@@ -69,7 +69,7 @@ def test_each_pause_is_twice_as_long_up_to_a_day_and_forgotten_a_day_after_it() 
     assert learnt.next_change() == now + 86_400 + 600
 
 
-def test_pods_that_were_sent_before_it_was_known_make_the_pause_no_longer() -> None:
+def test_pods_sent_before_do_not_lengthen_the_pause() -> None:
     learnt = learning()
     for number in range(8):
         learnt.learn(back_from("spot", WEB, f"web-{number}", admitted_at=400.0))

@@ -84,7 +84,7 @@ def test_pods_whose_time_has_come_at_once_are_seen_in_parts() -> None:
     assert longest[1] < 1.1 * longest[0]
 
 
-def test_pods_of_a_queue_that_changes_take_their_places_in_parts() -> None:
+def test_pods_of_a_changed_queue_move_in_parts() -> None:
     longest = []
     for count in (300, 1200):
         cache = a_cache(*(a_pod(f"p{n}", a_shape(cpu="9")) for n in range(count)))

@@ -168,7 +168,7 @@ def test_a_local_queue_is_taken_in_as_the_decision_reads_it() -> None:
     assert kept.cache.local_queues == {("default", "main"): a_local_queue(stop=HOLD)}
 
 
-def test_who_stopped_a_queue_is_known_while_it_is_stopped_and_when_just_that_changes() -> None:
+def test_who_stopped_a_queue_is_known() -> None:
     kept = Kept()
     for held, stop, note in (("jane", "Hold", "jane"), ("jane: audit", "Hold", "jane: audit"), ("jane", "None", "")):
         for written in (api_objects.local_queue(stopPolicy=stop), api_objects.cluster_queue(stopPolicy=stop)):
@@ -181,7 +181,7 @@ def test_who_stopped_a_queue_is_known_while_it_is_stopped_and_when_just_that_cha
         assert kept.cache.cluster_queues["team-a"].stop_note == note
 
 
-def test_a_faulty_object_is_kept_with_its_fault_and_put_right_later() -> None:
+def test_a_faulty_object_keeps_its_fault_until_corrected() -> None:
     kept = Kept()
     kept.queues.upsert(a_read_queue(flavors=None))
     assert kept.cache.cluster_queues == {}
@@ -214,7 +214,7 @@ def test_a_change_of_status_alone_wakes_nobody() -> None:
     assert kept.woken > woken
 
 
-def test_policies_of_both_kinds_are_kept_for_their_status_and_wake_nobody() -> None:
+def test_policies_are_kept_for_status_and_wake_nobody() -> None:
     kept = Kept()
     contradictory: Json = {
         "nodeSelector": {"a": "1"},
@@ -252,7 +252,7 @@ def test_an_object_without_a_name_is_unreadable(document: object) -> None:
             read(Raw(raw(document)))
 
 
-def test_scheduling_policies_are_kept_by_their_mode_and_faulty_ones_by_their_fault() -> None:
+def test_scheduling_policies_are_kept_by_mode_and_fault() -> None:
     kept = Kept()
 
     def read(generation: int, **spec: Any) -> Read:

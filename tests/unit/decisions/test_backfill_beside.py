@@ -131,7 +131,7 @@ def a_pod_there_comes_to_be_expected_to_end() -> tuple[ClusterCache, Event]:
         a_pod_there_comes_to_be_expected_to_end,
     ],
 )
-def test_who_waits_behind_a_reservation_is_let_in_as_soon_as_more_is_left_beside_it(
+def test_more_room_beside_a_reservation_admits_at_once(
     drawn: Callable[[], tuple[ClusterCache, Event]],
 ) -> None:
     cache, happens = drawn()
@@ -143,7 +143,7 @@ def test_who_waits_behind_a_reservation_is_let_in_as_soon_as_more_is_left_beside
     assert reservations(cache) <= before
 
 
-def test_what_was_held_for_a_preemptor_is_expected_to_end_once_it_is_in() -> None:
+def test_a_preemptors_hold_ends_once_it_is_admitted() -> None:
     web = Owner("apps/v1", "ReplicaSet", "web", "web")
     victim = running("v", "2", 0, "urgent", node="there", owner=web)
     cache = world(
@@ -162,7 +162,7 @@ def test_what_was_held_for_a_preemptor_is_expected_to_end_once_it_is_in() -> Non
     assert list(admitted(decided(cache))) == ["p", "last"]
 
 
-def test_who_waits_behind_a_reservation_preempts_once_others_took_what_was_free() -> None:
+def test_a_pod_behind_a_reservation_preempts_later() -> None:
     web = Owner("apps/v1", "ReplicaSet", "web", "web")
     lower = Preemption(Within.LOWER_PRIORITY)
     cache = world(

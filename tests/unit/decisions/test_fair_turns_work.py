@@ -81,7 +81,7 @@ def test_a_line_behind_one_that_cannot_go_is_looked_at() -> None:
     assert sorted(found.looked_at) == ["team-0", "team-1", "team-2", "team-3", "team-4"]
 
 
-def test_after_a_turn_only_those_are_looked_at_that_come_up_by_it() -> None:
+def test_after_a_turn_only_affected_lines_are_looked_at() -> None:
     found = lines()
     line = found.enter()
     assert line == "team-0"

@@ -53,7 +53,7 @@ def test_the_steps_of_a_queue_are_its_different_times_in_order() -> None:
     assert waited((), 1e9) == (0, None)
 
 
-def test_the_cache_wakes_the_loop_when_the_next_pod_may_fall_back() -> None:
+def test_the_next_fallback_wakes_the_loop() -> None:
     cache = a_patient_cache(600)
     assert cache.advance(0) == FOR_EVER
     for name, created in (("a", 0.0), ("b", 100.0), ("c", 50.0)):
@@ -110,7 +110,7 @@ def an_on_demand_node(cpu: str = "8") -> Node:
     return a_node("steady", labels={"pool": "on-demand"}, cpu=cpu)
 
 
-def test_when_a_flavor_can_take_a_class_no_more_the_next_is_tried_at_once() -> None:
+def test_a_flavor_that_never_fits_is_passed_at_once() -> None:
     cache = a_flavor_cache(a_node(cpu="4"), an_on_demand_node())
     cache.put_pod(a_foreign_pod("busy", a_shape(cpu="4"), node="node-1"))
     cache.put_pod(a_pod("a", a_shape(cpu="3")))
@@ -119,7 +119,7 @@ def test_when_a_flavor_can_take_a_class_no_more_the_next_is_tried_at_once() -> N
     assert admitted(decided(cache)) == {"a": ("on-demand", "steady")}
 
 
-def test_a_look_at_freed_nodes_alone_passes_a_flavor_that_never_fits() -> None:
+def test_freed_nodes_pass_a_flavor_that_never_fits() -> None:
     cache = a_flavor_cache(a_node(cpu="2"), an_on_demand_node())
     cache.put_pod(a_foreign_pod("busy", a_shape(cpu="8"), node="steady"))
     cache.put_pod(a_pod("a", a_shape(cpu="3")))
@@ -128,7 +128,7 @@ def test_a_look_at_freed_nodes_alone_passes_a_flavor_that_never_fits() -> None:
     assert admitted(decided(cache)) == {"a": ("on-demand", "steady")}
 
 
-def test_who_would_rather_not_borrow_waits_for_the_later_flavor_all_the_same() -> None:
+def test_trying_not_to_borrow_still_waits_for_fallback() -> None:
     cache = a_flavor_cache(a_node(cpu="4"), an_on_demand_node(), when=WhenCanBorrow.TRY_NEXT_FLAVOR)
     cache.put_pod(a_pod("a"))
     assert admitted(decided(cache)) == {"a": ("spot", "node-1")}
@@ -137,7 +137,7 @@ def test_who_would_rather_not_borrow_waits_for_the_later_flavor_all_the_same() -
     assert admitted(decided(cache)) == {"b": ("on-demand", "steady")}
 
 
-def test_who_finds_quota_short_on_freed_nodes_still_knows_from_when_the_next_flavor_is_tried() -> None:
+def test_short_quota_keeps_the_time_of_the_next_flavor() -> None:
     cache = a_flavor_cache(a_node(cpu="8"), an_on_demand_node())
     cache.put_pod(a_foreign_pod("busy", a_shape(cpu="8"), node="node-1"))
     cache.put_pod(a_pod("a", a_shape(cpu="3"), created=100.0))
@@ -149,7 +149,7 @@ def test_who_finds_quota_short_on_freed_nodes_still_knows_from_when_the_next_fla
     assert describe(wait, 100.0).endswith("; flavor on-demand: tried from 1970-01-01T00:11:40Z on")
 
 
-def test_room_that_came_free_while_the_earlier_flavor_had_none_is_not_forgotten() -> None:
+def test_room_freed_while_an_earlier_flavor_was_full_counts() -> None:
     cache = a_flavor_cache(a_node(cpu="2"), an_on_demand_node())
     cache.put_pod(a_foreign_pod("busy", a_shape(cpu="8"), node="steady"))
     cache.put_pod(a_pod("a", a_shape(cpu="3")))

@@ -57,7 +57,7 @@ def test_somebody_may_go_once_the_reservation(cpu: int) -> None:
     assert evicted(cache) == ["low"]
 
 
-def test_as_soon_as_others_are_in_the_way_where_a_reservation_was_they_may_go() -> None:
+def test_others_go_where_a_reservation_was() -> None:
     cache = a_world(
         fair(queue("own", 8, preemption=WITHIN), backfilling("last", spot=8), queue("brief", 8, parent="")),
         *(runs("x", "last", 6, "n", **LASTS), runs("low", "own", 2, "m", priority=-5)),
@@ -77,7 +77,7 @@ def test_as_soon_as_others_are_in_the_way_where_a_reservation_was_they_may_go() 
 GANG = Membership(GroupKey("default", "gang"), 2)
 
 
-def test_a_gang_may_go_for_the_room_that_it_leaves_in_a_flavor_where_a_reservation_is_in_the_way() -> None:
+def test_a_gang_goes_for_room_beside_a_reservation() -> None:
     cache = a_world(
         fair(
             queue("own", 20, 20, preemption=WITHIN),
@@ -103,9 +103,7 @@ STRATEGIES = [QueueingStrategy.STRICT_FIFO, QueueingStrategy.BEST_EFFORT_FIFO]
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("nodes", [{"s1": "3", "s2": "1"}, {"s1": "4", "s2": "2"}], ids=["beside it", "elsewhere"])
-def test_a_gang_may_go_for_the_quota_that_it_leaves_where_some_more_came_free(
-    strategy: QueueingStrategy, nodes: dict[str, str]
-) -> None:
+def test_a_gang_goes_for_quota_where_more_came_free(strategy: QueueingStrategy, nodes: dict[str, str]) -> None:
     """It borrows in the flavor where only room is short, and not in the one where quota is."""
     cache = a_world(
         fair(queue("own", 20, 0, preemption=RECLAIMS, strategy=strategy), queue("borrows", 0, 1), queue("ends", 0, 2)),
@@ -121,7 +119,7 @@ def test_a_gang_may_go_for_the_quota_that_it_leaves_where_some_more_came_free(
     assert sorted(evicted(cache)) == ["g1", "g2"]
 
 
-def test_a_gang_may_go_once_a_reservation_takes_no_more_of_the_quota_that_it_leaves() -> None:
+def test_a_gang_goes_once_a_reservation_needs_less_quota() -> None:
     strict = queue("own", 20, 0, preemption=RECLAIMS, strategy=QueueingStrategy.STRICT_FIFO)
     cache = a_world(
         fair(strict, queue("borrows", 0, 3), backfilling("large", spot=0, steady=0)),
@@ -138,7 +136,7 @@ def test_a_gang_may_go_once_a_reservation_takes_no_more_of_the_quota_that_it_lea
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_pod_may_go_alone_once_its_pod_group_lets_each_stand_alone(strategy: QueueingStrategy) -> None:
+def test_a_pod_goes_alone_once_its_group_is_loose(strategy: QueueingStrategy) -> None:
     key = GroupKey("default", "gang", is_native=True)
     together = Membership(key, 2)
     cache = a_world(
@@ -157,7 +155,7 @@ def test_a_pod_may_go_alone_once_its_pod_group_lets_each_stand_alone(strategy: Q
 
 
 @pytest.mark.parametrize("is_fair", [False, True])
-def test_of_a_gang_one_may_have_less_room_beside_a_reservation_though_another_is_what_waits(is_fair: bool) -> None:
+def test_a_gang_member_counts_room_beside_a_reservation(is_fair: bool) -> None:
     cache = a_world(
         [
             ClusterQueue(name="org", fair_sharing=FairSharing() if is_fair else None),
@@ -173,7 +171,7 @@ def test_of_a_gang_one_may_have_less_room_beside_a_reservation_though_another_is
     assert evicted(cache) == ["low"]
 
 
-def test_who_would_rather_preempt_and_may_not_yet_keeps_the_room_of_a_later_flavor() -> None:
+def test_preferring_preemption_keeps_a_later_flavors_room() -> None:
     stops = {"strategy": QueueingStrategy.BACKFILL, "when_can_preempt": WhenCanPreempt.MAY_STOP_SEARCH}
     cache = a_world(
         fair(queue("own", 4, 4, preemption=WITHIN, **stops), queue("late", 0, 4, parent="")),

@@ -55,7 +55,7 @@ def who_borrows_takes_from_nobody(**fields: Any) -> ClusterCache:
     return Search(urgent(), queues=[org, taker, replace(giver, **fields)], within="team-b").cache
 
 
-def test_an_offer_that_holds_for_one_decision_alone_is_gone_with_it() -> None:
+def test_an_offer_of_one_decision_is_gone_with_it() -> None:
     cache = who_borrows_takes_from_nobody(preemption=Preemption(minimum_runtime=1))
     cache.advance(10_000.0)
     with counted_offers() as count:
@@ -79,7 +79,7 @@ def waiting(name: str, queue: str, **amounts: str) -> Pod:
     return a_pod(name, a_shape(**amounts), queue=queue, priority=5)
 
 
-def test_offers_of_a_tree_that_moved_go_on_and_are_gone_with_a_pass_over_everything() -> None:
+def test_offers_of_a_moved_tree_are_renewed() -> None:
     own = {"borrows": a_quota(cpu="0", memory="0"), "owns": a_quota(cpu="1", memory="0")}
     theirs: dict[str, Any] = {"owner": WEB, "node": "node-1", "queue": "gives", "cluster_queue": "gives"}
     cache = a_cache(
@@ -114,7 +114,7 @@ def test_offers_of_a_tree_that_moved_go_on_and_are_gone_with_a_pass_over_everyth
         assert count() == 0
 
 
-def test_nothing_is_kept_beyond_a_pass_over_everything_nor_in_another_tree() -> None:
+def test_no_offer_outlives_a_full_pass_or_its_tree() -> None:
     columns, tree = (("spot", "cpu"),), QuotaTree({})
     candidates = KnownCandidates()
     offers = KnownOffers(candidates)
@@ -131,7 +131,7 @@ def test_nothing_is_kept_beyond_a_pass_over_everything_nor_in_another_tree() -> 
     assert not is_kept(lambda: None, QuotaTree({}))
 
 
-def test_who_gives_way_is_told_as_if_nobody_were_away_yet_though_something_was_charged_just_before() -> None:
+def test_reclaim_order_ignores_victims_of_this_decision() -> None:
     # "gives" borrows just what "waits" takes back; a limit over all flavors makes it go the longer way
     theirs: dict[str, Any] = {"owner": WEB, "node": "node-1", "queue": "gives", "cluster_queue": "gives"}
     cpu = {"first": "1", "gives": "0"}
@@ -157,7 +157,7 @@ def test_who_gives_way_is_told_as_if_nobody_were_away_yet_though_something_was_c
     assert {evict.pod.name for evict in plan.evicts} == {"v0", "v1", "v2"}
 
 
-def test_who_goes_in_a_decision_that_comes_to_nothing_may_go_in_the_next() -> None:
+def test_a_victim_in_vain_may_go_in_the_next_decision() -> None:
     # "one" takes from nobody, and so begins an offer of which eight are known; then "v0", behind them, goes for "own"
     theirs: dict[str, Any] = {"owner": WEB, "queue": "gives", "cluster_queue": "gives"}
     policies = {

@@ -23,24 +23,22 @@ def a_going_pod(grace: int, **fields: Any) -> Any:
     ("grace", "waited"),
     [(0, 300.0), (30, 300.0), (240, 300.0), (241, 301.0), (1800, 1860.0), (3540, HOUR), (3541, HOUR), (10**9, HOUR)],
 )
-def test_others_wait_for_its_grace_period_and_a_minute_but_five_minutes_at_least_and_an_hour_at_most(
-    grace: int, waited: float
-) -> None:
+def test_others_wait_for_a_bounded_grace_period(grace: int, waited: float) -> None:
     assert stuck_at(a_going_pod(grace)) == ASKED + waited
 
 
-def test_an_apiservers_time_that_turned_over_lets_nobody_wait_for_ever_nor_is_it_before_the_pod_was() -> None:
+def test_an_overflowed_time_does_not_wait_for_ever() -> None:
     assert stuck_at(a_going_pod(10**10, gone_by=-8e9, created=900.0)) == 900.0 + HOUR
 
 
 @pytest.mark.parametrize("fields", [{"is_terminating": False}, {"gone_by": 0.0}, {"is_finished": True}])
-def test_nobody_gives_up_on_a_pod_that_does_not_go_or_has_ended_or_of_which_nobody_says_when(
+def test_nobody_gives_up_on_a_pod_without_an_end(
     fields: dict[str, Any],
 ) -> None:
     assert stuck_at(a_going_pod(30, **fields)) is None
 
 
-def test_who_waited_long_for_a_pod_that_is_to_be_gone_earlier_now_is_looked_at_again() -> None:
+def test_a_shortened_grace_period_counts_again() -> None:
     cache = a_world()
     going = replace(cache.pods["runs"], is_terminating=True, gone_by=NOW + 1800, grace=1800, resource_version="8")
     cache.put_pod(going)

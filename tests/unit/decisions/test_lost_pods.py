@@ -69,11 +69,11 @@ def cpu(cache: ClusterCache) -> tuple[int, dict[str, int]]:
         (a_released_pod("a", node="dead"), None),
     ],
 )
-def test_what_is_admitted_on_a_node_and_deleted_is_lost_a_minute_after_its_time(pod: Pod, at: float | None) -> None:
+def test_a_pod_on_a_dead_node_is_lost_after_a_minute(pod: Pod, at: float | None) -> None:
     assert lost_at(pod) == at
 
 
-def test_the_moment_comes_by_itself_and_who_waits_is_decided_about() -> None:
+def test_the_moment_of_loss_wakes_the_loop() -> None:
     cache = a_cache(a_going_pod(), a_pod("b"), nodes=[a_node(), DEAD], queues=[TIGHT])
     assert cache.advance(LOST - 1) == LOST
     assert waiting(decided(cache)) == {"main/1000": "QuotaExceeded"}
@@ -82,7 +82,7 @@ def test_the_moment_comes_by_itself_and_who_waits_is_decided_about() -> None:
     assert admitted(decided(cache)) == {"b": ("spot", "node-1")}
 
 
-def test_it_takes_nothing_but_room_on_its_node_and_nobody_counts_it() -> None:
+def test_a_lost_pod_takes_only_room_on_its_node() -> None:
     cache = a_cache_at(LOST, a_going_pod(user="ann"))
     assert cpu(cache) == (0, {"dead": 1000})
     assert (cache.usage.counts, cache.usage.local_counts, cache.usage.by_flavor) == ({}, {}, {})
@@ -90,7 +90,7 @@ def test_it_takes_nothing_but_room_on_its_node_and_nobody_counts_it() -> None:
 
 
 @pytest.mark.parametrize("dead", [True, False])
-def test_on_a_node_that_is_well_it_is_charged_however_long_it_takes(*, dead: bool) -> None:
+def test_a_pod_on_a_healthy_node_is_never_lost(*, dead: bool) -> None:
     cache = a_cache_at(LOST + 1_000_000, a_going_pod(), dead=dead)
     assert cpu(cache)[0] == (0 if dead else 1000)
     assert cache.usage.counts[("team-a", Phase.RUNNING)] == (0 if dead else 1)
@@ -116,7 +116,7 @@ def test_what_its_node_says_is_followed_as_long_as_it_is_there() -> None:
     assert cache.advance(LOST + 1) == FOR_EVER
 
 
-def test_nodes_that_come_after_their_pods_bring_the_charge_with_them() -> None:
+def test_late_nodes_restore_the_charge_of_their_pods() -> None:
     cache = a_cache(a_going_pod(), nodes=[], queues=[TIGHT])
     cache.advance(LOST)
     assert cpu(cache)[0] == 0
@@ -160,7 +160,7 @@ def test_a_queue_that_drains_waits_for_it_no_more() -> None:
 
 
 @pytest.mark.parametrize("now", [LOST - 1, LOST])
-def test_a_gang_is_not_kept_from_being_preempted_by_a_member_that_takes_long_or_is_lost(now: float) -> None:
+def test_a_lost_member_does_not_protect_its_gang(now: float) -> None:
     web, gang = Owner("apps/v1", "ReplicaSet", "web", "web"), Membership(GroupKey("default", "gang"), 2)
     lost = a_going_pod(owner=web, group=gang)
     other = a_released_pod("b", node="node-1", owner=web, group=gang)

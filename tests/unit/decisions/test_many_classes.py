@@ -205,7 +205,7 @@ def test_all_behind_the_head_of_a_strict_queue_are_told() -> None:
     assert (told["QuotaExceeded"], told["Priority"]) == (1, 198)
 
 
-def test_who_is_behind_the_window_is_admitted_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_behind_the_window_is_admitted_in_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """It costs no row, and the round over all reaches it."""
     monkeypatch.setattr("controller.cache.kept_index.WINDOW", 50)
     woken: list[bool] = []

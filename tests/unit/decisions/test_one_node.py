@@ -54,7 +54,7 @@ def test_who_is_on_other_nodes_stays() -> None:
     assert gone(ELSEWHERE, LITTLE, BIG, quota="100", cpu="4") == {"big", "little"}
 
 
-def test_where_quota_is_short_too_the_last_that_were_taken_are_put_back_first_wherever_they_are() -> None:
+def test_short_quota_puts_the_last_victims_back_first() -> None:
     # 4 cpu are used of 4.5; without big there is room, but 3 more need 2.5 of the quota back: little may stay, and
     # who is elsewhere then has to go
     assert gone(ELSEWHERE, LITTLE, BIG, quota="4500m") == {"big", "elsewhere"}
@@ -65,7 +65,7 @@ def test_where_all_that_may_go_leave_no_room_nobody_goes() -> None:
     assert gone(ELSEWHERE, LITTLE, rest, quota="100") == set()
 
 
-def test_beside_a_reservation_the_room_of_those_who_go_counts_though_the_nodes_were_found_full_before() -> None:
+def test_room_of_victims_counts_beside_a_reservation() -> None:
     # "reserved" finds no room for two, and room is kept for it on "soon"; for "urgent" goes "large", which leaves
     # three; so "waits", which asks for two as well, lacks quota alone, and "small" is enough on whichever node it is
     runs: dict[str, Any] = {"queue": "b", "cluster_queue": "b"}

@@ -61,14 +61,14 @@ def an_early_end() -> ClusterCache:
     return cache
 
 
-def test_a_preemptor_that_was_not_come_to_goes_on_and_nobody_takes_its_place() -> None:
+def test_a_preemptor_not_reached_continues() -> None:
     cache = an_early_end()
     cache.put_pod(a_pod("higher", a_shape(cpu="4"), queue="two", priority=9))
     cache.drop_pod("half-2")
     assert admitted(decided(cache)) == {"second": ("spot", "a")}
 
 
-def test_what_a_preemptor_that_was_not_come_to_holds_lets_others_in_once_it_has_a_place_elsewhere() -> None:
+def test_the_hold_of_a_preemptor_not_reached_is_freed() -> None:
     cache = an_early_end()
     cache.drop_pod("stranger")
     assert admitted(decided(cache)) == {"second": ("steady", "b")}

@@ -43,7 +43,7 @@ def take_in(cache: ClusterCache, plan: Plan) -> None:
         cache.put_pod(replace(fresh, cluster_queue=None, flavor=None, resource_version="2"))
 
 
-def test_what_a_gang_lacks_does_not_take_what_it_gave_up_for_one_of_its_class() -> None:
+def test_a_gang_does_not_take_back_what_it_gave_up() -> None:
     shape, lower = a_shape(cpu="1"), Preemption(Within.LOWER_PRIORITY)
     member = {"node": "n", "owner": WEB, "admitted_at": 10.0, "group": replace(GANG, size=3)}
     cache = a_cache(
@@ -62,7 +62,7 @@ def test_what_a_gang_lacks_does_not_take_what_it_gave_up_for_one_of_its_class() 
     assert admitted(plans[1]) == {"urgent": ("spot", "n"), "one-2": ("spot", "n")}
 
 
-def test_those_made_in_place_of_pods_that_go_are_not_preempted_with_them() -> None:
+def test_replacements_are_not_preempted_with_their_gang() -> None:
     lower = Preemption(Within.LOWER_PRIORITY)
     members = {"flavor": "steady", "node": "n", "owner": WEB, "admitted_at": 10.0, "group": GANG}
     cache = a_cache(
@@ -87,7 +87,7 @@ def test_those_made_in_place_of_pods_that_go_are_not_preempted_with_them() -> No
     assert after.preemptors.keys() == {"urgent"}
 
 
-def test_who_replaces_a_member_that_goes_waits_for_what_that_leaves_and_preempts_nobody_for_it() -> None:
+def test_a_replacement_waits_and_preempts_nobody() -> None:
     member = {"node": "n", "owner": WEB, "admitted_at": 10.0, "group": GANG}
     cache = a_cache(
         *(a_released_pod(name, a_shape(cpu="1"), **member) for name in ("one", "two")),
@@ -104,7 +104,7 @@ def test_who_replaces_a_member_that_goes_waits_for_what_that_leaves_and_preempts
     assert admitted(decided(cache)) == {"one-2": ("spot", "n")}
 
 
-def test_what_a_gang_that_goes_leaves_is_held_once_whether_it_is_taken_as_a_whole_or_by_its_member() -> None:
+def test_a_leaving_gang_leaves_its_room_once() -> None:
     """Found by `make fuzz-decide`: a member's successor took from the gang what another one waited for already."""
     member = {"node": "n", "owner": WEB, "admitted_at": 10.0, "group": GANG, "is_terminating": True}
     cache = a_cache(

@@ -94,13 +94,13 @@ def urgent(name: str = "urgent", cpu: str = "1", **fields: Any) -> Pod:
     return a_pod(name, a_shape(cpu=cpu), priority=5, **fields)
 
 
-def test_for_one_pod_candidates_are_looked_at_up_to_the_first_that_helps() -> None:
+def test_candidates_are_compared_up_to_the_first_that_helps() -> None:
     search = Search(urgent())
     assert search.go() == [1]
     assert (search.of.looked_at, search.of.tries) == (1, 2)
 
 
-def test_for_a_pod_as_large_as_a_node_only_those_on_one_node_are_tried() -> None:
+def test_a_node_sized_pod_tries_one_node() -> None:
     ample = a_cluster_queue("team-a", a_quota(cpu="1010"), preemption=Preemption(Within.LOWER_PRIORITY))
     search = Search(urgent(cpu="10"), queues=[ample])
     assert search.go() == [10]
@@ -109,7 +109,7 @@ def test_for_a_pod_as_large_as_a_node_only_those_on_one_node_are_tried() -> None
     assert search.of.tries <= 2 * 10
 
 
-def test_where_quota_is_short_too_tries_follow_those_that_have_to_go() -> None:
+def test_short_quota_tries_as_many_as_have_to_go() -> None:
     search = Search(urgent(cpu="10"))
     assert search.go() == [10]
     # once to find the node, once to take them away; then those are looked for whom it does without, more at once
@@ -129,21 +129,21 @@ def a_fair_tree(own: str, others: str, weight: int = 1) -> list[ClusterQueue]:
     return [replace(org, fair_sharing=USUAL), taker, replace(giver, fair_sharing=FairSharing(Fraction(weight)))]
 
 
-def test_where_shares_decide_those_alone_are_looked_at_who_are_asked() -> None:
+def test_shares_compare_only_queues_that_are_asked() -> None:
     search = Search(urgent(), queues=a_fair_tree("500", "500"), within="team-b")
     assert search.go() == [1]
     # the first of team-b's, and who would be the next
     assert (search.of.looked_at, search.of.tries) == (2, 2)
 
 
-def test_nobody_is_looked_at_one_by_one_whose_part_of_the_tree_has_a_smaller_share() -> None:
+def test_a_subtree_with_a_smaller_share_is_skipped() -> None:
     """By its weight team-b, which borrows 500, has less than team-a would have with one more than its own."""
     search = Search(urgent(), queues=a_fair_tree("0", "999", weight=10_000), within="team-b")
     assert search.go() == [0]
     assert (search.of.looked_at, search.of.tries) == (0, 0)
 
 
-def test_where_the_largest_share_is_too_small_no_other_is_looked_at() -> None:
+def test_no_share_is_larger_so_nobody_is_compared() -> None:
     org, taker, _ = a_fair_tree("0", "0")
     givers = [
         a_cluster_queue(f"giver-{number}", a_quota(cpu="20"), parent="org", fair_sharing=FairSharing(Fraction(10_000)))
@@ -157,7 +157,7 @@ def test_where_the_largest_share_is_too_small_no_other_is_looked_at() -> None:
     assert (search.of.looked_at, search.of.tries) == (4, 1)
 
 
-def test_by_shares_too_those_on_other_nodes_are_not_tried_one_by_one() -> None:
+def test_shares_skip_candidates_on_other_nodes() -> None:
     search = Search(urgent(cpu="2"), queues=a_fair_tree("500", "500"), within="team-b")
     assert search.go() == [2]
     # a hundred are asked before the second on a node, and only these two are tried there
@@ -170,7 +170,7 @@ def test_by_shares_nothing_is_tried_where_nobody_borrows() -> None:
     assert (search.of.looked_at, search.of.tries) == (0, 0)
 
 
-def test_who_has_the_turn_as_it_was_nominated_is_not_searched_for_again() -> None:
+def test_a_nominated_head_is_not_searched_for_again() -> None:
     search = Search(urgent(), queues=a_fair_tree("500", "500"), within="team-b")
     (workload,) = next(iter(search.snapshot.runs.values()))
     wait = place(search.snapshot, search.ledger, search.queue, workload.kind)
@@ -191,14 +191,14 @@ def test_of_what_others_borrowed_no_more_is_looked_at(policy: Reclaim) -> None:
     assert (search.of.offers.looked_at, search.of.looked_at, search.of.tries) == (8, 1, 2)
 
 
-def test_no_more_is_looked_at_where_not_one_node_alone_says_who_goes() -> None:
+def test_search_stops_where_one_node_does_not_decide() -> None:
     org, taker, giver = a_tree("500", "500")
     search = Search(urgent(), queues=[org, replace(taker, limits={"cpu": 999_000}), giver], within="team-b")
     assert search.go() == [1]
     assert (search.of.offers.looked_at, search.of.looked_at) == (8, 1)
 
 
-def test_what_others_give_up_is_looked_at_again_only_where_something_was_charged() -> None:
+def test_reclaimable_is_compared_again_after_a_charge() -> None:
     idle = (a_cluster_queue(f"idle-{number}", a_quota(cpu="1"), parent="org") for number in range(50))
     queues = [*a_tree("500", "990"), *idle]
     search = Search(*(urgent(f"u{number}", cpu="10") for number in range(20)), queues=queues, within="team-b")
@@ -208,7 +208,7 @@ def test_what_others_give_up_is_looked_at_again_only_where_something_was_charged
     assert search.of.looked_at == 10
 
 
-def test_what_others_give_up_is_looked_at_again_in_a_later_decision_only_where_something_moved() -> None:
+def test_reclaimable_is_compared_later_only_after_a_move() -> None:
     search = Search(urgent(cpu="10"), queues=a_tree("500", "990"), within="team-b")
     cache, looked_at = search.cache, []
     another = partial(cache.put_pod, urgent("another", cpu="10"))
@@ -221,7 +221,7 @@ def test_what_others_give_up_is_looked_at_again_in_a_later_decision_only_where_s
     assert looked_at == [(10, 10), (0, 0), (0, 0), (9, 9), (0, 0)]
 
 
-def test_of_a_tree_in_which_one_queue_moved_that_one_alone_is_looked_at_again() -> None:
+def test_of_a_moved_tree_one_queue_is_compared_again() -> None:
     org, taker, _ = a_tree("500", "0")
     givers = [a_cluster_queue(f"giver-{number}", a_quota(cpu="45"), parent="org") for number in range(10)]
     queues = [replace(org, flavors=(a_quota(cpu="40"),)), taker, *givers]
@@ -234,7 +234,7 @@ def test_of_a_tree_in_which_one_queue_moved_that_one_alone_is_looked_at_again() 
         assert search.of.offers.looked_at == looked_at
 
 
-def test_no_offer_is_left_in_memory_that_is_not_kept_for_another_decision() -> None:
+def test_no_offer_that_is_not_kept_stays_in_memory() -> None:
     def offers() -> int:
         return sum(isinstance(one, Offer) for one in gc.get_objects())
 
@@ -260,7 +260,7 @@ def test_queues_that_do_not_borrow_are_not_looked_at() -> None:
     assert (search.of.looked_at, search.of.tries) == (0, 0)
 
 
-def test_of_a_class_that_goes_to_a_later_flavor_one_alone_is_searched_for_in_the_earlier() -> None:
+def test_a_class_searches_the_earlier_flavor_once() -> None:
     # one of a lower priority is not enough for two cores; of each priority the first is searched for
     quotas = (a_quota("spot", cpu="1000"), a_quota("dear", cpu="1000"))
     first = {"when_can_preempt": WhenCanPreempt.MAY_STOP_SEARCH, "preemption": Preemption(Within.LOWER_PRIORITY)}
@@ -280,7 +280,7 @@ def test_where_nobody_may_go_nothing_is_tried() -> None:
     assert (search.of.looked_at, search.of.tries) == (0, 0)
 
 
-def test_who_may_go_is_remembered_until_a_pod_of_the_queue_or_its_job_moves() -> None:
+def test_candidates_are_kept_until_a_pod_or_job_moves() -> None:
     nodes = [a_node("n0", cpu="10")]
     queues = [a_cluster_queue(name, a_quota(cpu="5"), preemption=Preemption(Within.LOWER_PRIORITY)) for name in TEAMS]
     pods = [

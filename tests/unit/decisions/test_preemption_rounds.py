@@ -59,7 +59,7 @@ def a_world(fair: FairSharing | None) -> World:
 
 
 @pytest.mark.parametrize("fair", [FairSharing(strategies=tuple(Strategy)), None])
-def test_two_queues_end_to_preempt_each_other_where_there_is_less_room_than_quota(fair: FairSharing | None) -> None:
+def test_two_queues_stop_preempting_each_other(fair: FairSharing | None) -> None:
     world, priority = a_world(fair), 0 if fair else 3
     for name, cpu, own in (("small", "1", 0), ("large", "4", 2)):
         world.put(a_pod(name, a_shape(cpu=cpu), queue="team-a", priority=own, created=60.0, owner=AGED))
@@ -74,7 +74,7 @@ def test_two_queues_end_to_preempt_each_other_where_there_is_less_room_than_quot
     assert inside == {"small": 4, "large": 0}
 
 
-def test_the_number_is_one_more_than_the_highest_of_those_who_went_before_they_had_run_for_long() -> None:
+def test_the_number_of_rounds_is_one_more_than_victims_had() -> None:
     victims = [a_released_pod(preemptions=number, admitted_at=100.0) for number in (0, 2, 1)]
     assert led_to(victims, now=200.0) == 3
     assert led_to(victims, now=100.0 + LONG) == 1
@@ -82,7 +82,7 @@ def test_the_number_is_one_more_than_the_highest_of_those_who_went_before_they_h
     assert led_to([replace(victims[0], preemptions=OWNERS)], now=200.0) == OWNERS
 
 
-def test_from_some_number_on_borrowers_leave_a_pod_in_peace_for_a_while_and_later_owners() -> None:
+def test_after_many_rounds_a_pod_is_left_in_peace() -> None:
     for number in range(OWNERS + 1):
         pod = a_released_pod(preemptions=number, admitted_at=100.0)
         assert quiet_until(pod, borrows=True) == (100.0 + LONG if number >= BORROWERS else 0.0)
@@ -125,7 +125,7 @@ def terminate(cache: ClusterCache, *names: str) -> None:
         cache.put_pod(replace(cache.pods[name], is_terminating=True, resource_version="9"))
 
 
-def test_who_has_begun_is_not_compared_anew_when_one_of_a_gang_goes_before_the_others() -> None:
+def test_begun_preemptors_are_not_compared_again() -> None:
     cache = a_tree(*a_gang_that_is_preempted())
     assert [evict.pod.uid for evict in decided(cache).evicts] == ["ga", "gb"]
     terminate(cache, "ga", "gb")
@@ -139,7 +139,7 @@ def test_who_has_begun_is_not_compared_anew_when_one_of_a_gang_goes_before_the_o
 
 
 @pytest.mark.parametrize("reason", [Reason.PREEMPTING, Reason.NO_CAPACITY])
-def test_a_controller_that_starts_anew_keeps_what_goes_for_who_says_that_it_waits_for_that(reason: Reason) -> None:
+def test_a_restart_keeps_what_goes_for_a_preemptor(reason: Reason) -> None:
     before = a_gang_that_is_preempted(said=a_saying("False", reason.value))
     going = [replace(pod, is_terminating=pod.name == "gb") for pod in before if pod.name != "ga"]
     # by the policy as it is now, nobody of the gang would count for who begins
@@ -173,7 +173,7 @@ def one_waits_for_what_another_leaves(small: Preemption) -> ClusterCache:
     return cache
 
 
-def test_preemptors_go_in_the_order_in_which_they_began_so_that_none_gives_up_what_rests_on_another() -> None:
+def test_preemptors_continue_in_the_order_they_began() -> None:
     cache = one_waits_for_what_another_leaves(LOWER)
     decided(cache)
     for _ in range(4):
@@ -186,7 +186,7 @@ def test_preemptors_go_in_the_order_in_which_they_began_so_that_none_gives_up_wh
     assert {admit.uid for admit in decided(cache).admits} == {"x", "y"}
 
 
-def test_who_only_waits_for_what_others_victims_leave_goes_in_its_place_and_not_before_others() -> None:
+def test_waiting_for_anothers_victims_gives_no_precedence() -> None:
     cache = one_waits_for_what_another_leaves(LOWER)
     cache.drop_pod("x")
     cache.drop_pod("small")
@@ -200,9 +200,7 @@ def test_who_only_waits_for_what_others_victims_leave_goes_in_its_place_and_not_
 
 
 @pytest.mark.parametrize(("number", "waits"), [(OWNERS - 1, False), (OWNERS, True)])
-def test_who_takes_back_its_own_quota_waits_for_an_hour_where_a_place_changed_hands_too_often(
-    number: int, *, waits: bool
-) -> None:
+def test_reclaiming_waits_an_hour_after_many_rounds(number: int, *, waits: bool) -> None:
     owns = Preemption(Within.NEVER, Reclaim.ANY)
     cache = a_cache(
         a_released_pod("there", owner=WEB, node="node-1", admitted_at=1000.0, preemptions=number),
@@ -220,7 +218,7 @@ def test_who_takes_back_its_own_quota_waits_for_an_hour_where_a_place_changed_ha
     assert [evict.pod.uid for evict in decided(cache).evicts] == ["there"]
 
 
-def test_a_member_that_goes_by_itself_leaves_its_room_once_though_its_gang_is_preempted_too() -> None:
+def test_a_member_that_goes_alone_leaves_its_room_once() -> None:
     stamps: dict[str, Any] = {"owner": WEB, "node": "node-1", "admitted_at": 1.0, "group": GANG}
     begun = a_saying("False", Reason.PREEMPTING.value)
     cache = a_cache(
@@ -237,7 +235,7 @@ def test_a_member_that_goes_by_itself_leaves_its_room_once_though_its_gang_is_pr
     assert list(plan.preemptors) == ["first", "second"]
 
 
-def test_who_does_not_come_in_after_all_keeps_its_number_and_goes_first_again() -> None:
+def test_a_preemptor_not_admitted_keeps_its_number() -> None:
     victim = a_released_pod("low", owner=WEB, node="node-1", admitted_at=5.0, preemptions=1)
     cache = a_cache(
         victim,
@@ -255,7 +253,7 @@ def test_who_does_not_come_in_after_all_keeps_its_number_and_goes_first_again() 
 
 
 @pytest.mark.parametrize("fair", [FairSharing(), None])
-def test_all_come_in_at_once_for_whom_others_went_though_not_where_room_was_held_for_each(
+def test_all_preemptors_are_admitted_at_once(
     fair: FairSharing | None,
 ) -> None:
     nodes = [a_node(f"node-{number}", cpu="3") for number in range(3)]
@@ -282,7 +280,7 @@ def test_all_come_in_at_once_for_whom_others_went_though_not_where_room_was_held
     assert len(decided(cache).admits) == 9
 
 
-def test_who_has_begun_does_not_come_in_where_room_is_held_for_another() -> None:
+def test_a_preemptor_spares_room_held_for_another() -> None:
     """The pods on spot end first, where the first would go too: those gone for the other were gone for nothing."""
     cache = a_cache(
         a_released_pod("t1", a_shape(cpu="2"), queue="one", cluster_queue="one", flavor="steady", node="t", owner=WEB),
@@ -328,7 +326,7 @@ def fair_tree(*queues: ClusterQueue, nodes: dict[str, str], running: list[Pod], 
     return cache
 
 
-def test_who_waits_for_what_is_left_does_not_close_a_strict_queue_to_a_head_that_may_preempt() -> None:
+def test_waiting_for_leftovers_keeps_a_strict_queue_open() -> None:
     strict = in_a_fair_tree("team-a", a_quota(cpu="3"), strategy=QueueingStrategy.STRICT_FIFO)
     low = a_released_pod("low", a_shape(cpu="3"), queue="b", cluster_queue="team-b", node="n", priority=-5)
     cache = fair_tree(
@@ -346,7 +344,7 @@ def test_who_waits_for_what_is_left_does_not_close_a_strict_queue_to_a_head_that
     assert [evict.pod.uid for evict in decided(cache).evicts] == ["gives"]
 
 
-def test_what_others_were_evicted_for_does_not_go_to_who_only_waits_for_what_is_left() -> None:
+def test_leftovers_go_to_the_preemptor_they_were_evicted_for() -> None:
     low = a_released_pod("low", a_shape(cpu="4"), queue="b", cluster_queue="team-b", node="n")
     cache = fair_tree(
         in_a_fair_tree("team-a", a_quota("fast", cpu="0"), a_quota(cpu="2")),

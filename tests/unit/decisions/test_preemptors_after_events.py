@@ -78,7 +78,7 @@ def at_rest(cache: ClusterCache) -> ClusterCache:
     return cache
 
 
-def test_where_shares_decide_what_is_admitted_in_one_flavor_lets_its_queues_pods_go_in_another() -> None:
+def test_admission_in_one_flavor_moves_shares_in_another() -> None:
     org = ClusterQueue(name="org", fair_sharing=FairSharing(strategies=(Strategy.LESS_THAN_OR_EQUAL_TO_FINAL_SHARE,)))
     queues = [org, queue("owns", 2, preemption=RECLAIMS), queue("lends", 3, 3), queue("borrows", 0, 1)]
     cache = at_rest(a_world(queues, runs("spot", "borrows", 3, "a"), waits("first", "owns", 3), a="3", s="3"))
@@ -93,7 +93,7 @@ def test_who_fitted_no_node_may_have_others_go_on_a_larger_one() -> None:
     assert evicted(cache) == ["there"]
 
 
-def test_a_gang_is_preemptible_again_once_the_member_is_gone_or_aged_whom_rounds_left_in_peace() -> None:
+def test_a_gang_is_preemptible_after_its_quiet_member() -> None:
     queues = [ClusterQueue(name="org"), queue("owns", 2, preemption=RECLAIMS), queue("borrows", 0, 0)]
     quiet = runs("quiet", "borrows", 1, "s", group=GANG, preemptions=6, admitted_at=NOW - 600)
     pods = quiet, runs("other", "borrows", 2, "a", group=GANG), waits("first", "owns", 2)
@@ -106,7 +106,7 @@ def test_a_gang_is_preemptible_again_once_the_member_is_gone_or_aged_whom_rounds
         assert sorted(evicted(cache)) == (["other"] if goes else ["other", "quiet"])
 
 
-def test_the_end_of_a_minimum_runtime_counts_while_rounds_leave_a_pod_in_peace_for_longer() -> None:
+def test_minimum_runtime_ends_before_the_quiet_time() -> None:
     own = queue("own", 1, preemption=replace(WITHIN, minimum_runtime=600))
     pod = runs("runs", "own", 1, "a", preemptions=3, admitted_at=NOW - 100, started=int(NOW) - 100)
     cache = at_rest(a_world([ClusterQueue(name="org"), own], pod, waits("first", "own", 1, priority=2), a="1"))
@@ -115,7 +115,7 @@ def test_the_end_of_a_minimum_runtime_counts_while_rounds_leave_a_pod_in_peace_f
     assert evicted(cache) == ["runs"]
 
 
-def test_room_opens_those_for_whom_a_gang_may_go_that_borrows_on_other_nodes() -> None:
+def test_freed_room_lets_a_borrowing_gang_go_elsewhere() -> None:
     queues = [ClusterQueue(name="org"), queue("owns", 4, 4, preemption=RECLAIMS), queue("borrows", 4, 2)]
     gang = [runs(name, "borrows", 1, node, group=GANG) for name, node in (("gang-1", "s"), ("gang-2", "a"))]
     others = runs("ends", "borrows", 1, "a"), runs("more", "borrows", 2, "s")
@@ -135,7 +135,7 @@ def test_a_gang_whose_latest_member_ends_lets_others_go_first() -> None:
     assert evicted(cache) == ["there"]
 
 
-def test_who_preempts_within_a_queue_finds_those_gone_that_go_for_another() -> None:
+def test_within_queue_preemption_sees_others_victims() -> None:
     # two are left of what "large" gives back, and one of them is held: with "mine" gone "second" fits
     takes = Preemption(Within.NEVER, Reclaim.LOWER_PRIORITY, borrows=True)
     queues = [ClusterQueue(name="org"), queue("own", 1, preemption=WITHIN), queue("takes", 0, preemption=takes)]
@@ -151,7 +151,7 @@ def test_who_preempts_within_a_queue_finds_those_gone_that_go_for_another() -> N
 
 
 @pytest.mark.parametrize("has_gone_before", [False, True])
-def test_who_goes_anyway_counts_alike_whether_others_were_preempted_before_or_not(has_gone_before: bool) -> None:
+def test_leaving_pods_count_the_same_after_a_preemption(has_gone_before: bool) -> None:
     """Once `goes` is gone `borrows` has no more cpu than is its own, so nobody of it goes for cpu."""
     mild = Preemption(reclaim=Reclaim.LOWER_PRIORITY)
     queues = [
@@ -189,7 +189,7 @@ def of_user(pod: Pod, user: str) -> Pod:
     return replace(pod, shape=replace(pod.shape, user=user))
 
 
-def test_beside_freed_room_nobody_goes_for_a_user_who_comes_to_a_limit_within_the_decision() -> None:
+def test_a_user_limit_reached_in_a_decision_stops_preemption() -> None:
     foreign = [a_foreign_pod(f"foreign-{node}", a_shape(cpu="1"), node=node) for node in "ab"]
     run = [of_user(runs(f"runs-{node}", "own", 1, node), "other") for node in "ab"]
     wait = [of_user(waits(name, "own", 2, priority=5), "u") for name in ("first", "second")]
@@ -201,7 +201,7 @@ def test_beside_freed_room_nobody_goes_for_a_user_who_comes_to_a_limit_within_th
         assert ([evict.pod.uid for evict in plan.evicts], plan.preemptors) == (["runs-a"], {"first": 1})
 
 
-def test_whom_moved_shares_let_have_nobody_go_is_not_lined_up_again() -> None:
+def test_moved_shares_alone_let_nobody_go() -> None:
     """Two queues have borrowed as much as each other, and room alone is short; a third one's pod ends elsewhere."""
     org = ClusterQueue(name="org", fair_sharing=FairSharing())
     queues = [org, queue("lends", 9, 9), queue("one", 0, preemption=RECLAIMS), queue("other", 0, 0)]
@@ -216,7 +216,7 @@ def test_whom_moved_shares_let_have_nobody_go_is_not_lined_up_again() -> None:
     assert evicted(cache) == ["of-other"]
 
 
-def test_whom_those_who_go_for_another_let_have_others_go_is_not_forgotten() -> None:
+def test_victims_of_another_let_more_go() -> None:
     """One reclaims from b, which has borrowed most; only beside that has b less than c, and may have one of c's go."""
     org = ClusterQueue(name="org", fair_sharing=FairSharing())
     queues = [org, queue("owns", 3, preemption=RECLAIMS), queue("b", 1, preemption=RECLAIMS), queue("c", 1)]
@@ -227,7 +227,7 @@ def test_whom_those_who_go_for_another_let_have_others_go_is_not_forgotten() -> 
     assert evicted(cache) == ["b1", "c1"]
 
 
-def test_a_pod_of_a_queue_that_became_the_root_gives_way_to_nobody_and_disturbs_no_decision() -> None:
+def test_a_pod_of_a_new_root_yields_to_nobody() -> None:
     org = a_cluster_queue("org", a_tree_quota("spot", 2000), fair_sharing=FairSharing())
     team = a_cluster_queue("team", a_tree_quota("spot", 6000, lend=0), parent="org", preemption=RECLAIMS)
     others = [a_foreign_pod(f"other-{n}", a_shape(cpu="1"), node="n1") for n in (1, 2)]

@@ -25,7 +25,7 @@ from tests.unit.decisions.test_preemptors_after_events import (
 )
 
 
-def test_what_is_kept_for_a_preemptor_that_is_deleted_is_its_trees_in_the_next_decision() -> None:
+def test_the_hold_of_a_deleted_preemptor_returns_to_its_tree() -> None:
     queues = [ClusterQueue(name="org"), queue("owns", 3, preemption=RECLAIMS), queue("other", 1), queue("borrows", 0)]
     pods = runs("there", "borrows", 3, "a"), waits("large", "owns", 3, created=NOW - 50), waits("small", "other", 1)
     cache = a_world(queues, *pods, a="4")
@@ -37,7 +37,7 @@ def test_what_is_kept_for_a_preemptor_that_is_deleted_is_its_trees_in_the_next_d
 
 
 @pytest.mark.parametrize("policy", [WITHIN, Preemption()])
-def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_next(policy: Preemption) -> None:
+def test_a_hold_elsewhere_is_free_for_the_next(policy: Preemption) -> None:
     """The decision ends there: who was settled as long as that was held is looked at in the next one."""
     queues = [queue("own", 100, parent="", preemption=WITHIN), queue("next", 100, parent="", preemption=policy)]
     pods = [runs(name, "own", 2, "b") for name in ("goes-first", "goes-then")]
@@ -59,7 +59,7 @@ def test_what_a_preemptor_held_elsewhere_than_it_comes_in_is_free_for_who_is_nex
         assert (admitted(plan), plan.is_complete) == ({"next": ("spot", "b")}, True)
 
 
-def test_those_who_would_wait_for_what_another_leaves_do_not_take_turns_for_ever() -> None:
+def test_two_who_wait_for_leftovers_do_not_alternate() -> None:
     """Neither may have the one go who goes; beside the preemptor one of them fits what is left then, always the same.
 
     They stand below different queues, so that by shares both would be looked at before the preemptor has had its turn.
@@ -81,7 +81,7 @@ def test_those_who_would_wait_for_what_another_leaves_do_not_take_turns_for_ever
         assert set(decided(cache).held) == {"first", "second"}
 
 
-def test_who_is_admitted_and_makes_its_queue_borrow_beside_what_is_held_there_may_be_preempted() -> None:
+def test_borrowing_beside_a_hold_may_be_preempted() -> None:
     org, rises, lends = ClusterQueue(name="org"), queue("rises", 4, preemption=RECLAIMS), queue("lends", 3)
     going = runs("going", "borrows", 2, "n", is_terminating=True)
     cache = a_world(
@@ -114,7 +114,7 @@ def one_finds_nobody_beside_a_reservation(parent: str = "") -> ClusterCache:
     return cache
 
 
-def test_why_one_waits_rests_on_nobody_for_whom_others_were_searched_for_before() -> None:
+def test_a_reason_ignores_earlier_searches() -> None:
     """Were `low` gone, there would be room that is kept for `first`; now there is none."""
     cache = one_finds_nobody_beside_a_reservation("org")
     cache.put_pod(waits("next", "third", 1))
@@ -127,7 +127,7 @@ def test_why_one_waits_rests_on_nobody_for_whom_others_were_searched_for_before(
 
 @pytest.mark.parametrize("parent", ["", "org"], ids=["by order", "by share"])
 @pytest.mark.parametrize("what", ["is deleted", "stands behind it"])
-def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(what: str, parent: str) -> None:
+def test_a_gone_reservation_lets_others_go(what: str, parent: str) -> None:
     cache = one_finds_nobody_beside_a_reservation(parent)
     if what == "is deleted":
         cache.drop_pod("first")
@@ -136,7 +136,7 @@ def test_who_found_nobody_beside_a_reservation_looks_again_when_its_workload(wha
     assert evicted(cache) == ["low"]
 
 
-def test_what_a_preemptor_gives_up_of_room_that_is_still_to_come_free_is_news_in_other_trees() -> None:
+def test_a_hold_of_future_room_is_free_for_other_trees() -> None:
     queues = [queue(name, 100, parent="", preemption=WITHIN) for name in ("own", "other")]
     going = runs("going", "own", 3, "n", priority=-1, is_terminating=True, gone_by=NOW + 30, grace=30)
     preemptors = waits("first", "own", 1, priority=5), waits("second", "own", 2, priority=4)

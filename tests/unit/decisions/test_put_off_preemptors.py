@@ -74,7 +74,7 @@ def said(plan: Plan) -> str:
     return next(describe(wait, 0.0) for kind, wait in plan.waits.items() if kind.queue[1] == "second")
 
 
-def test_no_more_are_preempted_for_than_may_be_evicted_and_the_others_follow() -> None:
+def test_preemption_stops_at_the_most_evictions() -> None:
     cache = a_world()
     elsewhere = let_go_elsewhere(cache, 99)
     plan = absorbed(cache)
@@ -92,7 +92,7 @@ def test_no_more_are_preempted_for_than_may_be_evicted_and_the_others_follow() -
     assert said(later) == "flavor spot: waits for 1 preempted pod to go"
 
 
-def test_for_whom_others_go_keeps_what_they_leave_however_many_evictions_are_under_way() -> None:
+def test_a_begun_preemptor_keeps_its_room() -> None:
     cache = a_world()
     absorbed(cache)
     let_go_elsewhere(cache, 100)
@@ -120,7 +120,7 @@ def test_those_behind_go_on_as_the_strategy_of_the_queue_has_it(strategy: Queuei
     assert [*admitted(absorbed(cache))] == ([] if is_kept else ["small"])
 
 
-def test_who_rather_preempts_than_takes_a_later_flavor_does_not_take_it_meanwhile() -> None:
+def test_preferring_preemption_does_not_take_a_later_flavor() -> None:
     cache = a_cache(
         a_released_pod("runs", a_shape(cpu="2"), flavor="spot", node="one", owner=WEB),
         a_pod("urgent", a_shape(cpu="2"), priority=5),
@@ -145,7 +145,7 @@ def test_who_rather_preempts_than_takes_a_later_flavor_does_not_take_it_meanwhil
 
 
 @pytest.mark.parametrize("count", [0, 100])
-def test_who_needs_nobody_more_evicted_keeps_what_those_leave_that_go_already(count: int) -> None:
+def test_no_further_eviction_keeps_what_leaving_pods_leave(count: int) -> None:
     cache = a_cache(
         a_released_pod("dying", a_shape(cpu="1"), node="one", owner=WEB, is_terminating=True),
         a_pod("urgent", a_shape(cpu="2"), priority=5),
@@ -160,7 +160,7 @@ def test_who_needs_nobody_more_evicted_keeps_what_those_leave_that_go_already(co
     assert [*admitted(absorbed(cache))] == ["urgent"]
 
 
-def test_all_that_go_for_one_workload_are_evicted_though_fewer_may_be_under_way() -> None:
+def test_all_victims_of_one_workload_are_evicted() -> None:
     """Else it might give up in between, and those would have gone for nothing."""
     cache = a_world()
     cache.put_pod(replace(cache.pods["first-runs"], shape=a_shape(cpu="1"), resource_version="2"))

@@ -75,7 +75,7 @@ def test_the_cache_wakes_the_loop_when_a_reservation_is_overdue() -> None:
     assert (taken(cache), dict(cache.clocks.reservations.overdue)) == ({"node": 1000, "quota": 1000}, {})
 
 
-def test_queues_that_come_late_or_change_their_mind_count_from_the_admission() -> None:
+def test_queues_that_change_count_from_the_admission() -> None:
     cache = a_cache(a_reserved_pod(), queues=[])
     cache.advance(1000.0)
     assert taken(cache)["node"] == 1000
@@ -104,7 +104,7 @@ def conditions(cache: ClusterCache) -> list[tuple[str, str, str]]:
     return found
 
 
-def test_the_condition_says_what_the_scheduler_says_and_takes_it_back_when_the_pod_is_bound(time: FakeTime) -> None:
+def test_the_condition_follows_the_scheduler(time: FakeTime) -> None:
     cache = a_cache(a_reserved_pod(), queues=[an_impatient_queue()])
     cache.snapshot()
     assert conditions(cache) == []
@@ -123,7 +123,7 @@ def test_the_time_of_admission_is_read_unless_it_is_none(stamp: str, at: float) 
     assert decoded(a_pod_document(metadata={"annotations": {ADMITTED_AT: stamp}})).admitted_at == at
 
 
-def test_the_schedulers_message_is_read_of_pods_that_wait_for_it_alone() -> None:
+def test_the_schedulers_message_is_read_of_reserved_pods() -> None:
     def read(reason: str, **spec: Any) -> str:
         said = {"type": "PodScheduled", "status": "False", "reason": reason, "message": "0/1 nodes are available"}
         return decoded(a_pod_document(status={"conditions": [said]}, spec=spec)).unscheduled

@@ -40,7 +40,7 @@ def an_autoscaled_cache(*pods: Pod, flavor: Flavor = SPOT) -> ClusterCache:
     return cache
 
 
-def test_a_pod_that_waits_in_vain_makes_its_flavor_dry_for_the_cool_down() -> None:
+def test_a_pod_without_a_node_makes_its_flavor_dry() -> None:
     cache = an_autoscaled_cache(a_stuck_pod(), a_pod("late"))
     assert cache.advance(699.0) == 700
     assert cache.snapshot().dry == {}
@@ -55,7 +55,7 @@ def test_a_pod_that_waits_in_vain_makes_its_flavor_dry_for_the_cool_down() -> No
     assert cache.snapshot().dry == {}
 
 
-def test_what_the_status_says_is_taken_up_after_a_restart_but_not_against_better_knowledge() -> None:
+def test_a_status_is_taken_up_after_a_restart() -> None:
     cache = an_autoscaled_cache(a_stuck_pod())
     stock_outs = cache.clocks.stock_outs
     stock_outs.restore("spot", DrySpell(5000.0, "before"))
@@ -84,7 +84,7 @@ def test_a_flavor_that_gives_nodes_to_later_pods_is_not_dry(fields: dict[str, An
 
 
 @pytest.mark.parametrize(("flavor", "is_dry"), [("steady", False), ("other", True)])
-def test_a_pod_that_any_of_its_flavors_could_give_a_node_makes_none_of_them_dry(flavor: str, is_dry: bool) -> None:
+def test_an_alternative_flavor_keeps_all_of_them_from_drying(flavor: str, is_dry: bool) -> None:
     later = a_released_pod("b", flavor=flavor, node="n", admitted_at=200.0)
     cache = an_autoscaled_cache(a_stuck_pod(flavors=("spot", "steady")), later)
     cache.set_flavor("steady", replace(SPOT, name="steady", price={"cpu": 1}))
@@ -99,13 +99,13 @@ def test_a_pod_that_any_of_its_flavors_could_give_a_node_makes_none_of_them_dry(
     "fields",
     [{"unscheduled": ""}, {"admitted_at": 0.0}, {"node": "node-1"}, {"flavor": "other"}, {"is_finished": True}],
 )
-def test_only_reserved_pods_that_the_scheduler_has_tried_in_vain_count(fields: dict[str, Any]) -> None:
+def test_only_unschedulable_reserved_pods_count(fields: dict[str, Any]) -> None:
     cache = an_autoscaled_cache(a_stuck_pod(**fields))
     assert cache.advance(1e6) == FOR_EVER
     assert cache.snapshot().dry == {}
 
 
-def test_a_flavor_of_another_mode_is_never_dry_and_one_that_changes_counts_anew() -> None:
+def test_another_mode_is_never_dry() -> None:
     fixed = Flavor(name="spot", mode=CapacityMode.STATIC, sums={"cpu": 100_000})
     cache = an_autoscaled_cache(a_stuck_pod(), flavor=fixed)
     assert cache.advance(1e6) == FOR_EVER
@@ -144,7 +144,7 @@ def test_a_status_is_read_whatever_stands_there(status: dict[str, Any], spell: D
     assert to_dry_spell(status) == spell
 
 
-def test_a_dry_spell_is_seen_without_a_look_at_everything_when_it_begins_and_when_it_ends() -> None:
+def test_a_dry_spell_is_seen_when_it_begins_and_ends() -> None:
     flavor = replace(SPOT, sums={"cpu": 1000})
     cache = an_autoscaled_cache(a_stuck_pod(), a_pod("b"), flavor=flavor)
     assert waiting(decided(cache)) == {"main/1000": "NoCapacity"}
@@ -167,14 +167,14 @@ def causes(cache: ClusterCache) -> dict[str, str]:
 REPLICAS = Owner("apps/v1", "ReplicaSet", "web", "web")
 
 
-def test_pods_of_a_dry_flavor_that_are_being_deleted_are_left_alone() -> None:
+def test_deleted_pods_of_a_dry_flavor_are_left_alone() -> None:
     going = a_stuck_pod("b", owner=REPLICAS, is_terminating=True)
     cache = an_autoscaled_cache(a_stuck_pod(owner=REPLICAS), going)
     cache.advance(700.0)
     assert causes(cache) == {"a": "FlavorDry"}
 
 
-def test_an_eviction_that_several_rules_want_is_sent_once_for_the_first() -> None:
+def test_one_eviction_is_sent_for_several_rules() -> None:
     queue = a_cluster_queue(
         "team-a",
         a_quota(cpu="100"),
@@ -194,7 +194,7 @@ def test_an_eviction_that_several_rules_want_is_sent_once_for_the_first() -> Non
 
 
 @pytest.mark.parametrize("now", [a_flavor("spot"), None])
-def test_time_that_passes_between_an_edit_of_a_flavor_and_the_next_decision_does_no_harm(now: Flavor | None) -> None:
+def test_time_between_an_edit_and_a_decision_does_no_harm(now: Flavor | None) -> None:
     cache = an_autoscaled_cache(a_stuck_pod(admitted_at=1000.0))
     cache.advance(1000.0)
     decided(cache)

@@ -53,19 +53,19 @@ def beside_a_reservation(queue: ClusterQueue, flavor: Flavor) -> tuple[int, dict
     return len(plan.admits), waiting(plan)
 
 
-def test_a_stretch_ends_where_more_of_it_would_take_reserved_quota() -> None:
+def test_a_stretch_ends_before_reserved_quota() -> None:
     queue = a_cluster_queue("team-a", a_tree_quota("spot", 6000), strategy=BACKFILL)
     count, waits = beside_a_reservation(queue, a_flavor())
     assert (count, waits["main/5000"], waits["main/1000"]) == (1, Reason.QUOTA_EXCEEDED, Reason.WOULD_DELAY)
 
 
-def test_a_stretch_ends_where_more_of_it_would_take_reserved_capacity() -> None:
+def test_a_stretch_ends_before_reserved_capacity() -> None:
     queue = a_cluster_queue("team-a", a_tree_quota("licence", 100_000), strategy=BACKFILL)
     count, waits = beside_a_reservation(queue, a_static_flavor(cpu="6"))
     assert (count, waits["main/5000"], waits["main/1000"]) == (1, Reason.NO_CAPACITY, Reason.WOULD_DELAY)
 
 
-def test_what_a_pod_holds_of_a_later_flavor_ends_what_was_found_for_others_there() -> None:
+def test_a_later_flavors_hold_ends_what_others_found() -> None:
     """The first may go to either flavor, and takes both of 2 cpu until it is on a node: nothing is left of `two`."""
     org = ClusterQueue(name="org", fair_sharing=USUAL)
     either = (a_tree_quota("two", 8000), a_tree_quota("one", 8000))
@@ -83,7 +83,7 @@ def test_what_a_pod_holds_of_a_later_flavor_ends_what_was_found_for_others_there
 
 @pytest.mark.parametrize("is_fair", [True, False])
 @pytest.mark.parametrize("first", [1, 2, 3])
-def test_what_a_gang_lacks_is_before_its_own_queue_but_passes_nobody_elsewhere(first: int, *, is_fair: bool) -> None:
+def test_a_gangs_lack_precedes_its_own_queue_only(first: int, *, is_fair: bool) -> None:
     """In queue a, members of priority 1 come first, one of priority 0, then others of priority 1; in b one of those."""
     band = Membership(GroupKey("default", "band"), first + 2)
     org = ClusterQueue(name="org", fair_sharing=USUAL if is_fair else None)

@@ -64,7 +64,7 @@ class World:
     [a_pod("comes", ON_B, **THEIRS), a_foreign_pod("comes", ON_B, node="b", owner=WEB)],
     ids=["the leader before admitted it", "it is adopted"],
 )
-def test_a_pod_that_runs_without_an_admission_of_this_process_opens_those_who_may_preempt_by_it(former: Pod) -> None:
+def test_a_pod_admitted_by_another_leader_wakes_preemptors(former: Pod) -> None:
     world = World(RUNS, former, owned="2")
     cache = world.cache
     assert not decided(cache).evicts
@@ -74,7 +74,7 @@ def test_a_pod_that_runs_without_an_admission_of_this_process_opens_those_who_ma
     assert [evict.pod.name for evict in decided(cache).evicts] == ["runs"]
 
 
-def test_a_pod_that_is_stamped_only_later_opens_those_who_may_preempt_it_from_then_on() -> None:
+def test_a_late_stamp_wakes_preemptors() -> None:
     world = World(replace(RUNS, cluster_queue=None, flavor=None), owned="0")
     cache = world.cache
     assert not decided(cache).evicts

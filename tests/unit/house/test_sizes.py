@@ -10,8 +10,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 SOURCES = ("controller", "webhook", "deploy", "tests")
 FILE, FUNCTION, NAME = 400, 40, 60
-OLDER = ("tests/scenarios", "tests/unit/cache", "tests/unit/decisions")
-"""Their tests still have longer names."""
 
 
 def too_long(source: str, file: int = FILE, function: int = FUNCTION) -> Iterator[str]:
@@ -43,9 +41,8 @@ def long_names(source: str, name: int = NAME) -> Iterator[str]:
 
 def test_no_name_of_a_test_is_too_long() -> None:
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    held = [path for path in files if not str(path.relative_to(ROOT)).startswith(OLDER)]
-    assert len(held) > 100
-    found = [f"{path.relative_to(ROOT)}: {name}" for path in held for name in long_names(path.read_text("utf-8"))]
+    assert len(files) > 100
+    found = [f"{path.relative_to(ROOT)}: {name}" for path in files for name in long_names(path.read_text("utf-8"))]
     assert not found, "\n".join(found)
 
 
