@@ -14,7 +14,7 @@ from rich.text import Text
 from controller.core.kubernetes.class_nodes import Verdict, judge
 from controller.core.kubernetes.names import is_dns_subdomain
 from controller.core.kubernetes.runtime_classes import RuntimeClass
-from controller.core.lists import first_few
+from controller.core.reasons import first_few
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.decode import decode_node, decode_runtime_class

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from controller.cli.counts import counted
-from controller.core.lists import first_few
+from controller.core.reasons import first_few
 from controller.core.world.forecast import USUAL_DEPTH
 from controller.core.world.snapshot import Snapshot
 from controller.kube import config

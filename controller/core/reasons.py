@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -97,3 +98,9 @@ def has_begun(reason: str, message: str) -> bool:
 
 HOPELESS = frozenset({Reason.NEVER_FITS, Reason.FLAVOR_DRY, Reason.UNSCHEDULABLE, Reason.WOULD_DELAY})
 """What nobody who goes would end."""
+
+
+def first_few(names: Sequence[str], most: int = 5) -> str:
+    """Write the first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"

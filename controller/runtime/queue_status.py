@@ -11,10 +11,10 @@ from controller.core.calendar.windows import Outlook
 from controller.core.decision.admission_checks import any_fault, tree_fault
 from controller.core.evictions.over_quota import excesses
 from controller.core.kubernetes.amounts import format_amount
-from controller.core.lists import first_few
 from controller.core.queueing.operator_actions import aside
 from controller.core.queueing.queues import ClusterQueue, StopPolicy
 from controller.core.quota.quota_tree import Column
+from controller.core.reasons import first_few
 from controller.core.workloads.pods import Phase
 from controller.kube.clock import rfc3339
 from controller.objects.read import Entry

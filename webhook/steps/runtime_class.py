@@ -18,8 +18,8 @@ from controller.core.kubernetes.documents import toleration_document
 from controller.core.kubernetes.pointers import escape
 from controller.core.kubernetes.runtime_classes import Additions, Conflict, additions, is_tolerant
 from controller.core.kubernetes.taints import Toleration
-from controller.core.lists import first_few
 from controller.core.policies.pod_policies import Result
+from controller.core.reasons import first_few
 from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.pod import Exempt, Pod
 from controller.core.scheduling_policies.runtime_class import ChosenClass, ClassSource, choose_class

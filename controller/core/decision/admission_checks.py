@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from controller.core.decision.waits import Waits
-from controller.core.lists import first_few
 from controller.core.queueing.flavor_sets import fault_of
 from controller.core.queueing.operator_actions import aside
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorMode, QueueingStrategy, StopPolicy
 from controller.core.quota.quota_tree import QuotaTree
-from controller.core.reasons import Reason
+from controller.core.reasons import Reason, first_few
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import Hold, QueueKey, WorkloadClass
 from controller.core.world.snapshot import Snapshot

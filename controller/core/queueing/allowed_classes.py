@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from controller.core.lists import first_few
 from controller.core.queueing.queues import ClusterQueue
-from controller.core.reasons import Reason
+from controller.core.reasons import Reason, first_few
 from controller.core.workloads.workload import Hold
 
 _TOLD = 16

@@ -26,8 +26,7 @@ from controller.core.keys import (
 )
 from controller.core.kubernetes.amounts import CPU
 from controller.core.kubernetes.owners import Job
-from controller.core.lists import first_few
-from controller.core.reasons import Reason
+from controller.core.reasons import Reason, first_few
 from controller.core.workloads.gang_slices import portions
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
