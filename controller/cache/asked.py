@@ -39,8 +39,8 @@ class Asked:
         """The classes to tell of."""
         return self._portion
 
-    def class_came(self, kind: WorkloadClass) -> None:
-        """Take in that workloads of a class wait now, of which nothing was said."""
+    def ask(self, kind: WorkloadClass) -> None:
+        """Let a class be among the next: nothing was said of it yet, or what was said holds no more."""
         self._untold.setdefault(kind.queue, {})[kind] = None
 
     def class_left(self, kind: WorkloadClass) -> None:

@@ -173,6 +173,9 @@ class Waiting:
         self.asked.told(told, is_complete=plan.is_complete)
         for kind, wait in told.items():
             self._tell(kind, wait)
+        for workload in filter(None, map(self.backlog.get, sorted(former[0].keys() - self._preemptors.keys()))):
+            if workload.kind not in told:
+                self.asked.ask(workload.kind)  # it says that others go for it
         # of a gang some of whom went in, the rest may be the head of a class that the plan says waits
         for _ in self.catch_up(now):
             pass
@@ -207,7 +210,7 @@ class Waiting:
         if self._preemptors is None:
             self._note_told(kept)
         if len(self.backlog.runs[kept.kind]) == 1 and (former is None or former.kind != kept.kind):
-            self.asked.class_came(kept.kind)
+            self.asked.ask(kept.kind)
             self.kept_index.class_came(kept.kind)
         self.kept_index.head_moved(kept.kind)
         if former is not None and former.kind != kept.kind:

@@ -19,7 +19,7 @@ def asked_about(count: int, *, queues: int = 1) -> tuple[Asked, list[WorkloadCla
         pod = a_pod(f"p{number}", a_shape(cpu=f"{number + 1}m"), queue=f"q{number % queues}")
         backlog.put(a_workload(pod))
         kinds.append(a_workload(pod).kind)
-        asked.class_came(kinds[-1])
+        asked.ask(kinds[-1])
     return asked, kinds
 
 
