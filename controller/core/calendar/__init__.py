@@ -4,4 +4,6 @@ What is changed where:
 
 - when a window opens and closes, daylight saving included: `core/calendar/windows`, `core/calendar/cron`,
   `core/calendar/wall_clock`; zones: `api/time_zones`
+
+The windows of `cache/queue_windows` are of classes, not of time.
 """

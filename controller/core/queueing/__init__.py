@@ -8,14 +8,16 @@ What is changed where:
   `webhook/steps/scheduler_preemption`; who moves when a queue says otherwise: `cache/allowed_classes`
 - what past usage of LocalQueues and their users counts, and how it orders: `core/queueing/past_usage`,
   `core/turns/past_usage_order`; kept by `cache/past_usage`, in their status (`cache/usage_sums`)
-- what a queue comes to at a moment (shares, windows): `core/queueing/effective`, kept by `cache/in_effect`
+- what a queue comes to at a moment (shares, windows): `core/queueing/effective`, kept by `cache/in_effect`, which
+  wakes the loop when a window opens or closes
+- what a window of a queue may override: `api/schedule`, `objects/queues`, `core/queueing/effective`
 - when a later flavor is tried (`fallbackAfter`): `core/queueing/fallback`, `core/fitting/placement.place`; timers:
   `cache/fallbacks` (all timers of pods: `cache/clocks`)
 - how many pods of a queue may be on spot: `core/queueing/mix` (arithmetic), `core/fitting/mixing`
 - which flavors are open to a pod at once, and which of them pays: `core/queueing/flavor_sets`; where it landed:
   `cache/landing`
-- who may be preempted, in which order: `core/queueing/preemption_policy`, `core/preemption/eligibility`,
-  `core/world/candidates`
+- what a queue says of preemption: `core/queueing/preemption_policy`; who may be preempted by that:
+  `core/preemption/eligibility`, `core/world/candidates`
 - what `penstock hold` and `top` write, and what it means: `core/queueing/operator_actions`; what is sent:
   `runtime/operator_actions`; what can be named: `runtime/operator_action_targets`; who stands behind one on top:
   `cache/queue_top`
