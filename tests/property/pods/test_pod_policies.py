@@ -179,7 +179,7 @@ def test_policies_never_take_the_last_node_from_a_pod(document: Json, chosen: li
 
 @THOROUGH
 @given(pod_documents(), policies(tuple(Mode)), st.booleans(), st.randoms(use_true_random=False))
-def test_twice_is_once_whatever_the_order_of_the_list(
+def test_policies_applied_twice_are_as_once(
     document: Json, chosen: list[Policy], held: bool, random: Any
 ) -> None:
     pod = pod_of(document)
