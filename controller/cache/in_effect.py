@@ -76,10 +76,6 @@ class QueuesInEffect:
         """Note that a node or flavor changed."""
         self.is_stale = self.is_stale or bool(self._varying)
 
-    def giving(self, flavor: str) -> list[str]:
-        """Return the queues that have a quota of this flavor."""
-        return [name for name, queue in self.current.items() if any(one.flavor == flavor for one in queue.flavors)]
-
     def advance(self, now: int) -> None:
         """Let it be this time, which may be earlier than before where a clock was set back."""
         self.is_stale = self.is_stale or now >= self.next_change or (now < self._now and bool(self._varying))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -14,7 +15,7 @@ from controller.core.capacity.node_index import NodeIndex
 from controller.core.capacity.room import Room
 from controller.core.feasibility.amount_rows import AmountRows
 from controller.core.feasibility.class_rows import ClassRows
-from controller.core.feasibility.feasible import FeasibilityIndex, may_hear_more
+from controller.core.feasibility.feasible import FeasibilityIndex, cluster_queue_of, may_hear_more
 from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
@@ -131,17 +132,14 @@ class KeptIndex:
 
     def _built(self, world: IndexedWorld, fitting: FittingPods) -> FeasibilityIndex:
         amounts = AmountRows(world.tree, world.flavors)
-        classes = ClassRows(amounts.row_of, dict(world.flavors), fitting, self._queue_of)
+        queue_of = partial(cluster_queue_of, self._queues, self._local_queues)
+        classes = ClassRows(amounts.row_of, dict(world.flavors), fitting, queue_of)
         self._given = self._what_is_given()
         self._coming, self._going = dict(self._inside), {}
         return FeasibilityIndex(amounts, fitting, classes, self._windows.lines, may_hear_more(self._queues))
 
     def _counts_too_many(self, index: FeasibilityIndex) -> bool:
         return index.fitting.most_shapes > 2 * len(self._inside) + _SPARE_SHAPES
-
-    def _queue_of(self, kind: WorkloadClass) -> ClusterQueue | None:
-        local = self._local_queues.get(kind.queue)
-        return None if local is None else self._queues.get(local.cluster_queue)
 
     def _what_is_given(self) -> object:
         """Return on what of the queues the rows of a class rest: which flavors and resources each of them gives."""

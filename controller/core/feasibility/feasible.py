@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from controller.core.capacity.fitting_pods import FittingPods
@@ -11,7 +12,7 @@ from controller.core.capacity.room import Room
 from controller.core.feasibility.amount_rows import AmountRows
 from controller.core.feasibility.class_rows import ClassRows, Verdict
 from controller.core.ledgers.ledger import Ledger
-from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.queueing.queues import ClusterQueue, LocalQueue, QueueingStrategy
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import QueueKey, WorkloadClass
 from controller.core.world.snapshot import Snapshot
@@ -40,17 +41,21 @@ def index_of(snapshot: Snapshot) -> FeasibilityIndex:
     """Build the index of a snapshot from nothing."""
     room = snapshot.room or Room(snapshot.nodes, snapshot.node_used)
     amounts, fitting = AmountRows(snapshot.tree, snapshot.flavors), FittingPods(snapshot.nodes, room.free)
-
-    def queue_of(kind: WorkloadClass) -> ClusterQueue | None:
-        local = snapshot.local_queues.get(kind.queue)
-        return None if local is None else snapshot.cluster_queues.get(local.cluster_queue)
-
+    queue_of = partial(cluster_queue_of, snapshot.cluster_queues, snapshot.local_queues)
     classes = ClassRows(amounts.row_of, snapshot.flavors, fitting, queue_of)
     classes.put(snapshot.runs)
     lines: dict[QueueKey, list[WorkloadClass]] = {}
     for kind in sorted(snapshot.runs, key=lambda one: snapshot.runs[one][0].order):
         lines.setdefault(kind.queue, []).append(kind)
     return FeasibilityIndex(amounts, fitting, classes, lines, may_hear_more(snapshot.cluster_queues))
+
+
+def cluster_queue_of(
+    queues: Mapping[str, ClusterQueue], local_queues: Mapping[QueueKey, LocalQueue], kind: WorkloadClass
+) -> ClusterQueue | None:
+    """Return the ClusterQueue that a class waits for; None: it has none, or a queue that does not exist."""
+    local = local_queues.get(kind.queue)
+    return None if local is None else queues.get(local.cluster_queue)
 
 
 def may_hear_more(queues: Mapping[str, ClusterQueue]) -> frozenset[str]:

@@ -286,32 +286,22 @@ class FairVictims:
             self._given.add(name)
             self._known.pop(name, None)
 
-    def has_larger_shares(self, moved: AbstractSet[str] | None = None) -> bool:
+    def has_larger_shares(self) -> bool:
         """Say whether any share is larger than the preemptor's; where it stays within its own, whether there is any.
 
         Else nobody goes but of its own queue: most that search have a share like all others. Only parts count in which
-        anybody has borrowed of the flavor. `moved`: only where that may be new now that these queues moved, for each
-        part of the tree gives up what it does whatever the others do.
+        anybody has borrowed of the flavor.
         """
-        if moved is not None and not moved:
-            return False
         parts: AbstractSet[str] = frozenset()
         for flavor in self._flavors:
             of_one = self._shares.parts(self._path[-1], flavor)
             parts = parts | of_one if parts else of_one
-        may_be_less = False  # by those who go below, who may be the same as before
         for mine, above in pairwise(self._path):
-            is_any_new, is_any_larger = moved is None or mine in moved, False
             for share, _, name in reversed(self._shares.ranked(above)):
-                if name == mine or name not in parts:
-                    continue
-                is_larger = self._is_less(mine, share)
-                if not (may_be_less or is_larger):
-                    break
-                if is_any_new or (moved is not None and name in moved):
-                    return True
-                is_any_larger = is_any_larger or is_larger
-            may_be_less = may_be_less or is_any_larger
+                if name != mine and name in parts:
+                    if self._is_less(mine, share):
+                        return True
+                    break  # the others there have smaller ones
         return False
 
     def _is_any_larger(self, mine: str, above: str) -> bool:

@@ -37,10 +37,9 @@ class Snapshot:
 
     `now` is in seconds since 1970. `usage` and `flavor_usage` are amounts charged by admitted workloads, the former at
     every queue of the tree as `quota.tree_usage` keeps them; `node_used` is what every pod bound to or reserved on a
-    node takes, and `room` what that leaves, sorted (None: the decision sorts it).
-    `preemptors` are those of the last plan, `held` where it keeps room for them. `pods` and `jobs` are by uid;
-    `charges` are what pods are charged with; `admitted` has the uids of the pods that each cluster queue is charged
-    with, `bound` of those on each node.
+    node takes, and `room` what that leaves, sorted (None: the decision sorts it). `preemptors` are those of the last
+    plan, `held` where it keeps room for them. `pods` and `jobs` are by uid; `charges` are what pods are charged with;
+    `admitted` has the uids of the pods that each cluster queue is charged with, `bound` of those on each node.
     `overdue` are those that are on no node for too long; `dry` are flavors whose nodes do not come, `unprovided` by
     flavor the pods that wait for some. `leaving` are those that go, `candidates`, `offers` and `shares` what earlier
     decisions found of who may go. `rejected` are queued pods whose release was refused. `priority_classes` has the

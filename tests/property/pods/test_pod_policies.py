@@ -179,9 +179,7 @@ def test_policies_never_take_the_last_node_from_a_pod(document: Json, chosen: li
 
 @THOROUGH
 @given(pod_documents(), policies(tuple(Mode)), st.booleans(), st.randoms(use_true_random=False))
-def test_policies_applied_twice_are_as_once(
-    document: Json, chosen: list[Policy], held: bool, random: Any
-) -> None:
+def test_policies_applied_twice_are_as_once(document: Json, chosen: list[Policy], held: bool, random: Any) -> None:
     pod = pod_of(document)
     outcome = apply(pod, chosen, is_held=held)
     shuffled = list(chosen)
