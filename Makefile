@@ -7,14 +7,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --no-strip-extras --allow-unsafe \
 	--no-emit-find-links --no-emit-index-url --no-emit-options
 WITHOUT_CONTROL_PLANE := tests/unit tests/property tests/scenarios tests/faults
-# The other tests have nothing to do with what is compiled.
-OF_WHAT_IS_COMPILED := $(addprefix tests/unit/,cache core decisions kube peer runtime) tests/property/decisions tests/scenarios
+# What calls the compiled core most directly. The other tests run on the same sources uncompiled.
+OF_WHAT_IS_COMPILED := tests/unit/core tests/unit/decisions tests/scenarios \
+	$(addprefix tests/property/decisions/,test_whom_to_look_at.py test_decide_oracle.py)
 ON_ALL_CORES := --numprocesses=auto --maxprocesses=4 --dist=loadgroup
+# On two cores too: two thirds of the time go to tests on control planes, which mostly wait.
+FOUR_AT_ONCE := --numprocesses=4 --dist=loadgroup
+# The whole run alone, which says how much of the product unit tests and scenarios reach: pyproject.toml has the floor.
+MEASURED := --cov --cov-report=
 # Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more lint types layers check unit compiled integration sandbox oracle \
+.PHONY: help demo test test-more lint types layers check unit compiled-core compiled integration sandbox oracle soak \
 	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-gate bench-decide bench-compiled \
 	generate lock image clean
 
@@ -25,10 +30,10 @@ demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes an
 	@$(PENSTOCK) demo $(CLUSTER)
 
 test: $(VENV)/dev.stamp ## Run every check and every test, on a real control plane too
-	@$(MAKE) --no-print-directory --jobs=3 check oracle render
+	@$(MAKE) --no-print-directory --jobs=3 compiled-core check oracle render
 	@$(MAKE) --no-print-directory compiled PYTEST=
 	@echo "==> tests"
-	@$(BIN)/pytest $(ON_ALL_CORES) $(PYTEST)
+	@$(BIN)/pytest $(FOUR_AT_ONCE) $(or $(PYTEST),$(MEASURED))
 
 check: lint types layers ## Run the checks that run nothing: ruff, yamllint, codespell, mypy, import-linter
 
@@ -49,6 +54,9 @@ layers: $(VENV)/dev.stamp
 
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
 	@$(BIN)/pytest $(WITHOUT_CONTROL_PLANE) $(PYTEST)
+
+compiled-core: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.support.compiled
 
 compiled: $(VENV)/dev.stamp ## Run the tests of the core on the compiled one, as the image has it (needs a C compiler)
 	@echo "==> tests of the core, on the compiled one"
@@ -73,11 +81,15 @@ fuzz-reviews: $(VENV)/dev.stamp ## Send the webhook spoilt reviews: each gets an
 	@$(BIN)/python -m tests.property.pods.test_review_bodies $(or $(N),1000000)
 	@echo "$(or $(N),1000000) spoilt reviews, each of them answered"
 
-test-more: oracle ## Run what is too long for `make test`: many pods, and many seeds of all that is drawn (about an hour)
+test-more: oracle ## Run what is too long for `make test`: many pods, and many seeds of all that is drawn (half an hour)
 	@$(MAKE) --no-print-directory scale N=20000
 	@$(MAKE) --no-print-directory fuzz N=200000
 	@$(MAKE) --no-print-directory fuzz-reviews N=200000
 	@$(MAKE) --no-print-directory fuzz-decide N=20000
+	@$(MAKE) --no-print-directory soak N=100
+
+soak: $(VENV)/dev.stamp ## Try many seeds where `make test` tries a few, in the same tests (minutes; N=400 seeds a test)
+	@PENSTOCK_SEEDS=$(or $(N),400) $(BIN)/pytest $(ON_ALL_CORES) tests/property/decisions $(PYTEST)
 
 fuzz-decide: $(VENV)/dev.stamp ## Hold the decision to the plain rules in small worlds (N=100000 worlds, SEED=)
 	@$(BIN)/python -m tests.oracle.fuzz $(N) $(if $(SEED),--seed $(SEED))
@@ -86,7 +98,7 @@ mutants: oracle ## Break the rules on pods one at a time, to see the tests fail 
 	@$(BIN)/python -m tests.mutation $(if $(ONLY),"$(ONLY)") $(if $(JOBS),--jobs $(JOBS))
 
 scale: sandbox ## Run many pods through fifty queues of one tree, and hold the audit log to the quotas (N=20000 pods)
-	@PENSTOCK_SCALE_PODS=$(or $(N),5000) $(BIN)/pytest -n 0 tests/integration/scale $(PYTEST)
+	@PENSTOCK_SCALE_PODS=$(or $(N),20000) $(BIN)/pytest -n 0 tests/integration/scale $(PYTEST)
 
 # After the sandbox, whose build has compiled half of it already, and fetched Go where there is none.
 render: sandbox ## Build what the tests read Helm and kustomize by (a minute, once)

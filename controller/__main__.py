@@ -4,23 +4,56 @@ from __future__ import annotations
 
 import platform
 import uuid
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from controller.core.world.forecast import USUAL_DEPTH
-from controller.core.world.kept_places import KEPT
+from controller.core.forecasts.forecast import USUAL_DEPTH
+from controller.core.workloads.kept_places import KEPT
 from controller.kube.lease import Election
-from controller.runtime.app import Settings, run
+from controller.runtime.app import run
+from controller.runtime.observing.shadow import run_shadow
+from controller.runtime.settings import Settings
 from controller.telemetry.http import Address
 from controller.telemetry.logs import LogFormat, LogLevel
-from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program
+from controller.telemetry.options import connection_options
+from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, log_options, run_program
 
 _LEASE = "penstock-controller"
+_OF_LEADERS = ("identity", "lease_namespace", "lease_seconds", "visibility_address", "forecast_percent")
+"""Options that mean nothing to a shadow, which takes no Lease and is no backend of the visibility API."""
 
 
 def _identity(name: str) -> str:
     """Return an identity that no other process has, nor this container when it is started again."""
     return f"{name}_{uuid.uuid4()}"
+
+
+def _program(
+    context: click.Context, visibility: Address | None, *, observe: bool
+) -> Callable[[Settings], Coroutine[Any, Any, None]]:
+    """Return what runs. Raises UsageError where an option is given that it would ignore."""
+    if not observe:
+        if visibility is None and _is_given(context, "forecast_percent"):
+            raise click.UsageError(
+                "--forecast-percent (or PENSTOCK_FORECAST_PERCENT) needs --visibility-address: that API shows forecasts"
+            )
+        return run
+    for one in context.command.params:
+        if one.name in _OF_LEADERS and _is_given(context, one.name):
+            variable = f"PENSTOCK_{one.name.upper()}"
+            raise click.UsageError(
+                f"{one.opts[0]} (or {variable}) and --observe exclude each other: a shadow takes no Lease and does not"
+                " serve the visibility API; leave it out"
+            )
+    return run_shadow
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
 @click.command(name="python -m controller", context_settings=CONTEXT_SETTINGS)
@@ -46,7 +79,30 @@ def _identity(name: str) -> str:
     help="Who we are in the Lease; each process adds an identifier of its own.",
 )
 @click.option("--lease-namespace", default="penstock-system", help="Namespace of the Lease penstock-controller.")
+@click.option(
+    "--visibility-address",
+    type=AddressType(),
+    help="Where the API visibility.penstock.dev listens, for the apiserver; without it there is none.",
+)
+@click.option(
+    "--forecast-percent",
+    type=click.IntRange(0, 100),
+    default=10,
+    help="With --visibility-address: the part of one core that forecasts of starts take at most; 0: there are none.",
+)
 @click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")
+@click.option(
+    "--record-decisions",
+    type=click.Path(dir_okay=False, path_type=Path),
+    show_default="none",
+    help="File to write decisions into, for penstock replay; it slows decisions down.",
+)
+@click.option("--record-most", type=click.IntRange(1), default=1000, help="Decisions to write at most.")
+@click.option(
+    "--observe",
+    is_flag=True,
+    help="Take no Lease and write nothing: decide as the leader does, and count where it did something else.",
+)
 @log_options
 def main(
     *,
@@ -59,6 +115,11 @@ def main(
     identity: str,
     lease_namespace: str,
     lease_seconds: int,
+    record_decisions: Path | None,
+    record_most: int,
+    visibility_address: Address | None,
+    forecast_percent: int,
+    observe: bool,
     log_level: LogLevel,
     log_format: LogFormat,
 ) -> None:
@@ -68,17 +129,21 @@ def main(
 
     Every option can be given as an environment variable, such as PENSTOCK_WORKERS.
     """
-    election = Election(namespace=lease_namespace, name=_LEASE, identity=_identity(identity), seconds=lease_seconds)
     settings = Settings(
         kubeconfig=kubeconfig,
         context=context,
         address=http_address,
+        visibility=visibility_address,
         workers=workers,
         backfill_depth=backfill_depth,
         keeps_places=keep_gang_places,
-        election=election,
+        election=Election(namespace=lease_namespace, name=_LEASE, identity=_identity(identity), seconds=lease_seconds),
+        record=record_decisions,
+        record_most=record_most,
+        forecast_share=forecast_percent / 100 if visibility_address is not None else 0.0,
     )
-    run_program(run(settings), level=log_level, form=log_format)
+    program = _program(click.get_current_context(), visibility_address, observe=observe)
+    run_program(program(settings), level=log_level, form=log_format)
 
 
 if __name__ == "__main__":

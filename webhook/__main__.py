@@ -11,7 +11,8 @@ from controller.core.keys import BREAK_GLASS
 from controller.core.kubernetes.names import is_dns_subdomain
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.telemetry.logs import LogFormat, LogLevel
-from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, connection_options, log_options, run_program
+from controller.telemetry.options import connection_options
+from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, log_options, run_program
 from webhook.app import run
 from webhook.settings import Settings
 from webhook.tls import Certificate, CertificateError

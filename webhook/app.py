@@ -15,7 +15,7 @@ from webhook.settings import Settings
 from webhook.tls import Certificate
 from webhook.world import sources
 from webhook.world.account_policies import AccountPolicies
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 from webhook.world.runtime_classes import KnownClasses
 
 _log = logs.get("app")
@@ -60,12 +60,12 @@ async def _serve(client: Client, settings: Settings, certificate: Certificate) -
             task.cancel()
 
 
-def _world(settings: Settings) -> ClusterWorld:
+def _world(settings: Settings) -> ClusterLookups:
     classes = KnownClasses(settings.default_runtime_class) if settings.judges_runtime_classes else None
     accounts = None
     if settings.scheduling_policies:
         accounts = AccountPolicies(settings.scheduling_policy_merge, _report_faulty_policy)
-    return ClusterWorld(
+    return ClusterLookups(
         classes,
         accounts,
         report=_report_faulty_policy,

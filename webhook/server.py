@@ -14,7 +14,7 @@ from webhook.checks.templates import check_owner
 from webhook.metrics import WebhookMetrics
 from webhook.reviews.admission import Answer, BadReview, Request, Unreadable, cut, read, unread, write
 from webhook.reviews.bodies import BUDGET, LIMIT, Bodies, Body, Busy, TooLarge
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.subresources import read_validated
 from webhook.reviews.templates import read_template
 from webhook.steps.chain import mutate
@@ -24,7 +24,7 @@ from webhook.world.live import NotKnown
 
 _log = logs.get("webhook")
 
-_Judge = Callable[[World], Answer]
+_Judge = Callable[[ReviewLookups], Answer]
 _Read = Callable[[Body], tuple[Request, _Judge]]
 """A review's body to its request, and what is to be done about it; raises BadReview."""
 
@@ -33,11 +33,11 @@ _UNANSWERED = {400: "bad", 408: "bad", 413: "bad", 503: "busy"}
 
 
 def admission(
-    world: World,
+    world: ReviewLookups,
     metrics: WebhookMetrics,
     *,
     ready: Callable[[], bool],
-    completed: Callable[[Request], Awaitable[World]] | None = None,
+    completed: Callable[[Request], Awaitable[ReviewLookups]] | None = None,
     budget: int = BUDGET,
 ) -> web.Application:
     """Build the admission app. Until `ready` it answers 503: the failure policy decides, not an empty world.
@@ -60,10 +60,10 @@ class _Reviews:
 
     def __init__(
         self,
-        world: World,
+        world: ReviewLookups,
         metrics: WebhookMetrics,
         ready: Callable[[], bool],
-        completed: Callable[[Request], Awaitable[World]] | None,
+        completed: Callable[[Request], Awaitable[ReviewLookups]] | None,
         bodies: Bodies,
     ) -> None:
         self._world = world

@@ -275,13 +275,25 @@ class ClusterQueue(Resource):
         namespaced=False,
         columns=(
             Column("Parent", ".spec.parent", "string", "The queue above, through which it borrows"),
-            Column("Strategy", ".spec.queueingStrategy", "string", "What a workload that does not fit does to others"),
+            Column(
+                "Strategy",
+                ".spec.queueingStrategy",
+                "string",
+                "What a workload that does not fit does to others",
+                priority=1,
+            ),
             Column("Stop", ".spec.stopPolicy", "string", "Whether the queue is held", priority=1),
             Column("Pending", ".status.pending", "integer", "Pods that wait"),
             Column("Reserved", ".status.reserved", "integer", "Pods admitted and not yet on nodes"),
             Column("Running", ".status.running", "integer", "Pods on nodes"),
+            Column("Used", ".status.columns.used", "string", "What of its quota is used, by flavor"),
+            Column("Borrowed", ".status.columns.borrowed", "string", "What it uses beyond its quota, by flavor"),
             Column(
-                "Open-Windows", ".status.schedule.open", "string", "Windows of the schedule that are open", priority=1
+                "Open-Windows",
+                ".status.columns.openWindows",
+                "string",
+                "Windows of the schedule that are open",
+                priority=1,
             ),
             Column("Next-Change", ".status.schedule.nextChange", "string", "When the next opens or closes", priority=1),
             active("Whether the queue admits"),

@@ -10,7 +10,7 @@ from controller.api.base import Conditions, Count, Status
 from controller.api.budget import BudgetStatus
 from controller.api.fair_sharing import FairSharingStatus
 from controller.api.schedule import BY_NAME, ScheduleStatus
-from controller.api.values import ObjectName, ReportedQuantity
+from controller.api.values import ObjectName, ReportedQuantity, ReportedText
 
 FLAVORS_REPORTED: Final = 64
 """In the status of a queue: one with queues below it reports their flavors too."""
@@ -52,6 +52,16 @@ class LimitUsage(Status):
     max: Annotated[ReportedQuantity, Field(description="What they may ask for at the moment.")]
 
 
+class ClusterQueueColumns(Status):
+    """Text for the columns of kubectl get, rounded."""
+
+    used: Annotated[
+        ReportedText, Field(description="What of the quota is used, by flavor: `spot cpu 12/40; on-demand cpu 0/8`.")
+    ] = ""
+    borrowed: Annotated[ReportedText, Field(description="What is borrowed through the parent, by flavor.")] = ""
+    open_windows: Annotated[ReportedText, Field(description="The windows of the schedule that are open.")] = ""
+
+
 class ClusterQueueStatus(Status):
     """What the queue holds now."""
 
@@ -75,4 +85,5 @@ class ClusterQueueStatus(Status):
     fair_sharing: Annotated[
         FairSharingStatus | None, Field(description="Where the queue stands; absent where its tree does not share.")
     ] = None
+    columns: Annotated[ClusterQueueColumns, Field(description="Text for kubectl get.")] = ClusterQueueColumns()
     conditions: Conditions = ()

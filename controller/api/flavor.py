@@ -10,7 +10,7 @@ from controller.api.base import AGE, Column, Conditions, Count, Definition, Mode
 from controller.api.nodes import NodeRequirement, Toleration
 from controller.api.rules import Fault, Rule, SchemaKeys, refuse, rules
 from controller.api.schedule import DurationText
-from controller.api.values import Labels, ReportedResources, Resources
+from controller.api.values import Labels, ReportedResources, ReportedText, Resources
 
 _ATOMIC = SchemaKeys(x_kubernetes_list_type="atomic")
 PROVISION_TIMEOUT: Final = "15m"
@@ -160,6 +160,14 @@ class ResourceFlavorSpec(Model):
     ] = None
 
 
+class ResourceFlavorColumns(Status):
+    """Text for the columns of kubectl get, rounded."""
+
+    used: Annotated[ReportedText, Field(description="What is used of what there is: `cpu 12/40, memory 3Gi/64Gi`.")] = (
+        ""
+    )
+
+
 class ResourceFlavorStatus(Status):
     """What Penstock sees of the flavor."""
 
@@ -183,6 +191,7 @@ class ResourceFlavorStatus(Status):
         Field(description="Until when the flavor is, or was, dry: no node came. Absent where it never was."),
         SchemaKeys(format="date-time"),
     ] = None
+    columns: Annotated[ResourceFlavorColumns, Field(description="Text for kubectl get.")] = ResourceFlavorColumns()
     conditions: Conditions = ()
 
 
@@ -198,9 +207,8 @@ class ResourceFlavor(Resource):
             Column("Mode", ".spec.capacity.mode", "string", "How the room of the flavor is known"),
             Column("Type", ".spec.capacityType", "string", "Whether its nodes stay", priority=1),
             Column("Nodes", ".status.nodes", "integer", "Nodes of the flavor"),
-            Column("CPU-Free", ".status.free.cpu", "string", "Free cpu on its nodes"),
+            Column("Used", ".status.columns.used", "string", "What is used of what its nodes offer"),
             Column("Dry-Until", ".status.dryUntil", "string", "Until when it is not tried", priority=1),
-            Column("Memory-Free", ".status.free.memory", "string", "Free memory on its nodes", priority=1),
             active("Whether pods can be given this flavor"),
             AGE,
         ),

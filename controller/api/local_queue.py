@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictStr
 
 from controller.api.base import AGE, Column, Conditions, Count, Definition, Model, Resource, Status, StopPolicy, active
 from controller.api.fair_sharing import LocalFairSharing, PastUsageStatus
 from controller.api.rules import Rule, SchemaKeys, rules
-from controller.api.values import ObjectName
+from controller.api.schedule import BY_NAME
+from controller.api.values import ObjectName, ReportedQuantity, ReportedText
 
 # Only the apiserver sees the old object, so this is the one rule that Python does not repeat.
 _IMMUTABLE = Rule(
@@ -39,6 +40,42 @@ class LocalQueueSpec(Model):
     ] = LocalFairSharing()
 
 
+class GivenResource(Status):
+    """What the ClusterQueue gives of one resource in one flavor."""
+
+    name: Annotated[StrictStr, Field(description="The resource.", max_length=317)]
+    quota: Annotated[ReportedQuantity, Field(description="What its pods may ask for at the moment without borrowing.")]
+    used: Annotated[ReportedQuantity, Field(description="What admitted pods of all its LocalQueues ask for.")]
+    free: Annotated[
+        ReportedQuantity, Field(description="What more may be admitted, what it may borrow at the moment included.")
+    ]
+
+
+class GivenFlavor(Status):
+    """What the ClusterQueue gives of one flavor."""
+
+    name: Annotated[ObjectName, Field(description="The flavor.")]
+    resources: Annotated[
+        tuple[GivenResource, ...], Field(description="Amounts by resource.", max_length=64), BY_NAME
+    ] = ()
+
+
+class LocalQueueColumns(Status):
+    """Text for the columns of kubectl get, rounded."""
+
+    used: Annotated[ReportedText, Field(description="What is used of the ClusterQueue's quota, by flavor.")] = ""
+    free: Annotated[ReportedText, Field(description="What more the ClusterQueue may admit, by flavor.")] = ""
+
+
+class QuotaStatus(Status):
+    """What the queue's ClusterQueue gives and has free: who may read a namespace alone sees it here."""
+
+    flavors: Annotated[
+        tuple[GivenFlavor, ...], Field(description="By flavor, in the order they are tried.", max_length=64), BY_NAME
+    ] = ()
+    columns: Annotated[LocalQueueColumns, Field(description="Text for kubectl get.")] = LocalQueueColumns()
+
+
 class LocalQueueStatus(Status):
     """What the queue holds now."""
 
@@ -47,6 +84,13 @@ class LocalQueueStatus(Status):
     running: Annotated[Count, Field(description="Pods of this queue that are on nodes.")] = 0
     fair_sharing: Annotated[
         PastUsageStatus | None, Field(description="What the queue has used; absent where that orders nothing.")
+    ] = None
+    quota: Annotated[
+        QuotaStatus | None,
+        Field(
+            description="What the queue's ClusterQueue gives all its LocalQueues, and has free; brought up to date at "
+            "most every 30 s. Absent where the ClusterQueue does not exist or cannot be used."
+        ),
     ] = None
     conditions: Conditions = ()
 
@@ -65,6 +109,8 @@ class LocalQueue(Resource):
             Column("Pending", ".status.pending", "integer", "Pods that wait"),
             Column("Reserved", ".status.reserved", "integer", "Pods admitted and not yet on nodes"),
             Column("Running", ".status.running", "integer", "Pods on nodes"),
+            Column("Quota-Used", ".status.quota.columns.used", "string", "What of the ClusterQueue's quota is used"),
+            Column("Free", ".status.quota.columns.free", "string", "What more the ClusterQueue may admit"),
             active("Whether pods of the queue are admitted"),
             AGE,
         ),

@@ -209,6 +209,10 @@ Resources = Annotated[
     _checked_keys(RESOURCE_NAME_MESSAGE),
     SchemaKeys(**rules(keys_rule(RESOURCE_NAME_MESSAGE))),
 ]
+# The longest: three flavors with three resources each, whose names are as long as names can be.
+REPORTED_TEXT = 4096
+
 # Written by Penstock, in the form that it chose; read back by people only.
 ReportedQuantity = Annotated[StrictStr, Field(max_length=QUANTITY_LENGTH)]
+ReportedText = Annotated[StrictStr, Field(max_length=REPORTED_TEXT)]
 ReportedResources = Annotated[dict[str, ReportedQuantity], Field(max_length=64)]

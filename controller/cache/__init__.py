@@ -1,10 +1,9 @@
 """What we know of the cluster: objects as last seen, what they use, who waits, decisions sent and not yet seen back.
 
-Fed by informers, read as a `Snapshot`. Nothing here awaits, so a snapshot is always of one moment. No requests.
+Fed by informers (`sinks`), read as a `Snapshot`. Nothing here awaits, so a snapshot is always of one moment. No
+requests. `cluster` joins the rooms, each of which keeps one thing.
 
 What is changed where:
 
-- of whom it is told why they wait, and how often: `cache/asked`
-- which kinds a decision rests on: `cache/kinds`; watched by `runtime/controller`, listed once by `replay/recording`
-- what a policy's status says: `cache/policy_book`, `runtime/status`
+- which kinds a decision rests on: `cache/kinds`; watched by `runtime/watches`, listed once by `replay/recording`
 """

@@ -10,39 +10,39 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from controller.cache.budget_book import BudgetBook, World
-from controller.cache.charging import charge_for, likely_payer, rests_on_nodes
-from controller.cache.clocks import Clocks
-from controller.cache.doubts import Doubts
-from controller.cache.evictions import Evictions
-from controller.cache.in_effect import QueuesInEffect
-from controller.cache.kept_index import IndexedWorld
+from controller.cache.budgets.budget_book import BudgetBook, BudgetInputs
+from controller.cache.in_flight.doubts import Doubts
+from controller.cache.in_flight.evictions import Evictions
+from controller.cache.index.kept_index import IndexInputs
 from controller.cache.keyed import put_or_drop
-from controller.cache.landing import landed, still_landed
 from controller.cache.lists import Lists
-from controller.cache.local_queue_index import LocalQueueIndex
 from controller.cache.parts import in_parts
-from controller.cache.places import bearing
-from controller.cache.policy_book import PolicyBook
+from controller.cache.policies.policy_book import PolicyBook
+from controller.cache.queue.in_effect import QueuesInEffect
+from controller.cache.queue.local_queue_index import LocalQueueIndex
+from controller.cache.queue.order_positions import bearing
+from controller.cache.queue.waiting import Waiting
 from controller.cache.snapshots import snapshot_of
-from controller.cache.usage import Usage
-from controller.cache.waiting import Waiting
+from controller.cache.timers.clocks import Clocks
+from controller.cache.usage.charging import charge_for, likely_payer, rests_on_nodes
+from controller.cache.usage.landing import landed, still_landed
+from controller.cache.usage.usage import Usage
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.capacity.room import Room
 from controller.core.feasibility.feasible import FeasibilityIndex
+from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
 from controller.core.queueing.effective import FIXED, Variation, live_capacity
 from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota.quota_tree import QuotaTree
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.charges import Charge
 from controller.core.workloads.decisions import Admit, Plan
 from controller.core.workloads.groups import GroupKey, PodGroup
+from controller.core.workloads.kept_places import KEPT
 from controller.core.workloads.pods import Phase, Pod, is_older
 from controller.core.workloads.workload import QueueKey
-from controller.core.world.forecast import USUAL_DEPTH
-from controller.core.world.kept_places import KEPT
-from controller.core.world.snapshot import Snapshot
 
 
 class ClusterCache:
@@ -67,16 +67,13 @@ class ClusterCache:
         self.budgets = BudgetBook()
         self._assumed: dict[str, Admit] = {}
         known = self.pods, self.jobs, self._assumed, self.queues.current, self.local_queues
-        self._waiting = Waiting(*known, backfill_depth=backfill_depth, keeps_places=kept)
-        self.places = self._waiting.places
-        self.clocks = Clocks(self._waiting.fallbacks, self.places.timers, self.queues.current, self.flavors, self.nodes)
-        self.backlog = self._waiting.backlog
-        self.reasons = self._waiting.reasons
-        self.gangs = self._waiting.gangs
-        self.usage = Usage()
-        self.policies = PolicyBook()
-        self.doubts = Doubts()
-        self.evictions = Evictions(self.clocks.evictions, self.gangs.lost.returned, self._waiting.unschedulable.learn)
+        self._waiting = waiting = Waiting(*known, backfill_depth=backfill_depth, keeps_places=kept)
+        self.positions = self._waiting.positions
+        self.clocks = Clocks(waiting.fallbacks, waiting.positions.timers, self.queues.current, self.flavors, self.nodes)
+        self.backlog, self.reasons, self.gangs = waiting.backlog, waiting.reasons, waiting.gangs
+        self.usage, self.policies, self.doubts = Usage(), PolicyBook(), Doubts()
+        learns = self.gangs.lost.returned, waiting.unschedulable.learn, waiting.changed
+        self.evictions = Evictions(self.clocks.evictions, *learns)
         self._unstamped: set[str] = set()
         self._unstamped_moved = False
         self._index: NodeIndex | None = None
@@ -85,7 +82,7 @@ class ClusterCache:
 
     def _on_change(self) -> None:
         """Let what happened be seen by the next decision, and wake whoever makes it."""
-        self._waiting.asked.changed()
+        self._waiting.changed()
         self._wake()
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -106,7 +103,7 @@ class ClusterCache:
             )
             if changed:
                 self._tree = None
-                self._waiting.asked.changed()
+                self._waiting.changed()
         return self.queues.current
 
     @property
@@ -148,15 +145,15 @@ class ClusterCache:
         _ = self.cluster_queues  # whose pods' times rest on them
         used_up, due = self.budgets.used_up, self.clocks.advance(now, self.pods, on_flavor=self.reopen_all)
         yield from in_parts(map(self._refresh_due, due))
-        world = World(self.cluster_queues, self.tree, self.flavors)
+        world = BudgetInputs(self.cluster_queues, self.tree, self.flavors)
         self.budgets.advance(int(now), world, ((u, pod, self.usage.charge_of(u)) for u, pod in self.pods.items()))
         if self._waiting.advance(now) or self.budgets.used_up is not used_up:
-            self._waiting.asked.changed()
+            self._waiting.changed()
         yield from self._do_put_off()
 
     def _refresh_due(self, uid: str) -> None:
         if self._refresh(uid):
-            self._waiting.asked.changed()
+            self._waiting.changed()
 
     def _do_put_off(self) -> Iterator[None]:
         if self._unstamped_moved:
@@ -168,13 +165,17 @@ class ClusterCache:
             charge = self.usage.charge_of(uid)
             self.usage.candidates.forget(*([] if charge is None else [charge.cluster_queue]))
         self.usage.candidates.of_several = self.clocks.preemptible.of_several
-        yield from self._waiting.kept_index.bring_up(IndexedWorld(self.tree, self.index, self.room, self.flavors))
+        yield from self._waiting.kept_index.catch_up(IndexInputs(self.tree, self.index, self.room, self.flavors))
 
     def snapshot(self) -> Snapshot:
         """Return the world as it is now; valid until the next change of the cache."""
         for _ in self._do_put_off():
             pass
-        self._waiting.asked.advance(self.now)
+        self._waiting.look_on(self.now, self.tree, self.queues_of)
+        return self.view()
+
+    def view(self) -> Snapshot:
+        """Return the same for who only reads: who is looked at next, and what was put off, stay as they are."""
         return snapshot_of(self, self._waiting)
 
     @property
@@ -196,9 +197,9 @@ class ClusterCache:
         if self._waiting.learn(plan, self.now):
             self._on_change()
 
-    def next_asked(self) -> float:
-        """Return when a decision is to tell why more classes wait, in seconds since 1970; infinite: all was told."""
-        return self._waiting.asked.next_change(self.now)
+    def next_portion(self) -> float:
+        """Return when a decision is to look at more of those who wait, epoch seconds; infinite: it did at all."""
+        return self._waiting.next_portion(self.now)
 
     def assumed(self, uid: str) -> Admit | None:
         """Return the admission of this pod that was sent and not yet seen back."""
@@ -214,7 +215,7 @@ class ClusterCache:
         self._refresh(uid)
         pod = self.pods.get(uid)
         if admit is not None and admit.preemptions and pod is not None and pod.phase is Phase.QUEUED:
-            self._waiting.go_on(admit.workload, admit.preemptions)
+            self._waiting.resume_preemptor(admit.workload, admit.preemptions)
         self._on_change()
 
     def reject(self, uid: str, text: str) -> int:
@@ -232,7 +233,7 @@ class ClusterCache:
     def reopen_all(self) -> None:
         """Let nothing that is kept from one decision to the next count any more, and tell anew why each class waits."""
         self.usage.candidates.forget_all()
-        self._waiting.asked.begin_anew()
+        self._waiting.begin_anew()
         self._on_change()
 
     def retry_eviction(self, uid: str) -> None:
@@ -281,15 +282,15 @@ class ClusterCache:
     def _refresh(self, uid: str) -> bool:
         """Put the pod where its state says: into the backlog, the sums, or nowhere; say if a decision should see it."""
         pod = landed(self.pods, uid, self.flavors, self._index)
-        moved = self._waiting.observe(uid, pod)
-        is_stuck = self.evictions.observe(uid, pod)
+        moved, is_stuck = self._waiting.observe(uid, pod), self.evictions.observe(uid, pod)
         self.clocks.observe(uid, pod)
         if is_stuck:
             self.clocks.preemptible.is_judged_anew(uid)
         self._unstamped.discard(uid)
+        former = self.usage.charge_of(uid)
         moved |= self.usage.set(uid, None if pod is None else self._charge(pod))
         charge = self.usage.charge_of(uid)
-        self._waiting.foresight.observe(uid, pod, charge)
+        self._waiting.observe_charge(uid, pod, former, charge, has_moved=moved)
         is_metered = self.budgets.note(uid, pod, charge)
         if pod is not None and pod.phase is not Phase.QUEUED:
             self._waiting.rejections.forget(uid)
@@ -344,7 +345,7 @@ class ClusterCache:
         """Take in a cluster queue and what of it changes by itself, forget it, or note why it cannot be used."""
         if self.queues.put(name, queue, variation):
             self._reindex()
-        self.places.queue_changed(name, queue, self.queues_of(name))
+        self.positions.queue_changed(name, queue, self.queues_of(name))
         put_or_drop(self.faulty_queues, name, fault)
         self._tree = None
         if self._waiting.serves(name, queue, variation):
@@ -356,7 +357,7 @@ class ClusterCache:
         """Take in a local queue, or forget it."""
         self._doors.put(key, queue)
         self._waiting.kept_index.local_queues_changed()
-        self.places.moved.add(key)
+        self.positions.moved.add(key)
         self._rules_changed()
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
@@ -374,8 +375,7 @@ class ClusterCache:
         if self.clocks.preemptible.job_changed(uid, former, job):
             self._on_change()
         if bearing(former) != bearing(job):
-            self._waiting.foresight.job_changed(uid)
-            self.move(self.places.of_job(uid))
+            self.move(self._waiting.job_changed(uid, former, job))
         elif job is not None and former is not None and (former.width, former.most) != (job.width, job.most):
             self.gangs.job_changed(job.namespace, uid)
             self._on_change()

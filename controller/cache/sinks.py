@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from controller.api.cluster_queue import ClusterQueue
 from controller.api.flavor import ResourceFlavor
@@ -18,7 +18,7 @@ from controller.cache.parts import in_parts
 from controller.cache.written import Written
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
-from controller.core.policies.pod_policies import Mode
+from controller.core.pod_policies.policies import Mode
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
 from controller.kube.wire import Owned
@@ -65,7 +65,7 @@ class _Sink(Generic[T, K]):
         drops_last: bool = False,
     ) -> None:
         self._lists = cache.lists
-        self._key = key
+        self.key = key
         self._known = known
         self._drop = drop
         self._drops_last = drops_last
@@ -81,7 +81,7 @@ class _Sink(Generic[T, K]):
             yield from _take_list(
                 items,
                 self._known(),
-                key=self._key,
+                key=self.key,
                 put=self.upsert,
                 drop=self._drop,
                 drops_last=self._drops_last,
@@ -89,19 +89,31 @@ class _Sink(Generic[T, K]):
 
     def remove(self, gone: Owned) -> None:
         """One object is gone."""
-        self._drop(self._key(gone))
+        self._drop(self.key(gone))
+
+
+class TakesPods(Protocol):
+    """What pods are given to: the cache, or who looks on as the cache takes them in."""
+
+    def put_pod(self, pod: Pod) -> None:
+        """A pod is as this says."""
+
+    def drop_pod(self, uid: str) -> None:
+        """A pod is gone."""
 
 
 class PodSink(_Sink[Pod, str]):
     """Pods into the cache."""
 
-    def __init__(self, cache: ClusterCache) -> None:
+    def __init__(self, cache: ClusterCache, into: TakesPods | None = None) -> None:
+        """`into` gives them to the cache; None: they go there at once."""
+        taker = cache if into is None else into
         super().__init__(
             cache,
             key=attrgetter("uid"),
             known=lambda: cache.pods,
-            put=cache.put_pod,
-            drop=cache.drop_pod,
+            put=taker.put_pod,
+            drop=taker.drop_pod,
             drops_last=True,  # so that a gang whose pods were all recreated is known throughout
         )
 
@@ -167,7 +179,11 @@ class ObjectSink:
 
     def replace(self, items: Sequence[Read]) -> Iterator[None]:
         """All objects of the kind there are, in parts."""
-        return _take_list(items, self._entries, key=attrgetter("entry.key"), put=self.upsert, drop=self._forget)
+        return _take_list(items, self._entries, key=self.key, put=self.upsert, drop=self._forget)
+
+    def key(self, one: Read | Owned) -> Key:
+        """Return the key of an object, or of its last metadata."""
+        return one.entry.key if isinstance(one, Read) else one.key
 
     def upsert(self, item: Read) -> None:
         """One object is new or changed; a change of its status alone changes nothing for the decision."""
@@ -239,7 +255,7 @@ def priority_class_sink(cache: ClusterCache, written: Written) -> ObjectSink:
     def put(key: Key, read: Read | None) -> None:
         model = read.model if read is not None else None
         value = model.spec.value if isinstance(model, WorkloadPriorityClass) else None
-        cache.move(cache.places.set_class(key[1], value))
+        cache.move(cache.positions.set_class(key[1], value))
         cache.reopen_all()  # who may preempt whom is another matter now
 
     return ObjectSink(written.priority_classes, put)

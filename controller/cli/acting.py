@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from controller.kube import config
-from controller.kube.client import ActingAs, Client
-from controller.telemetry.program import connection_options
+from controller.kube.client import Client
+from controller.kube.connection import ActingAs
+from controller.telemetry.options import connection_options
 
 
 @dataclass(frozen=True, slots=True)

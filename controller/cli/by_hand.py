@@ -17,12 +17,13 @@ from rich.console import Console
 from controller.cli.acting import Where, acting_options
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
+from controller.cli.refusals import told
 from controller.cli.remaining import remaining
 from controller.core.kubernetes.names import is_dns_label
 from controller.core.queueing.operator_actions import NOTE_MOST, Verb, note
 from controller.kube import config
 from controller.kube.client import Client
-from controller.kube.errors import KubeError, Unreachable, one_line
+from controller.kube.errors import KubeError, Unreachable
 from controller.runtime.operator_action_targets import QUEUES, BadTarget, NothingThere, Subject, Target, find
 from controller.runtime.operator_actions import OperatorActions, Tally, who
 
@@ -246,7 +247,7 @@ async def _find(client: Client, targets: Iterable[Target], namespace: str) -> tu
             except NothingThere as error:
                 missing.append(error)
             except KubeError as error:
-                missing.append(KubeError(f"{target}: {one_line(error)}"))
+                missing.append(KubeError(f"{target}: {told(error)}"))
             else:
                 subjects.update((one.path, one) for one in found)
                 _warn_of_jobs(target, found)
@@ -276,7 +277,7 @@ def _tell(asked: Asked, tally: Tally, expected: int) -> None:
     _list(f"{one.label}: {done}" for one in sorted(tally.done, key=lambda one: one.label))
     _list(f"{one.label}: {why}" for one, why in sorted(tally.spared, key=lambda one: one[0].label))
     _list(
-        (f"Error: {one.label}: cannot be {_DONE[asked.verb]}: {one_line(error)}" for one, error in tally.refused),
+        (f"Error: {one.label}: cannot be {_DONE[asked.verb]}: {told(error)}" for one, error in tally.refused),
         err=True,
     )
     if expected > 1:

@@ -6,6 +6,7 @@ that `penstock --help` is quick.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from collections.abc import Sequence
@@ -14,19 +15,32 @@ from importlib import metadata
 import click
 
 _COMMANDS = {
+    "completion": ("controller.cli.completion:completion", "Print what a shell needs to complete commands."),
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
+    "doctor": ("controller.cli.doctor:doctor", "Find out what is wrong with Penstock in a cluster, and what to do."),
     "drain": ("controller.cli.by_hand:drain", "Hold queues, and evict what they have admitted."),
+    "eta": ("controller.cli.eta:eta", "Say when waiting pods start, by simulation."),
+    "explain": (
+        "controller.cli.explain:explain_command",
+        "Say why a pod or Job waits, and which change would admit it.",
+    ),
     "hold": ("controller.cli.by_hand:hold", "Hold pods, Jobs, groups or queues until they are released."),
     "import": (
         "controller.cli.imports.group:import_group",
         "Convert objects of other projects, Kueue and kupid, to ours.",
     ),
+    "jobs": ("controller.cli.pods:jobs", "Show Jobs and other owners: how many pods wait and run, and why."),
     "open": ("controller.cli.by_hand:open_queues", "Let queues admit again that were drained."),
+    "pods": ("controller.cli.pods:pods", "Show the pods of queues: who waits at which place and why, who runs."),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),
+    "prio": ("controller.cli.pods:prio", "Show what decides the order of those who wait."),
+    "queues": ("controller.cli.queues:queues", "Show the tree of queues: who waits, what is used of which quota."),
     "release": ("controller.cli.release:release", "Undo a hold; with --all take the gate off pods, as to uninstall."),
     "replay": ("controller.cli.replay:replay", "Decide on a snapshot again: who comes in, who goes, why others wait."),
     "runtimeclass": ("controller.cli.runtimeclass:runtimeclass", "See which nodes take the pods of a RuntimeClass."),
     "sandbox": ("controller.cli.sandbox:sandbox", "Run a real local control plane without Docker."),
+    "share": ("controller.cli.queues:share", "Show what queues count for where shares or past usage decide."),
+    "simulate": ("controller.cli.simulate:simulate", "Play the queues forward, with and without changes."),
     "snapshot": ("controller.cli.snapshot:snapshot", "Save what a decision would see now, as a file."),
     "top": ("controller.cli.by_hand:top", "Let pods, Jobs or groups go before the others of their queue."),
 }
@@ -49,6 +63,17 @@ class _Lazy(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}:{attribute} is not a command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; of one that is misspelt say which may be meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+            similar = difflib.get_close_matches(name, _COMMANDS, n=1)
+            hint = f"did you mean {similar[0]}?" if similar else "penstock --help lists them"
+            ctx.fail(f"there is no command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -98,9 +123,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if not _is_ours(error):
             raise
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {_told(error)}", err=True)
         return EXIT_FAULT
     return code if isinstance(code, int) else 0
+
+
+def _told(error: Exception) -> str:
+    from controller.cli.refusals import told
+    from controller.kube.errors import KubeError
+
+    return told(error) if isinstance(error, KubeError) else str(error)
 
 
 def _is_ours(error: Exception) -> bool:

@@ -18,11 +18,12 @@ from controller.cli.by_hand import Asked, run_by_hand
 from controller.cli.counts import counted
 from controller.cli.interrupts import gently
 from controller.cli.main import EXIT_FAULT
+from controller.cli.refusals import told
 from controller.core.gate.opening import GatedPod
 from controller.core.keys import BREAK_GLASS, GATE
 from controller.core.kubernetes.names import is_dns_label
 from controller.core.queueing.operator_actions import Verb
-from controller.kube.errors import KubeError, one_line
+from controller.kube.errors import KubeError
 from controller.runtime.gate_opener import GateOpener, Tally, gated_pods, is_protection, webhook_away
 
 _AS_BREAK_GLASS = f"add --as NAME --as-group {BREAK_GLASS}"
@@ -167,4 +168,4 @@ def _reason(error: KubeError) -> str:
         return f"only Penstock and the break-glass group may open the gate: {_AS_BREAK_GLASS}"
     if webhook := webhook_away(error):
         return f"the webhook {webhook} does not answer: {_AS_BREAK_GLASS}"  # which none of ours is asked about
-    return one_line(error)
+    return told(error)

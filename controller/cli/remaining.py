@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import orjson
 
+from controller.cli.refusals import told
 from controller.core.queueing.operator_actions import Verb
 from controller.kube import clock
 from controller.kube.client import Client
-from controller.kube.errors import KubeError, one_line
+from controller.kube.errors import KubeError
 from controller.runtime.operator_action_targets import Subject
 
 _SECONDS: Final = 10.0
@@ -41,7 +42,7 @@ async def remaining(client: Client, verb: Verb, subjects: Iterable[Subject]) -> 
             elif verb is Verb.DRAIN:
                 await _tell_drain(client, found, one)
         except KubeError as error:
-            found.lines.append(f"{one.label}: its status cannot be read: {one_line(error)}")
+            found.lines.append(f"{one.label}: its status cannot be read: {told(error)}")
     return found
 
 

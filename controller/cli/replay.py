@@ -4,43 +4,42 @@ from __future__ import annotations
 
 import difflib
 import sys
-import traceback
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import click
-import orjson
 import yaml
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from rich.progress import track as progress
 
+from controller.cli.counts import counted
+from controller.cli.output import instead_of, plain_table, show_document
+from controller.cli.snapshot_input import read_data, refusing, telling_faults
 from controller.core.decision.decide import decide
 from controller.core.workloads.pods import Pod
-from controller.core.world.snapshot import Snapshot
-from controller.kube.errors import one_line
+from controller.kube.clock import rfc3339
+from controller.replay.decision_log import Decided, is_log, read_log
 from controller.replay.outcome import Admission, Eviction, Outcome, Row, Waiting, outcome_of, stands
-from controller.replay.packing import unpacked
-from controller.replay.snapshot_file import SnapshotFileError, from_bytes
-
-_STDIN = "-"
+from controller.replay.plan_document import Json
+from controller.replay.snapshot_file import from_bytes
 
 
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--pod", metavar="NAMESPACE/NAME", help="Say of this pod alone what becomes of it, in a whole sentence.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
-def replay(file: str, pod: str | None, output: str) -> None:
+def replay(file: str, pod: str | None, output: str) -> int:
     """Decide on a file of `penstock snapshot`, plain or packed, as the controller would; - reads stdin.
+
+    A file of decisions that a controller recorded (its option --record-decisions) is decided on from the first to the
+    last, and compared: the first that comes out otherwise is shown, and where.
 
     Shows who would be admitted, in order, who would be evicted and why, and why the others wait. No cluster is asked.
 
     It is one decision without a limit on admissions, and without the memory of a running controller, which no file of
     a cluster has; `penstock snapshot --help` says what that is.
 
-    Exit code: 0 there is an answer, 1 the file is no snapshot or has no such pod, 130 interrupted.
+    Exit code: 0 there is an answer, 1 the file is no snapshot, has no such pod, or a decision differs, 130 interrupted.
 
     \b
     Example:
@@ -48,58 +47,55 @@ def replay(file: str, pod: str | None, output: str) -> None:
       penstock replay now.json.gz --pod team-a/train-7
       penstock snapshot | penstock replay - -o json
     """
-    saved = _read(file)
-    named = {one.key: one for one in saved.pods.values()}
+    data = read_data(file)
+    if is_log(data):
+        return _compare(file, data, pod, output)
+    with refusing(file):
+        saved = from_bytes(data)
+    named = {one.key: one for one in saved.running.pods.values()}
     if pod is not None and pod not in named:
-        raise click.ClickException(f"{file}: has no pod {pod}{_instead(pod, named)}")
-    outcome = _decided(file, saved)
+        raise click.ClickException(f"{file}: has no pod {pod}{instead_of(pod, named)}")
+    with telling_faults(file):
+        outcome = outcome_of(saved, decide(saved, limit=sys.maxsize))
     if output != "table":
-        _show(_document(outcome) if pod is None else _of_pod(outcome, named[pod]), output)
+        show_document(_document(outcome) if pod is None else _of_pod(outcome, named[pod]), output)
     elif pod is None:
         _show_table(outcome)
     else:
         click.echo(_sentence(outcome, named[pod]))
+    return 0
 
 
-def _read(file: str) -> Snapshot:
-    try:
-        data = sys.stdin.buffer.read() if file == _STDIN else Path(file).read_bytes()
-    except OSError as error:
-        raise click.ClickException(f"{file}: cannot be read: {error.strerror or one_line(error)}") from None
-    try:
-        return from_bytes(unpacked(data))
-    except SnapshotFileError as error:
-        raise click.ClickException(f"{'stdin' if file == _STDIN else file}: {one_line(error)}") from None
+def _compare(file: str, data: bytes, pod: str | None, output: str) -> int:
+    """Make recorded decisions again; return the exit code."""
+    if pod is not None or output != "table":
+        raise click.UsageError(f"{file} has recorded decisions: --pod and -o are for a snapshot")
+    count = 0
+    with refusing(file), telling_faults(file):
+        for count, recorded in enumerate(_tracked(file, data), start=1):
+            found = recorded.again()
+            if found != recorded.plan:
+                click.echo(f"Decision {count}, at {rfc3339(recorded.snapshot.now)}, comes out otherwise:")
+                click.echo("\n".join(_differences(recorded.plan, found)))
+                return 1
+    click.echo(f"{counted(count, 'decision')}: each comes out as it was recorded.")
+    return 0
 
 
-def _decided(file: str, saved: Snapshot) -> Outcome:
-    """Decide. What fails at that says where, on one line: files may have been written by hand."""
-    try:
-        return outcome_of(saved, decide(saved, limit=sys.maxsize))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        *_, last = traceback.extract_tb(error.__traceback__)
-        told = f"{type(error).__name__}: {one_line(error)} ({Path(last.filename).name}, line {last.lineno})"
-        raise click.ClickException(
-            f"{file}: cannot be decided on: {told}; the file contradicts itself, or else Penstock is at fault: "
-            "report it, with the file"
-        ) from None
+def _tracked(file: str, data: bytes) -> Iterator[Decided]:
+    """Yield the decisions; on a terminal show how far it is."""
+    total = data.count(b"\n") - 1
+    console = Console(stderr=True)
+    yield from progress(read_log(data), description=file, total=total, console=console, disable=not console.is_terminal)
 
 
-def _instead(pod: str, named: Mapping[str, Pod]) -> str:
-    """Propose what may have been meant: the same name elsewhere, else something like it."""
-    namesakes = [one for one in named if one.endswith(f"/{pod.rpartition('/')[-1]}")]
-    similar = namesakes or difflib.get_close_matches(pod, named, n=1)
-    return f"; did you mean {similar[0]}?" if similar else "; pods are named NAMESPACE/NAME"
+def _differences(recorded: Json, found: Json) -> Iterator[str]:
+    """Yield the lines that differ, - as recorded and + as it is now."""
+    before, now = (yaml.safe_dump(one, sort_keys=False, width=120).splitlines() for one in (recorded, found))
+    yield from list(difflib.unified_diff(before, now, "recorded", "now", lineterm="", n=1))
 
 
 # -- for programs --------------------------------------------------------------------------------------------------
-
-
-def _show(document: dict[str, Any], output: str) -> None:
-    if output == "json":
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-    else:
-        click.echo(yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120), nl=False)
 
 
 def _document(outcome: Outcome) -> dict[str, Any]:
@@ -148,26 +144,16 @@ def _show_table(outcome: Outcome) -> None:
             (str(number), one.pod, one.cluster_queue, ", ".join(one.flavors), one.node or "-")
             for number, one in enumerate(outcome.admissions, start=1)
         ]
-        console.print(_table(("", "ADMITTED", "CLUSTERQUEUE", "FLAVOR", "NODE"), rows))
+        console.print(plain_table(("", "ADMITTED", "CLUSTERQUEUE", "FLAVOR", "NODE"), rows))
     if outcome.evictions:
         evicted = [(one.pod, one.cause.value, one.text) for one in outcome.evictions]
-        console.print(_table(("EVICTED", "CAUSE", "WHY"), evicted))
+        console.print(plain_table(("EVICTED", "CAUSE", "WHY"), evicted))
     if outcome.waiting:
         waiting = [
             (reason.value, str(len(those)), those[0].pod, those[0].text) for reason, those in outcome.by_reason.items()
         ]
-        console.print(_table(("WAITING FOR", "PODS", "FIRST", "WHY"), waiting))
+        console.print(plain_table(("WAITING FOR", "PODS", "FIRST", "WHY"), waiting))
     console.print(_summary(outcome), markup=False, highlight=False, soft_wrap=True)
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        # Text: names and labels may hold what rich takes for markup
-        table.add_row(*map(Text, row))
-    return table
 
 
 def _summary(outcome: Outcome) -> str:

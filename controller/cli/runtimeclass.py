@@ -20,7 +20,7 @@ from controller.kube.client import Client
 from controller.kube.decode import decode_node, decode_runtime_class
 from controller.kube.errors import NotFound
 from controller.kube.listing import list_all
-from controller.telemetry.program import connection_options
+from controller.telemetry.options import connection_options
 
 _CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 _NODES = "/api/v1/nodes"

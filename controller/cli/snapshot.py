@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from controller.cli.backfill_depth import depth_option
 from controller.cli.counts import counted
-from controller.core.reasons import first_few
-from controller.core.world.forecast import USUAL_DEPTH
-from controller.core.world.snapshot import Snapshot
-from controller.kube import config
-from controller.kube.client import Client
+from controller.cli.snapshot_input import read_cluster
+from controller.core.snapshot import Snapshot
 from controller.kube.errors import one_line
 from controller.replay.packing import packed
-from controller.replay.recording import Recorded, record
 from controller.replay.snapshot_file import to_bytes
-from controller.telemetry.program import connection_options
+from controller.telemetry.options import connection_options
 
 _STDOUT = "-"
-_TOLD = 3
 
 
 @click.command()
 @click.option("-o", "--output", metavar="FILE", help="Where to write; packed where it ends in .gz; - is stdout.")
-@click.option(
-    "--backfill-depth",
-    type=click.IntRange(1, 64),
-    default=USUAL_DEPTH,
-    show_default=True,
-    help="As the controller has it: reservations of Backfill queues at a time.",
-)
+@depth_option
 @connection_options
 def snapshot(output: str | None, backfill_depth: int, kubeconfig: str | None, context: str | None) -> None:
     """Save what a decision would see now: queues, flavors, nodes, and pods as far as the queues look at them.
@@ -53,15 +41,13 @@ def snapshot(output: str | None, backfill_depth: int, kubeconfig: str | None, co
       penstock snapshot | penstock replay -
     """
     target = _target(output)
-    recorded = asyncio.run(_record(kubeconfig, context, backfill_depth))
-    data = to_bytes(recorded.snapshot)
+    recorded = read_cluster(kubeconfig, context, backfill_depth)
+    data = to_bytes(recorded.snapshot, recorded.written)
     if target is None:
         click.echo(data, nl=False)
     else:
         data = packed(data) if target.suffix == ".gz" else data
         _write(target, data)
-    if recorded.unreadable:
-        click.echo(f"left out, since they cannot be read: {first_few(recorded.unreadable, _TOLD)}", err=True)
     click.echo(f"saved {_told(recorded.snapshot)}: {len(data)} bytes", err=True)
 
 
@@ -80,13 +66,6 @@ def _target(output: str | None) -> Path | None:
     return target
 
 
-async def _record(kubeconfig: str | None, context: str | None, backfill_depth: int) -> Recorded:
-    async with Client(await config.load(kubeconfig, context), user_agent="penstock-cli") as client:
-        # on a terminal alone: elsewhere nobody waits for it
-        with Console(stderr=True).status("Reading the cluster"):
-            return await record(client, backfill_depth=backfill_depth)
-
-
 def _write(target: Path, data: bytes) -> None:
     try:
         target.write_bytes(data)
@@ -95,6 +74,7 @@ def _write(target: Path, data: bytes) -> None:
 
 
 def _told(saved: Snapshot) -> str:
-    waiting = sum(len(one.pods) for run in saved.runs.values() for one in run)
-    queues = counted(len(saved.cluster_queues), "ClusterQueue")
-    return f"{counted(len(saved.pods), 'pod')} ({waiting} waiting), {queues}, {counted(len(saved.nodes.nodes), 'node')}"
+    waiting = sum(len(one.pods) for run in saved.waiting.runs.values() for one in run)
+    queues = counted(len(saved.queues.cluster_queues), "ClusterQueue")
+    pods, nodes = counted(len(saved.running.pods), "pod"), counted(len(saved.nodes.index.nodes), "node")
+    return f"{pods} ({waiting} waiting), {queues}, {nodes}"

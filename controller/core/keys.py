@@ -41,7 +41,7 @@ EXPECTED_RUNTIME: Final = "penstock.dev/expected-runtime"
 """Pod annotation, written by the user: how long the pod is expected to run, a duration, for backfill."""
 
 PRIORITY_CLASS: Final = "penstock.dev/priority-class"
-"""Pod label, written by the user: the WorkloadPriorityClass by which the pod is ordered in its queue."""
+"""Label of pods and Jobs, written by the user: the WorkloadPriorityClass that orders the pod, or all of the Job's."""
 
 HELD: Final = "penstock.dev/held"
 """Annotation of pods, Jobs and queues, written by people: it is held, by whom and why. Of queues it holds nothing."""

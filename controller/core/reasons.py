@@ -76,6 +76,24 @@ HOLDS_UP_NOBODY = frozenset({Reason.NEVER_FITS, Reason.UNSCHEDULABLE, Reason.MIX
 A mix opens by others that go onto other flavors, and what a user is at the limit of says nothing of other users.
 """
 
+NEEDS_A_CHANGE = frozenset(
+    {
+        Reason.NEVER_FITS,
+        Reason.QUEUE_NOT_FOUND,
+        Reason.QUEUE_INVALID,
+        Reason.NAMESPACE_NOT_SELECTED,
+        Reason.INVALID_REQUESTS,
+        Reason.UNSUPPORTED_RESOURCE_CLAIMS,
+        Reason.GANG_INVALID,
+        Reason.MEMBERS_NEVER_COMPLETE,
+        Reason.PATCH_REJECTED,
+        Reason.PRIORITY_CLASS_NOT_FOUND,
+        Reason.PRIORITY_CLASS_NOT_ALLOWED,
+        Reason.SCHEDULER_PREEMPTION_FORBIDDEN,
+    }
+)
+"""What lasts until somebody changes something: waiting alone does not end it."""
+
 QUOTA_REASONS = frozenset(
     {Reason.QUOTA_EXCEEDED, Reason.PARENT_QUEUE_LIMIT, Reason.QUEUE_LIMIT, Reason.USER_LIMIT, Reason.MIX_LIMIT}
 )

@@ -18,13 +18,14 @@ import orjson
 from controller.core.keys import GATE, GROUP, VERSION
 from controller.demo import workload, world, writes
 from controller.demo.access import service_account_kubeconfig
+from controller.demo.asked import Question, questions
 from controller.demo.errors import DemoError
 from controller.demo.play import Run, play
 from controller.demo.prepare import queues_trouble, until_usable
 from controller.demo.report import Report
 from controller.demo.summary import Result
 from controller.demo.tenancy import Tenancy, plural, split
-from controller.demo.world import Body, World
+from controller.demo.world import Body, DemoSetup
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.connection import Connection
@@ -63,15 +64,18 @@ async def run(report: Report, *, kubeconfig: str, pods: int, seed: int) -> Resul
             report.queues(here)
             await tenancy.make(world.objects(here))
             async with _controller(report, client, settings, here, others) as program:
-                result = await _run(report, client, here, program, pods=pods, seed=seed)
+                result, asked = await _run(report, client, here, program, pods=pods, seed=seed)
                 report.result(result)
+                report.asked(asked)
         finally:
             report.step("Removing everything that this run made, and waiting until it is gone")
             await tenancy.remove()
     return result
 
 
-async def _run(report: Report, client: Client, here: World, program: Program | None, *, pods: int, seed: int) -> Result:
+async def _run(
+    report: Report, client: Client, here: DemoSetup, program: Program | None, *, pods: int, seed: int
+) -> tuple[Result, list[Question]]:
     async def check() -> None:
         if program is not None:
             await program.wait_ready()
@@ -80,15 +84,15 @@ async def _run(report: Report, client: Client, here: World, program: Program | N
     report.step(f"Creating {pods} pods (seed {seed}), each with the gate {GATE} on it")
     deadline = _LEAST_SECONDS + _SECONDS_PER_POD * pods
     plan = Run(world=here, pods=workload.pods(here, pods, seed), deadline=deadline, check=check)
-    seen = await play(client, plan, report.console)
+    seen, middle = await play(client, plan, report.console)
     port = None if program is None else program.port("http")
     counted = None if port is None else await asyncio.to_thread(writes.from_metrics, port)
-    return Result.of(seen, counted)
+    return Result.of(seen, counted), [] if middle is None else list(questions(middle, here, seen))
 
 
 @asynccontextmanager
 async def _controller(
-    report: Report, client: Client, settings: Connection, here: World, others: Sequence[str] | None
+    report: Report, client: Client, settings: Connection, here: DemoSetup, others: Sequence[str] | None
 ) -> AsyncIterator[Program | None]:
     """Run a controller unless the cluster has one: two that decide at once could together pass a quota."""
     if others is not None and await queues_trouble(client, here, _PROBE_SECONDS) is None:
@@ -124,7 +128,7 @@ async def _queue_names(client: Client) -> list[str] | None:
 
 
 def _announce(
-    report: Report, client: Client, here: World, kept: Sequence[Body], fresh: Sequence[Body], pods: int
+    report: Report, client: Client, here: DemoSetup, kept: Sequence[Body], fresh: Sequence[Body], pods: int
 ) -> None:
     report.step(f"The demo is going to use the cluster at {client.url}")
     report.detail(f"all names begin with {here.prefix}, and all objects have the label {here.selector}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 
 from controller.demo import workload, world, writes
+from controller.demo.asked import Question, questions
 from controller.demo.play import Run, play
 from controller.demo.prepare import until_usable
 from controller.demo.report import Report
@@ -44,15 +45,16 @@ async def run(report: Report, *, pods: int, seed: int) -> Result:
             "Installing Penstock: CRDs, RBAC, and webhook and controller as processes with ServiceAccounts of theirs"
         )
         async with installed(sandbox) as penstock:
-            result = await _run(report, sandbox, penstock, here, pods=pods, seed=seed)
+            result, asked = await _run(report, sandbox, penstock, here, pods=pods, seed=seed)
             report.result(result)
+            report.asked(asked)
         report.step("Ending the sandbox and deleting all of it")
     return result
 
 
 async def _run(
-    report: Report, sandbox: Sandbox, penstock: Installation, here: world.World, *, pods: int, seed: int
-) -> Result:
+    report: Report, sandbox: Sandbox, penstock: Installation, here: world.DemoSetup, *, pods: int, seed: int
+) -> tuple[Result, list[Question]]:
     async def check() -> None:
         await penstock.controller.wait_ready()
         await penstock.webhook.wait_ready()
@@ -67,6 +69,6 @@ async def _run(
         report.detail(f'watch it from another terminal: eval "$({report.program} sandbox env --name {sandbox.name})"')
         deadline = _LEAST_SECONDS + _SECONDS_PER_POD * pods
         plan = Run(world=here, pods=workload.pods(here, pods, seed), deadline=deadline, check=check)
-        seen = await play(client, plan, report.console)
+        seen, middle = await play(client, plan, report.console)
     counted = writes.from_audit_log(sandbox.audit_log)
-    return Result.of(seen, counted)
+    return Result.of(seen, counted), [] if middle is None else list(questions(middle, here, seen))

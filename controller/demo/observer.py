@@ -14,7 +14,7 @@ from controller.core.keys import FLAVOR, GATE
 from controller.core.kubernetes.amounts import CPU, supply_amount
 from controller.demo import wire
 from controller.demo.picture import Picture, QuotaRow, Reason, TeamRow
-from controller.demo.world import World
+from controller.demo.world import DemoSetup
 
 _RATE_SECONDS = 5.0
 _KEPT_EVENTS = 10
@@ -51,7 +51,7 @@ class Track:
 class Observer:
     """Everything seen so far. Sinks feed it; `picture` and the summary read it."""
 
-    def __init__(self, world: World, expected: int, now: Callable[[], float]) -> None:
+    def __init__(self, world: DemoSetup, expected: int, now: Callable[[], float]) -> None:
         self.world = world
         self.expected = expected
         self.tracks: dict[str, Track] = {}
@@ -73,6 +73,10 @@ class Observer:
     def elapsed(self) -> float:
         """Seconds since `begin`."""
         return self._now() - self._began
+
+    def since_begin(self, at: float) -> float:
+        """Return how many seconds after `begin` a monotonic time is."""
+        return at - self._began
 
     @property
     def is_over(self) -> bool:

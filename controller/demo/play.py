@@ -14,10 +14,11 @@ from rich.live import Live
 
 from controller.core.keys import GROUP, VERSION
 from controller.demo import display, wire
+from controller.demo.asked import Moment, moment
 from controller.demo.errors import DemoError
 from controller.demo.observer import Observer
 from controller.demo.picture import Picture
-from controller.demo.world import Body, World
+from controller.demo.world import Body, DemoSetup
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.watch import Informer, Trouble
@@ -36,14 +37,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 class Run:
     """What to run and how. `check` raises SandboxError when a program of ours has ended; `deadline` is in seconds."""
 
-    world: World
+    world: DemoSetup
     pods: Sequence[Body]
     deadline: float
     check: Callable[[], Awaitable[None]]
 
 
-async def play(client: Client, run: Run, console: Console) -> Observer:
+async def play(client: Client, run: Run, console: Console) -> tuple[Observer, Moment | None]:
     """Create all pods and show what becomes of them; return when all have ended or the deadline has passed.
+
+    The moment is that in the middle, None where it did not come or could not be recorded.
 
     Raises KubeError when a pod cannot be created, and DemoError when Penstock has ended.
     """
@@ -57,12 +60,13 @@ async def play(client: Client, run: Run, console: Console) -> Observer:
             observer.begin()
             background.append(group.create_task(_create(client, run.pods), name="create"))
             background.append(group.create_task(_guard(run), name="guard"))
+            recording = group.create_task(moment(client, observer), name="moment")
             await _show(console, observer, run.deadline)
-            for task in background:
+            for task in (*background, recording):
                 task.cancel()
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
-    return observer
+    return observer, recording.result() if recording.done() and not recording.cancelled() else None
 
 
 async def _create(client: Client, pods: Sequence[Body]) -> None:

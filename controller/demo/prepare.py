@@ -9,7 +9,7 @@ import msgspec
 from controller.core.keys import GROUP, VERSION
 from controller.demo import wire
 from controller.demo.errors import DemoError
-from controller.demo.world import World
+from controller.demo.world import DemoSetup
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.errors import NotFound
@@ -21,7 +21,7 @@ _SECONDS = 30.0
 _read = msgspec.json.Decoder(wire.QueueObject).decode
 
 
-async def until_usable(client: Client, world: World) -> None:
+async def until_usable(client: Client, world: DemoSetup) -> None:
     """Wait until the queues admit and the namespaces take pods; raises DemoError with what is not so."""
     trouble = await queues_trouble(client, world, _SECONDS)
     if trouble is not None:
@@ -37,7 +37,7 @@ async def until_usable(client: Client, world: World) -> None:
             await asyncio.sleep(_POLL_SECONDS)
 
 
-async def queues_trouble(client: Client, world: World, seconds: float) -> str | None:
+async def queues_trouble(client: Client, world: DemoSetup, seconds: float) -> str | None:
     """Wait until a controller says of every queue that it admits; return which does not after `seconds`."""
     deadline = clock.monotonic() + seconds
     while True:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
 from controller.demo import summary
+from controller.demo.asked import Question
 from controller.demo.summary import Result
-from controller.demo.world import Quota, World
+from controller.demo.world import DemoSetup, Quota
 
 
 class Report:
@@ -27,7 +28,7 @@ class Report:
         """Say more about the step."""
         self._say("  ", text)
 
-    def queues(self, world: World) -> None:
+    def queues(self, world: DemoSetup) -> None:
         """Say which queues are being made."""
         self.step("Making two ResourceFlavors, and for each team a ClusterQueue, a namespace and a LocalQueue")
         for team in world.teams:
@@ -44,6 +45,17 @@ class Report:
             self.console.print(text, soft_wrap=True, highlight=False, markup=False)
         self.console.print()
 
+    def asked(self, questions: Iterable[Question]) -> None:
+        """Say what could be asked while pods waited, and what was answered."""
+        for number, question in enumerate(questions):
+            if not number:
+                self.console.print("What could be asked in the middle of it", style="bold")
+            shown = question.command.replace("penstock ", f"{self.program} ")
+            self.console.print(f"\n  $ {shown}", style="green", soft_wrap=True, highlight=False, markup=False)
+            for line in question.lines:
+                self.console.print(f"  {line}".rstrip(), soft_wrap=True, highlight=False, markup=False)
+        self.console.print()
+
     def next(self, commands: Sequence[tuple[str, str]]) -> None:
         """Say what to try next: commands, and what each is for."""
         self.console.print("\nWhat to try next", style="bold")
@@ -57,6 +69,6 @@ class Report:
         self.console.print(text, soft_wrap=True, highlight=False, markup=False)
 
 
-def _owned(world: World, quota: Quota) -> str:
+def _owned(world: DemoSetup, quota: Quota) -> str:
     owned = f"{world.amounts(quota.units)['cpu']} on {world.named(quota.flavor)}"
     return owned if quota.lends is None else f"{owned}, {world.amounts(quota.lends)['cpu']} of them lent"

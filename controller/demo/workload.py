@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from controller.core.keys import GATE, QUEUE_NAME
-from controller.demo.world import LOCAL_QUEUE, RUN_LABEL, Body, Team, World
+from controller.core.keys import EXPECTED_RUNTIME, GATE, QUEUE_NAME
+from controller.demo.world import LOCAL_QUEUE, RUN_LABEL, Body, DemoSetup, Team
 
 UNITS = (1, 2, 4)
 _UNIT_WEIGHTS = (60, 30, 10)
@@ -15,13 +15,13 @@ _URGENT_SHARE = 0.1
 _IMAGE = "registry.k8s.io/pause:3.10"
 
 
-def pods(world: World, count: int, seed: int) -> list[Body]:
+def pods(world: DemoSetup, count: int, seed: int) -> list[Body]:
     """Return `count` pods of mixed teams, sizes, run times and priorities, in the order in which to create them."""
     chance = random.Random(seed)  # noqa: S311 - a demo must be repeatable, not unpredictable
     return [_pod(world, number, chance) for number in range(1, count + 1)]
 
 
-def _pod(world: World, number: int, chance: random.Random) -> Body:
+def _pod(world: DemoSetup, number: int, chance: random.Random) -> Body:
     (team,) = chance.choices(world.teams, [team.share for team in world.teams])
     (units,) = chance.choices(UNITS, _UNIT_WEIGHTS)
     seconds = chance.randint(*_SECONDS)
@@ -34,17 +34,17 @@ def _pod(world: World, number: int, chance: random.Random) -> Body:
     }
 
 
-def _metadata(world: World, team: Team, name: str, seconds: int) -> Body:
+def _metadata(world: DemoSetup, team: Team, name: str, seconds: int) -> Body:
     return {
         "name": name,
         "namespace": world.named(team.name),
         "labels": {QUEUE_NAME: LOCAL_QUEUE, RUN_LABEL: world.run},
         # how long a fake node's kubelet runs the pod; a real one has never heard of it
-        "annotations": {"run-for": f"{seconds}s"},
+        "annotations": {"run-for": f"{seconds}s", EXPECTED_RUNTIME: f"{seconds}s"},
     }
 
 
-def _spec(world: World, units: int, seconds: int) -> Body:
+def _spec(world: DemoSetup, units: int, seconds: int) -> Body:
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,

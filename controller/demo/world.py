@@ -1,4 +1,4 @@
-"""The demo's world as data: teams, flavors, quotas and nodes, and the manifests they become. Makes no request."""
+"""What the demo sets up, as data: teams, flavors, quotas and nodes, and the manifests they become. Makes no request."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _TEAMS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class DemoSetup:
     """One run's objects. A unit is what the smallest pod asks for; quotas count in units."""
 
     run: str
@@ -105,14 +105,14 @@ class World:
         return self.named("demo-urgent")
 
 
-def of_sandbox(run: str) -> World:
+def of_sandbox(run: str) -> DemoSetup:
     """Return the world for a sandbox, where all names are free and nodes are fake."""
-    return World(run=run)
+    return DemoSetup(run=run)
 
 
-def of_cluster(run: str) -> World:
+def of_cluster(run: str) -> DemoSetup:
     """Return the world for somebody's cluster: unique names, tiny pods, and no word about its nodes."""
-    return World(
+    return DemoSetup(
         run=run,
         prefix=f"demo-{run}-",
         unit_cpu_milli=10,
@@ -122,7 +122,7 @@ def of_cluster(run: str) -> World:
     )
 
 
-def objects(world: World) -> list[Body]:
+def objects(world: DemoSetup) -> list[Body]:
     """Return the manifests of everything but pods and nodes."""
     return [
         *_flavors(world),
@@ -135,7 +135,7 @@ def objects(world: World) -> list[Body]:
     ]
 
 
-def _flavors(world: World) -> Iterator[Body]:
+def _flavors(world: DemoSetup) -> Iterator[Body]:
     specs: dict[str, Body] = {
         "spot": {
             "nodeLabels": {_LIFECYCLE: "spot"},
@@ -151,7 +151,7 @@ def _flavors(world: World) -> Iterator[Body]:
         yield _object(world, _API_VERSION, "ResourceFlavor", world.named(shape.name), spec=spec)
 
 
-def _team(world: World, team: Team) -> Iterator[Body]:
+def _team(world: DemoSetup, team: Team) -> Iterator[Body]:
     name = world.named(team.name)
     namespace = _object(world, "v1", "Namespace", name)
     spec = {
@@ -165,7 +165,7 @@ def _team(world: World, team: Team) -> Iterator[Body]:
     yield _object(world, _API_VERSION, "LocalQueue", LOCAL_QUEUE, namespace=name, spec={"clusterQueue": name})
 
 
-def _resources(world: World, quota: Quota) -> list[Body]:
+def _resources(world: DemoSetup, quota: Quota) -> list[Body]:
     owned = [{"name": name, "nominalQuota": amount} for name, amount in world.amounts(quota.units).items()]
     if quota.lends is None:
         return owned
@@ -174,7 +174,7 @@ def _resources(world: World, quota: Quota) -> list[Body]:
 
 
 def _object(
-    world: World, api_version: str, kind: str, name: str, *, spec: Body | None = None, namespace: str | None = None
+    world: DemoSetup, api_version: str, kind: str, name: str, *, spec: Body | None = None, namespace: str | None = None
 ) -> Body:
     metadata = {"name": name, "labels": {RUN_LABEL: world.run}} | ({"namespace": namespace} if namespace else {})
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata} | ({"spec": spec} if spec else {})

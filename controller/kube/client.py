@@ -7,10 +7,12 @@ timeout and shares one connection pool between watches and writes. Each answer's
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Self
@@ -21,8 +23,8 @@ import aiohttp
 import orjson
 
 from controller.kube import clock
-from controller.kube.connection import Connection
-from controller.kube.errors import ConfigError, Silent, TooLarge, Unreachable, api_error
+from controller.kube.connection import ActingAs, Connection
+from controller.kube.errors import ConfigError, Silent, TooLarge, Unreachable, api_error, one_line
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
@@ -36,19 +38,6 @@ _READ_BUFFER = 2**20
 _RELOAD_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class ActingAs:
-    """Somebody in whose name requests are made (impersonation); the apiserver asks whether we may."""
-
-    user: str
-    groups: tuple[str, ...] = ()
-
-    @property
-    def headers(self) -> list[tuple[str, str]]:
-        """As Kubernetes reads them: a group is a header of its own."""
-        return [("Impersonate-User", self.user), *(("Impersonate-Group", group) for group in self.groups)]
-
-
 class Client:
     """One apiserver. Use as an async context manager; every method raises from `controller.kube.errors`."""
 
@@ -60,12 +49,15 @@ class Client:
         reload: Callable[[], Awaitable[Connection]] | None = None,
         acting_as: ActingAs | None = None,
     ) -> None:
-        """`reload` reads the settings anew when the apiserver refuses our token: kubeconfigs do not renew theirs."""
+        """`reload` reads the settings anew when the apiserver refuses our token: kubeconfigs do not renew theirs.
+
+        `acting_as`: somebody else than the settings say.
+        """
         self._connection = connection
         self._reload = reload
         self._reloaded_at = -_RELOAD_SECONDS
         self._user_agent = user_agent
-        self._acting_as = acting_as
+        self._acting_as = acting_as or connection.acting_as
         self.url = connection.host.rstrip("/")
         self._session: aiohttp.ClientSession | None = None
 
@@ -261,4 +253,18 @@ def _proxy_of_environment(url: str) -> str | None:
 def _unreachable(url: str, error: BaseException) -> Unreachable:
     if isinstance(error, asyncio.TimeoutError):
         return Unreachable(f"{url}: no answer in time")
-    return Unreachable(f"{url}: {' '.join(str(error).split()) or type(error).__name__}")
+    return Unreachable(f"{url}: {_cause(error)}")
+
+
+def _cause(error: BaseException) -> str:
+    """Say why there is no connection in the words of the operating system, not in those of the client."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        cause = error.certificate_error
+        return f"its certificate is not trusted: {getattr(cause, 'verify_message', '') or one_line(cause)}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        cause = error.os_error
+        # asyncio puts words of its own there; the numbers of name resolution and of TLS are none of the system's
+        if cause.errno and not isinstance(cause, (socket.gaierror, ssl.SSLError)):
+            return f"no connection: {os.strerror(cause.errno)}"
+        return f"no connection: {cause.strerror or one_line(cause)}"
+    return one_line(error)

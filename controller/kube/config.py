@@ -8,14 +8,16 @@ No request is made here.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from controller.kube import service_account
 from controller.kube.connection import Connection
 from controller.kube.errors import ConfigError, Unreachable, one_line
+from controller.kube.impersonation import read_acting_as
 
 if TYPE_CHECKING:
     from kubernetes_asyncio.client.configuration import Configuration
@@ -29,7 +31,9 @@ async def load(kubeconfig: str | None = None, context: str | None = None) -> Con
     named = kubeconfig or os.environ.get("KUBECONFIG")
     if named is None and service_account.is_in_pod():
         return service_account.connection()
-    return await _read(_existing(named), context)
+    joined = _existing(named)
+    _check_context(joined, context)
+    return replace(await _read(joined, context), acting_as=read_acting_as(joined, _contents(joined), context))
 
 
 async def _read(joined: str, context: str | None) -> Connection:
@@ -90,6 +94,7 @@ def namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
     from kubernetes_asyncio.config.config_exception import ConfigException
 
     joined = _existing(named)
+    _check_context(joined, context)
     try:
         contexts, current = list_kube_config_contexts(joined)
     except (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -109,6 +114,26 @@ def _existing(named: str | None) -> str:
         if path.is_file():
             _check_shape(path)
     return os.pathsep.join(map(str, paths))
+
+
+def _check_context(joined: str, context: str | None) -> None:
+    """Refuse a context that is not there: the library's words for that do not say which there are."""
+    contents = _contents(joined)
+    named = context or next((found for one in contents if (found := one.get("current-context"))), None)
+    known = [str(entry.get("name")) for one in contents for entry in one.get("contexts") or ()]
+    if named in known:
+        return
+    if named is None:
+        what = "it has no current-context"
+    else:
+        what = f"there is no context {named!r}" if context else f"current-context: {named!r} is none of its contexts"
+    there = f"name one of {', '.join(known)} with --context" if known else "it has no contexts: add one"
+    raise ConfigError(f"kubeconfig {joined}: {what}; {there}")
+
+
+def _contents(joined: str) -> list[Any]:
+    files = [file for part in joined.split(os.pathsep) if (file := Path(part)).is_file()]
+    return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
 
 
 def _check_shape(path: Path) -> None:

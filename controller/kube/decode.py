@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
+from controller.core.forecasts.runtimes import stated
 from controller.core.gate.opening import GatedPod
 from controller.core.gate.release_patch import PIN_WEIGHT
 from controller.core.keys import (
@@ -37,7 +38,6 @@ from controller.core.reasons import Reason, has_begun
 from controller.core.workloads.pods import Pod, PublishedCondition, SpecPresence
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.workloads.workload import Hold
-from controller.core.world.runtimes import stated
 from controller.kube import wire
 from controller.kube.clock import epoch
 from controller.kube.decode_owners import Kin, completion_index

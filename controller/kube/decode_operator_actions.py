@@ -9,7 +9,7 @@ from msgspec.json import Decoder
 
 from controller.core.keys import GATE, HELD, ON_TOP, QUEUE_NAME
 from controller.core.kubernetes.owners import Owner
-from controller.core.queueing.operator_actions import Standing
+from controller.core.queueing.operator_actions import ActionMarks
 from controller.kube import wire
 from controller.kube.decode_owners import controlling_owner
 from controller.kube.errors import UnreadableObject
@@ -38,7 +38,7 @@ class Handled:
     name: str
     uid: str
     resource_version: str
-    standing: Standing
+    standing: ActionMarks
     owner: Owner | None = None
     is_queued: bool = False
     names_queue: bool = False
@@ -60,7 +60,7 @@ def decode_handled(raw: bytes | Raw) -> Handled:
         name=meta.name,
         uid=meta.uid,
         resource_version=meta.resource_version,
-        standing=Standing(annotations.get(HELD), annotations.get(ON_TOP), spec.stop_policy),
+        standing=ActionMarks(annotations.get(HELD), annotations.get(ON_TOP), spec.stop_policy),
         owner=controlling_owner(meta.owner_references),
         is_queued=any(gate.name == GATE for gate in spec.scheduling_gates or ()),
         names_queue=QUEUE_NAME in (spec.template.metadata.labels or {}),

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from controller.core.keys import HELD, ON_TOP
+from controller.core.keys import HELD, ON_TOP, PRIORITY_CLASS
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupFault, Membership, PodGroup, membership
@@ -48,6 +48,7 @@ def decode_job(raw: bytes | Raw) -> Job:
             is_on_top=ON_TOP in (meta.annotations or {}),
             started=epoch(found.status.start_time),
             deadline=spec.active_deadline_seconds or 0,
+            priority_class=(meta.labels or {}).get(PRIORITY_CLASS),
         )
     except (DecodeError, ValueError) as error:
         raise UnreadableObject(f"job: {error}") from error

@@ -67,6 +67,8 @@ def _next_limit(size: int, count: int) -> int:
     return min(_MOST, max(1, _PAGE_BYTES * count // max(1, size))) if count else FIRST
 
 
-async def list_all(client: Client, path: str, decode: Callable[[Raw], T]) -> list[T]:
+async def list_all(
+    client: Client, path: str, decode: Callable[[Raw], T], params: Mapping[str, str] | None = None
+) -> list[T]:
     """Return every object of the collection; one that cannot be read raises what `decode` raises."""
-    return [decode(raw) async for page in pages(client, path) for raw in page.items or ()]
+    return [decode(raw) async for page in pages(client, path, params) for raw in page.items or ()]

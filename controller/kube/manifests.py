@@ -10,7 +10,7 @@ import yaml
 
 from controller.kube.errors import KubeError, one_line
 
-_SUFFIXES = (".yaml", ".yml", ".json")
+SUFFIXES = (".yaml", ".yml", ".json")
 _KUSTOMIZE = "kustomize.config.k8s.io/"
 _POLICY_TEST = "policy-test.yaml"
 _DEEPEST = 200
@@ -66,10 +66,10 @@ def read_documents(path: Path | str) -> list[Document]:
     """As `load_documents`, of objects that need not have a name."""
     root = Path(path)
     if root.is_dir():
-        found = sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+        found = sorted(file for file in root.rglob("*") if file.suffix in SUFFIXES and file.is_file())
         files = [file for file in found if not is_policy_test(file)]
         if not files:
-            raise ManifestError(f"{root}: holds no {', '.join(_SUFFIXES)} file")
+            raise ManifestError(f"{root}: holds no {', '.join(SUFFIXES)} file")
     elif root.is_file():
         files = [root]
     else:

@@ -20,6 +20,7 @@ from msgspec.json import Decoder
 
 from controller.kube import clock, wire
 from controller.kube.backoff import Backoff
+from controller.kube.catching_up import Newness, version_now, went_back
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata
 from controller.kube.errors import ApiError, Gone, KubeError, Silent, TooManyRequests, UnreadableObject, api_error
@@ -104,7 +105,7 @@ class Informer(Generic[T]):
         self._on_rewind = on_rewind
         self._is_streamed = True
         self._version = ""
-        self._newest = ""
+        self._newness = Newness()
         self._arrived = False
         self._refusals = 0
         self._is_in_touch = False
@@ -124,19 +125,36 @@ class Informer(Generic[T]):
         """
         return None if self._is_in_touch else clock.monotonic() - self._last_touch
 
+    async def catch_up(self) -> None:
+        """Return once the sink has been handed all that was written to the collection before this was called.
+
+        Where the kind moves, the watch soon brings a version that is new enough, and with it all before that. Where it
+        does not, within the time that the latest list took, everything is listed again.
+        """
+        known = self._newness.version
+        try:
+            version = await version_now(self._client, self.path, self._params)
+        except KubeError as error:
+            self._trouble(type(error).__name__, error)
+        else:
+            # one older than what was known before it was asked for is of another history
+            if not went_back(version, known) and await self._newness.has(version):
+                return
+        await self._newness.next_list()
+
     async def run(self) -> None:
         """List and watch until cancelled."""
-        # a standby makes its informers long before it leads
+        # a cold standby makes its informers long before it leads
         self._last_touch = clock.monotonic()
         failures = 1
         while True:
             self._arrived = False
             began = clock.monotonic()
+            if self._newness.wants_list():
+                self._version = ""
             try:
-                if self._version or not await self._stream():
-                    if not self._version:
-                        await self._list()
-                    await self._watch()
+                if await self._newness.until_asked(self._list_and_watch):
+                    continue
             except Gone as error:
                 self._trouble("expired", error)
                 self._version = ""
@@ -155,6 +173,13 @@ class Informer(Generic[T]):
             failures = 1 if self._arrived else failures + 1
             if not self._arrived or clock.monotonic() - began < _SHORT_SECONDS:
                 await asyncio.sleep(BACKOFF.delay(failures) * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+
+    async def _list_and_watch(self) -> None:
+        """Go on from the version that is known, if any is, until the server ends that."""
+        if self._version or not await self._stream():
+            if not self._version:
+                await self._list()
+            await self._watch()
 
     def _count_refusal(self, error: KubeError) -> None:
         """Have everything listed anew where the apiserver answers again and again but gives no watch from here on."""
@@ -175,15 +200,17 @@ class Informer(Generic[T]):
         await self._take_list(items, version)
 
     async def _take_list(self, items: list[T], version: str) -> None:
-        if _went_back(version, self._newest):
+        newest = self._newness.version
+        if went_back(version, newest):
             # etcd was restored: what we know is of a history that never was, however new its versions look
-            self._trouble("rewound", KubeError(f"resourceVersion went from {self._newest} to {version}"))
+            self._trouble("rewound", KubeError(f"resourceVersion went from {newest} to {version}"))
             for _ in self._on_rewind() or ():
                 await asyncio.sleep(0)
         for _ in self._sink.replace(items) or ():
             await asyncio.sleep(0)
         # only now: a list that failed half way must not be resumed from
-        self._version = self._newest = version
+        self._version = version
+        self._newness.listed(version)
         self._touch()
         self.synced.set()
 
@@ -302,7 +329,8 @@ class Informer(Generic[T]):
             if item is not None:
                 self._sink.upsert(item)
         with suppress(UnreadableObject):  # reported above; the next event or bookmark moves the version on
-            self._version = self._newest = decode_metadata(event.object).resource_version
+            self._version = decode_metadata(event.object).resource_version
+            self._newness.reached(self._version)
 
     def _read(self, raw: Raw, decode: Callable[[Raw], U]) -> U | None:
         try:
@@ -313,11 +341,6 @@ class Informer(Generic[T]):
 
     def _trouble(self, cause: str, error: Exception) -> None:
         self._report(Trouble(self.resource, cause, str(error)))
-
-
-def _went_back(new: str, newest: str) -> bool:
-    """Whether the collection's resourceVersion is older than one seen before (KEP-5504: they can be compared)."""
-    return new.isdecimal() and newest.isdecimal() and int(new) < int(newest)
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

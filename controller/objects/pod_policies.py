@@ -12,7 +12,7 @@ from controller.api.parse import InvalidObject, parse_cluster_pod_scheduling_pol
 from controller.api.pod_policy import ClusterPodSchedulingPolicy, PodSchedulingPolicy
 from controller.core.kubernetes.directives import Directives
 from controller.core.kubernetes.taints import Toleration
-from controller.core.policies.pod_policies import Mode, OnConflict, Policy, Target
+from controller.core.pod_policies.policies import Mode, OnConflict, Policy, Target
 from controller.kube.decode_ours import decode_ours
 from controller.objects.affinities import to_node_affinity, to_pod_terms
 from controller.objects.queues import to_selector

@@ -15,7 +15,7 @@ from controller.api.scheduling_defaults import Defaults as WrittenDefaults
 from controller.api.scheduling_tolerations import DefaultToleration
 from controller.core.kubernetes.directives import PREFERRED, REQUIRED
 from controller.core.kubernetes.taints import Toleration
-from controller.core.policies.pod_policies import Mode
+from controller.core.pod_policies.policies import Mode
 from controller.core.scheduling_policies.policy import (
     Affinities,
     AffinityKind,

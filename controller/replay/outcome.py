@@ -8,10 +8,10 @@ from itertools import chain
 
 from controller.core.explaining.wording import deadline_note, describe
 from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import NOT_YET, EvictionCause, Plan, onto
 from controller.core.workloads.pods import Phase, Pod, job_of
 from controller.core.workloads.workload import Workload, among_all
-from controller.core.world.snapshot import Snapshot
 from controller.kube.clock import rfc3339
 
 
@@ -95,7 +95,7 @@ class Outcome:
 def outcome_of(snapshot: Snapshot, plan: Plan) -> Outcome:
     """Read a plan that `decide` made of this snapshot, which has the pods that the plan names."""
     admissions = [
-        Admission(snapshot.pods[one.uid].key, one.cluster_queue, one.flavors or (one.flavor,), one.node)
+        Admission(snapshot.running.pods[one.uid].key, one.cluster_queue, one.flavors or (one.flavor,), one.node)
         for one in plan.admits
     ]
     evictions = [Eviction(one.pod.key, one.cause, one.text) for one in plan.evicts]
@@ -122,18 +122,18 @@ def stands(pod: Pod) -> str:
 def _waiting(snapshot: Snapshot, plan: Plan) -> Iterator[Waiting]:
     """Yield the pods that wait, those of one workload one after the other."""
     released = {one.uid for one in plan.admits}
-    every = (one for run in snapshot.runs.values() for one in run)
+    every = (one for run in snapshot.waiting.runs.values() for one in run)
     for workload in sorted(every, key=lambda one: among_all(one.order)):
         wait = plan.waits.get(workload.kind, NOT_YET).of(workload.uid)
         queue = _cluster_queue(snapshot, workload)
-        found = snapshot.cluster_queues.get(queue)
+        found = snapshot.queues.cluster_queues.get(queue)
         may_preempt = found is not None and found.preemption.is_any
         text = describe(wait, workload.since, uid=workload.uid, may_preempt=may_preempt)
-        for pod in (snapshot.pods[uid] for uid in workload.pods if uid not in released):
-            note = deadline_note(job_of(pod, snapshot.jobs))
+        for pod in (snapshot.running.pods[uid] for uid in workload.pods if uid not in released):
+            note = deadline_note(job_of(pod, snapshot.running.jobs))
             yield Waiting(pod.key, "/".join(workload.kind.queue), queue, wait.reason, f"{text}{note}")
 
 
 def _cluster_queue(snapshot: Snapshot, workload: Workload) -> str:
-    local = snapshot.local_queues.get(workload.kind.queue)
+    local = snapshot.queues.local_queues.get(workload.kind.queue)
     return "" if local is None else local.cluster_queue

@@ -17,15 +17,17 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GROUPS_IN, PODS, Kind, deciding
 from controller.cache.sinks import PodGroupSink, PodSink
 from controller.cache.written import Written
-from controller.core.world.forecast import USUAL_DEPTH
-from controller.core.world.snapshot import Snapshot
+from controller.core.forecasts.forecast import USUAL_DEPTH
+from controller.core.snapshot import Snapshot
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_owners import decode_pod_group
 from controller.kube.errors import Forbidden, Gone, KubeError, NotFound, UnreadableObject
 from controller.kube.listing import pages
+from controller.kube.rights import Right, what_to_ask_for
 from controller.kube.served import served_path
+from controller.replay.as_written import AsWritten, as_written
 
 _ONE: Final = {"limit": "1"}
 
@@ -36,9 +38,10 @@ class CannotRecordError(KubeError):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The snapshot, and what is not in it: one line for each object that could not be read."""
+    """The snapshot, what a later time rests on, and a line for each object that is missing, as it cannot be read."""
 
     snapshot: Snapshot
+    written: AsWritten
     unreadable: tuple[str, ...]
 
 
@@ -59,7 +62,7 @@ async def record(
         for _ in kind.sink.replace(items) or ():
             pass
     cache.advance(now())
-    return Recorded(cache.snapshot(), tuple(unreadable))
+    return Recorded(cache.snapshot(), as_written(cache), tuple(unreadable))
 
 
 async def _pod_groups(client: Client, cache: ClusterCache) -> list[Kind]:
@@ -84,10 +87,8 @@ async def _ask_for_all(client: Client, paths: Sequence[str]) -> None:
                 raise
             absent.append(_resource(path))
     if forbidden:
-        raise CannotRecordError(
-            f"no right to list {', '.join(forbidden)} in the whole cluster: "
-            "ask for a ClusterRole with the verb list for each of them"
-        )
+        wanted = what_to_ask_for([Right("list", resource) for resource in forbidden])
+        raise CannotRecordError(f"no right to list {', '.join(forbidden)} in the whole cluster: {wanted}")
     if absent:
         raise CannotRecordError(
             f"the cluster does not serve {', '.join(absent)}: install Penstock's CRDs (config/crd), "

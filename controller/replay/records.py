@@ -1,4 +1,4 @@
-"""The form of a snapshot file: what `core.world.snapshot.Snapshot` holds, without what can be worked out from it.
+"""The form of a snapshot file: what `core.snapshot.Snapshot` holds, without what can be worked out from it.
 
 Names and types of the fields are those of the values of the core. Whoever changes these raises `VERSION`.
 """
@@ -12,23 +12,28 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from controller.api.time_zones import load_zone
+from controller.cache.usage.usage_sums import Remembered as PastSum
 from controller.core.budgets.periods import CalendarPeriod, CalendarUnit, Period, SlidingPeriod
+from controller.core.calendar.wall_clock import Zone
+from controller.core.evictions.leaving import Leaving
+from controller.core.forecasts.expected_ends import Holding
 from controller.core.kubernetes.amounts import Requests
 from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.owners import Job
+from controller.core.queueing.effective import WrittenQueue
 from controller.core.queueing.past_usage import PastUsage
 from controller.core.queueing.queues import ClusterQueue, Flavor, LocalQueue
 from controller.core.quota.used_up import UsedUp
 from controller.core.workloads.charges import Charge
 from controller.core.workloads.decisions import DrySpell
-from controller.core.workloads.groups import GroupKey
+from controller.core.workloads.groups import GroupKey, PodGroup
+from controller.core.workloads.kept_places import KeptPlace
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.workload import OrderKey, QueueKey, WorkloadClass
-from controller.core.world.expected_ends import Holding
-from controller.core.world.kept_places import KeptPlace
-from controller.core.world.leaving import Leaving
 
-VERSION: Final = 1
+VERSION: Final = 2
+READ: Final = (1, VERSION)
+"""Version 1 has no `written`: it can be decided on, and not played forward."""
 
 
 class WorkloadRecord(Struct):
@@ -72,6 +77,16 @@ class KeptRecord(Struct):
     workloads: list[str]
 
 
+class WrittenRecord(Struct):
+    """What `as_written.AsWritten` holds: mappings by what names an entry are lists of pairs."""
+
+    cluster_queues: list[WrittenQueue]
+    pod_groups: list[PodGroup]
+    budgets: list[tuple[str, str, str, int, list[tuple[int, int]]]]
+    past_usage: list[tuple[QueueKey, PastSum]]
+    dry_spells: dict[str, DrySpell]
+
+
 class SnapshotRecord(Struct, forbid_unknown_fields=True):
     """All of a snapshot file but its version. Fields are those of Snapshot; what names itself is listed."""
 
@@ -100,6 +115,7 @@ class SnapshotRecord(Struct, forbid_unknown_fields=True):
     kept: list[KeptRecord]
     loose_groups: list[GroupKey]
     forecast: ForecastRecord | None
+    written: WrittenRecord | None = None
 
 
 class Envelope(Struct):
@@ -123,6 +139,8 @@ def from_plain(kind: type, value: Any) -> Any:
         return Fraction(value)
     if kind is Period:
         return _period(value)
+    if kind is Zone:
+        return load_zone(value["name"])
     raise NotImplementedError(f"a snapshot file has no {kind.__name__}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from inspect import isfunction
 from itertools import chain
 from math import inf
@@ -16,25 +16,24 @@ from typing import Any, Final
 
 import msgspec
 
-from controller.cache.snapshots import used_in
-from controller.cache.usage import Usage
+from controller.cache.snapshots import usage_view
+from controller.cache.usage.usage import Usage
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.capacity.room import Room
 from controller.core.decision.decide import decide
+from controller.core.evictions.leaving import Leaving
+from controller.core.forecasts.expected_ends import ExpectedEnds
+from controller.core.forecasts.forecast import Forecast
+from controller.core.forecasts.run_history import RunHistory
 from controller.core.queueing.past_usage import PastUsage
-from controller.core.quota.fair_sharing import KnownShares
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.used_up import UsedUpBudgets
+from controller.core.snapshot import NodeView, QueueView, RunningView, Snapshot, WaitingView
+from controller.core.workloads.kept_places import KeptPlaces
 from controller.core.workloads.workload import QueueKey, Workload, WorkloadClass
-from controller.core.world.candidates import KnownCandidates
-from controller.core.world.expected_ends import ExpectedEnds
-from controller.core.world.forecast import Forecast
-from controller.core.world.kept_places import KeptPlaces
-from controller.core.world.leaving import Leaving
-from controller.core.world.offer import KnownOffers
-from controller.core.world.run_history import RunHistory
-from controller.core.world.snapshot import Snapshot
+from controller.replay.as_written import AsWritten, from_written_record, written_record
 from controller.replay.records import (
+    READ,
     VERSION,
     Envelope,
     ForecastRecord,
@@ -54,34 +53,41 @@ class SnapshotFileError(ValueError):
     """The bytes are no snapshot that can be read here; the text says why, and what to do."""
 
 
-def without_memory(snapshot: Snapshot) -> Snapshot:
-    """Return the same without what earlier decisions found, as a file has it, and with everybody asked about."""
-    return replace(
-        snapshot,
-        asked=None,
-        candidates=KnownCandidates(),
-        offers=KnownOffers(),
-        shares=KnownShares(),
-    )
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """All of a file. `written` None: it is of version 1, or was written without: nothing says what comes later."""
+
+    snapshot: Snapshot
+    written: AsWritten | None = None
 
 
-def to_bytes(snapshot: Snapshot) -> bytes:
-    """Write a snapshot as JSON."""
-    plain = msgspec.to_builtins(_record(snapshot), enc_hook=to_plain)
+def to_bytes(snapshot: Snapshot, written: AsWritten | None = None) -> bytes:
+    """Write a snapshot as JSON, with what a later time rests on unless nobody asks for that."""
+    record = _record(snapshot)
+    record.written = None if written is None else written_record(written)
+    plain = msgspec.to_builtins(record, enc_hook=to_plain)
     return msgspec.json.encode({"version": VERSION, **_without_hashes(plain)})
 
 
 def from_bytes(data: bytes) -> Snapshot:
     """Read a snapshot. Raises SnapshotFileError."""
+    return read_saved(data).snapshot
+
+
+def read_saved(data: bytes) -> Saved:
+    """Read all of a file. Raises SnapshotFileError."""
     if not CAN_READ:
         raise SnapshotFileError("a compiled Penstock, as its image has it, reads no snapshots: read it in a checkout")
     try:
         version = msgspec.json.decode(data, type=Envelope).version
-        if version != VERSION:
-            raise SnapshotFileError(f"version {version}: this Penstock reads version {VERSION}; read it by its own")
+        if version not in READ:
+            known = " and ".join(map(str, READ))
+            raise SnapshotFileError(f"version {version}: this Penstock reads versions {known}; read it by its own")
         plain = msgspec.json.decode(data)
         del plain["version"]
-        return _snapshot(msgspec.convert(plain, SnapshotRecord, dec_hook=from_plain))
+        record = msgspec.convert(plain, SnapshotRecord, dec_hook=from_plain)
+        written = None if record.written is None else from_written_record(record.written)
+        return Saved(_snapshot(record), written)
     except SnapshotFileError:
         raise
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -103,48 +109,48 @@ def _without_hashes(value: Any) -> Any:
 
 
 def _record(snapshot: Snapshot) -> SnapshotRecord:
-    places = {kind: place for place, kind in enumerate(snapshot.runs)}
+    places = {kind: place for place, kind in enumerate(snapshot.waiting.runs)}
     return SnapshotRecord(
         now=snapshot.now,
-        cluster_queues=list(snapshot.cluster_queues.values()),
-        faulty_queues=dict(snapshot.faulty_queues),
-        local_queues=list(snapshot.local_queues.values()),
-        flavors=list(snapshot.flavors.values()),
-        namespaces={name: dict(labels) for name, labels in snapshot.namespaces.items()},
-        nodes=list(snapshot.nodes.nodes.values()),
-        jobs=dict(snapshot.jobs),
-        pods=list(snapshot.pods.values()),
-        charges=[(uid, snapshot.charges[uid]) for uid in _in_order(snapshot)],
+        cluster_queues=list(snapshot.queues.cluster_queues.values()),
+        faulty_queues=dict(snapshot.queues.faulty),
+        local_queues=list(snapshot.queues.local_queues.values()),
+        flavors=list(snapshot.queues.flavors.values()),
+        namespaces={name: dict(labels) for name, labels in snapshot.queues.namespaces.items()},
+        nodes=list(snapshot.nodes.index.nodes.values()),
+        jobs=dict(snapshot.running.jobs),
+        pods=list(snapshot.running.pods.values()),
+        charges=[(uid, snapshot.usage.charges[uid]) for uid in _in_order(snapshot)],
         classes=list(places),
         workloads=[
             WorkloadRecord(places[kind], one.uid, one.name, one.order, one.since, one.members)
-            for kind, run in snapshot.runs.items()
+            for kind, run in snapshot.waiting.runs.items()
             for one in run
         ],
-        priority_classes=dict(snapshot.priority_classes),
-        budgets={queue: list(those) for queue, those in snapshot.budgets.by_queue.items()},
+        priority_classes=dict(snapshot.queues.priority_classes),
+        budgets={queue: list(those) for queue, those in snapshot.usage.budgets.by_queue.items()},
         past_usage=_past_usage(snapshot),
-        overdue=list(snapshot.overdue),
-        dry=dict(snapshot.dry),
-        unprovided={flavor: list(uids) for flavor, uids in snapshot.unprovided.items()},
-        rejected=sorted(snapshot.rejected),
-        leaving=_plain_leaving(snapshot.leaving),
-        preemptors=dict(snapshot.preemptors),
-        held={uid: [(*place, count) for place, count in places.items()] for uid, places in snapshot.held.items()},
-        kept=[KeptRecord(list(one.places), [it.uid for it in one.workloads]) for one in snapshot.kept],
-        loose_groups=list(snapshot.loose_groups),
-        forecast=None if snapshot.forecast is None else _forecast_record(snapshot.forecast),
+        overdue=list(snapshot.running.overdue),
+        dry=dict(snapshot.nodes.dry),
+        unprovided={flavor: list(uids) for flavor, uids in snapshot.running.unprovided.items()},
+        rejected=sorted(snapshot.waiting.rejected),
+        leaving=_plain_leaving(snapshot.running.leaving),
+        preemptors=dict(snapshot.waiting.preemptors),
+        held={uid: [(*place, count) for place, count in held.items()] for uid, held in snapshot.waiting.held.items()},
+        kept=[KeptRecord(list(one.places), [it.uid for it in one.workloads]) for one in snapshot.waiting.kept],
+        loose_groups=list(snapshot.waiting.loose_groups),
+        forecast=None if snapshot.running.forecast is None else _forecast_record(snapshot.running.forecast),
     )
 
 
 def _in_order(snapshot: Snapshot) -> Iterable[str]:
     """Return the uids of all that are charged, those of each cluster queue in the order in which they came."""
-    return dict.fromkeys(chain(*snapshot.admitted.values(), snapshot.charges))
+    return dict.fromkeys(chain(*snapshot.usage.charged.values(), snapshot.usage.charges))
 
 
 def _past_usage(snapshot: Snapshot) -> list[tuple[QueueKey, PastUsage]]:
     """Return what orders each LocalQueue, and the users in it: the cache works each out when it is asked for."""
-    found = ((key, snapshot.past_usage.get(key)) for key in snapshot.local_queues)
+    found = ((key, snapshot.usage.past.get(key)) for key in snapshot.queues.local_queues)
     known = ((key, used) for key, used in found if used is not None)
     return [(key, used if used.users is None else replace(used, users=dict(used.users))) for key, used in known]
 
@@ -177,35 +183,43 @@ def _snapshot(record: SnapshotRecord) -> Snapshot:
     usage.plant(tree)
     orders = [order for one in record.cluster_queues if len(order := tuple(it.flavor for it in one.flavors)) > 1]
     nodes = NodeIndex({one.name: one for one in record.nodes}, flavors, orders)
-    runs = _runs(record)
-    waiting = {one.uid: one for run in runs.values() for one in run}
     return Snapshot(
-        cluster_queues=queues,
-        tree=tree,
-        local_queues={(one.namespace, one.name): one for one in record.local_queues},
-        flavors=flavors,
-        namespaces=record.namespaces,
-        nodes=nodes,
-        runs=runs,
-        **used_in(usage),
-        room=Room(nodes, usage.by_node),
-        faulty_queues=record.faulty_queues,
+        queues=QueueView(
+            cluster_queues=queues,
+            tree=tree,
+            local_queues={(one.namespace, one.name): one for one in record.local_queues},
+            flavors=flavors,
+            namespaces=record.namespaces,
+            faulty=record.faulty_queues,
+            priority_classes=record.priority_classes,
+        ),
+        usage=usage_view(usage, UsedUpBudgets(record.budgets), dict(record.past_usage)),
+        nodes=NodeView(
+            index=nodes, used=usage.by_node, room=Room(nodes, usage.by_node), bound=usage.bound, dry=record.dry
+        ),
+        waiting=_waiting(record),
+        running=RunningView(
+            pods={one.uid: one for one in record.pods},
+            jobs=record.jobs,
+            overdue=dict.fromkeys(record.overdue),
+            unprovided=record.unprovided,
+            leaving=record.leaving,
+            forecast=None if record.forecast is None else _forecast(record.forecast),
+        ),
         now=record.now,
+    )
+
+
+def _waiting(record: SnapshotRecord) -> WaitingView:
+    runs = _runs(record)
+    by_uid = {one.uid: one for run in runs.values() for one in run}
+    return WaitingView(
+        runs=runs,
+        rejected=frozenset(record.rejected),
+        loose_groups=frozenset(record.loose_groups),
         preemptors=record.preemptors,
         held={uid: _counted(places) for uid, places in record.held.items()},
-        kept=[KeptPlaces(one.places, [waiting[uid] for uid in one.workloads]) for one in record.kept],
-        budgets=UsedUpBudgets(record.budgets),
-        pods={one.uid: one for one in record.pods},
-        jobs=record.jobs,
-        overdue=dict.fromkeys(record.overdue),
-        dry=record.dry,
-        unprovided=record.unprovided,
-        rejected=frozenset(record.rejected),
-        leaving=record.leaving,
-        priority_classes=record.priority_classes,
-        loose_groups=frozenset(record.loose_groups),
-        past_usage=dict(record.past_usage),
-        forecast=None if record.forecast is None else _forecast(record.forecast),
+        kept=[KeptPlaces(one.places, [by_uid[uid] for uid in one.workloads]) for one in record.kept],
     )
 
 

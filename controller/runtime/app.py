@@ -4,40 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Coroutine
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+from controller.cache.cluster import ClusterCache
+from controller.extension_api.pacing import Turns
+from controller.extension_api.queueing.copies import AT_ONCE
+from controller.extension_api.queueing.registry import resources
+from controller.extension_api.resources import Registry
+from controller.extension_api.serving import served
+from controller.forking import Forks
 from controller.kube import config
 from controller.kube.client import Client
-from controller.kube.lease import Election, Elector, LeadershipLost
+from controller.kube.decode import PodDecoder
+from controller.kube.lease import Elector, LeadershipLost
 from controller.runtime.controller import Controller
+from controller.runtime.decision_recorder import DecisionRecorder
+from controller.runtime.observing.shadow import Shadow, Standby
 from controller.runtime.pod_requests import ANSWER_SECONDS
+from controller.runtime.settings import Settings
 from controller.runtime.takeover import Probe
 from controller.telemetry import http, logs
 from controller.telemetry.metrics import ControllerMetrics
+from controller.visibility.start_forecasts import StartForecasts
 
 _log = logs.get("app")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What can be set from outside.
-
-    At most `workers` release patches are under way, and `backfill_depth` workloads have a reservation. Gangs keep the
-    places of members that are made anew for `keeps_places` seconds.
-    """
-
-    kubeconfig: str | None
-    context: str | None
-    address: http.Address
-    workers: int
-    backfill_depth: int
-    keeps_places: int
-    election: Election
 
 
 async def run(settings: Settings) -> None:
@@ -54,10 +49,13 @@ class _App:
     """One process: stands by, leads, and ends."""
 
     def __init__(self, client: Client, settings: Settings) -> None:
+        self._client = client
         self._settings = settings
         self._metrics = ControllerMetrics()
         self._elector = Elector(client, settings.election, report=lambda why: _log.warning("not_leading", why=why))
         self._probe = Probe(client, settings.election.namespace, settings.election.identity)
+        self._forecasts = StartForecasts()
+        decode = PodDecoder()
         self._controller = Controller(
             client,
             self._metrics,
@@ -65,8 +63,19 @@ class _App:
             backfill_depth=settings.backfill_depth,
             identity=settings.election.identity,
             held=self._elector.held,
+            decode=decode,
+            recorder=None if settings.record is None else DecisionRecorder(settings.record, settings.record_most),
+            forecasts=self._forecasts,
+            forecast_share=settings.forecast_share,
         )
         self._controller.keep_gang_places(settings.keeps_places)
+        self._turns, self._forks = Turns(), Forks(AT_ONCE)
+        self._shadow: Shadow | None = None
+        self._deciding: list[asyncio.Task[None]] = []
+        if settings.visibility is not None:
+            # one that stands by and is never asked needs to know nothing
+            self._shadow = Shadow(client, self._metrics, settings, standby=Standby(decode, self._forecasts))
+            self._resources = self._resources_of(self._shadow.cache)
         self._stop = asyncio.Event()
         self._abandon = asyncio.Event()
         self._is_leading = False
@@ -78,16 +87,58 @@ class _App:
         app = http.endpoints(
             self._metrics.registry,
             ready=self._not_ready,
-            healthy=self._controller.stalled,
-            refresh=self._controller.refresh_gauges,
+            healthy=self._stalled,
+            refresh=self._refresh_gauges,
         )
-        async with http.serving(app, self._settings.address) as address:
+        async with http.serving(app, self._settings.address) as address, self._visible(), self._standing_by():
             _log.info("listening", what="http", host=address.host, port=address.port)
             taken_over = await self._acquire()
             if taken_over is not None:
                 await self._lead(taken_over=taken_over)
         if self._lost is not None:
             raise self._lost
+
+    @asynccontextmanager
+    async def _visible(self) -> AsyncIterator[None]:
+        """Let people ask what the controller knows, where that is wanted."""
+        if self._settings.visibility is None:
+            yield
+            return
+        async with served(
+            self._client,
+            lambda: self._resources,
+            self._settings.visibility,
+            turns=self._turns,
+            namespace=self._settings.election.namespace,
+            unsynced=self._unsynced,
+        ) as address:
+            _log.info("listening", what="visibility", host=address.host, port=address.port)
+            yield
+
+    @asynccontextmanager
+    async def _standing_by(self) -> AsyncIterator[None]:
+        """Know the cluster, where people may ask; before this replica leads, and while it does."""
+        if self._shadow is None:
+            yield
+            return
+        async with asyncio.TaskGroup() as group:
+            watching = self._shadow.watches.start(group)
+            self._deciding = self._shadow.start_deciding(group)
+            yield
+            for task in (*watching, *self._deciding):
+                task.cancel()
+
+    async def _take_over(self, shadow: Shadow) -> None:
+        """Give the controller all that is known here, what was written until now included, and let it answer."""
+        await shadow.watches.caught_up()
+        for task in self._deciding:
+            task.cancel()
+        await self._controller.take_over(shadow.watches)
+        self._shadow = None
+        self._resources = self._resources_of(self._controller.cache)
+
+    def _resources_of(self, cache: ClusterCache) -> Registry:
+        return resources(cache, self._forecasts, self._turns, self._forks)
 
     async def _acquire(self) -> bool | None:
         """Wait for the Lease; None when we were told to stop first."""
@@ -111,6 +162,8 @@ class _App:
             keeping = group.create_task(self._keep(), name="lease")
             if taken_over:
                 await self._unless_stopped(self._see_former_writes_end())
+            if self._shadow is not None:
+                await self._unless_stopped(self._take_over(self._shadow))
             is_clean = await self._controller.run(self._stop, abandon=self._abandon)
             keeping.cancel()
         self._metrics.leading.set(0)
@@ -133,9 +186,20 @@ class _App:
             self._stop.set()
 
     async def _see_former_writes_end(self) -> None:
-        """Let what the leader before us has sent take effect, or be refused: it must be in our first list."""
+        """Let what the leader before us has sent take effect, or be refused: it must be in what we first decide on."""
         if await self._probe.passed() is not None:
             await asyncio.sleep(ANSWER_SECONDS)
+
+    def _unsynced(self) -> str | None:
+        """Say what is not known yet."""
+        return self._controller.unsynced() if self._shadow is None else self._shadow.unsynced()
+
+    def _stalled(self) -> str | None:
+        return self._controller.stalled() if self._shadow is None else self._shadow.stalled()
+
+    def _refresh_gauges(self) -> Iterator[None]:
+        """Those of queues only once it leads: a sum over all replicas has each queue once."""
+        return self._controller.refresh_gauges() if self._shadow is None else self._shadow.refresh_sources()
 
     def _not_ready(self) -> str | None:
         """A standby that can see the Lease is ready: it does all that it is there for."""

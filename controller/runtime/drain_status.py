@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from controller.cache.cluster import ClusterCache
-from controller.core.evictions.draining import Leaving, door_drained_by, drained_by, leaving
+from controller.core.eviction_rules.draining import Leaving, door_drained_by, drained_by, leaving
 from controller.core.workloads.workload import QueueKey
-from controller.core.world.returns import Returns
 from controller.runtime.status import Finding
 
 
@@ -16,7 +15,7 @@ def queue_drain(cache: ClusterCache, name: str) -> Iterator[Finding]:
     """Tell of the drain of a ClusterQueue and those below it; nothing where neither it nor one above drains."""
     snapshot = cache.snapshot()
     if drained_by(snapshot, name):
-        returns = Returns(snapshot)
+        returns = snapshot.returns()
         yield _finding(cache, [one for below in cache.tree.below(name) for one in leaving(snapshot, below, returns)])
 
 
@@ -25,7 +24,8 @@ def local_queue_drain(cache: ClusterCache, key: QueueKey) -> Iterator[Finding]:
     snapshot = cache.snapshot()
     local = cache.local_queues.get(key)
     if local is not None and (door_drained_by(snapshot, key) or drained_by(snapshot, local.cluster_queue)):
-        pods = leaving(snapshot, local.cluster_queue, Returns(snapshot))
+        returns = snapshot.returns()
+        pods = leaving(snapshot, local.cluster_queue, returns)
         yield _finding(cache, [one for one in pods if (one.pod.namespace, one.pod.queue or "") == key])
 
 

@@ -7,7 +7,8 @@ takes longer than most decisions, and with Python's own thresholds (3.11 to 3.13
 from __future__ import annotations
 
 import gc
-from typing import Final
+import weakref
+from typing import Any, Final
 
 _THRESHOLDS: Final = (50_000, 10, 200)
 """New objects until the youngest are looked through, and how often they are until the next older ones are.
@@ -23,7 +24,12 @@ def look_through_all_seldom() -> None:
     gc.set_threshold(*_THRESHOLDS)
 
 
-def spare_what_is_known() -> None:
-    """Let nothing that there is now be looked through again: the world that was just listed lives on."""
+def spare_what_is_known(*, but: weakref.ref[Any] | None = None) -> None:
+    """Let nothing that there is now be looked through again: the world that was just listed lives on.
+
+    Unless what is to go, `but`, is still in use: it has cycles, and nobody would look through it after that.
+    """
+    gc.unfreeze()
     gc.collect()
-    gc.freeze()
+    if but is None or but() is None:
+        gc.freeze()

@@ -11,12 +11,14 @@ from controller.cache.cluster import ClusterCache
 from controller.core.decision.decide import decide
 from controller.core.workloads.decisions import Admit, Evict
 from controller.kube.clock import monotonic, now
+from controller.runtime.decision_recorder import DecisionRecorder
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
 
 _log = logs.get("loop")
 
 _FULL_PASS_SECONDS = 10.0
+_STALLED_SECONDS = 60.0
 
 
 class Executor(Protocol):
@@ -39,7 +41,15 @@ class Evictor(Protocol):
 class DecisionLoop:
     """Decides whenever something changed and the executor has room; every 10 s nothing that is kept counts any more."""
 
-    def __init__(self, cache: ClusterCache, executor: Executor, evictor: Evictor, metrics: ControllerMetrics) -> None:
+    def __init__(
+        self,
+        cache: ClusterCache,
+        executor: Executor,
+        evictor: Evictor,
+        metrics: ControllerMetrics,
+        recorder: DecisionRecorder | None = None,
+    ) -> None:
+        self._recorder = recorder
         self._cache = cache
         self._executor = executor
         self._evictor = evictor
@@ -53,6 +63,18 @@ class DecisionLoop:
     def wake(self) -> None:
         """Say that something changed."""
         self._changed.set()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something changed since the latest decision began."""
+        return self._changed.is_set()
+
+    def stalled(self) -> str | None:
+        """Say for how long no decision was made, if that is too long: the loop comes by every ten seconds."""
+        last = self.last_decision
+        if last is not None and monotonic() - last > _STALLED_SECONDS:
+            return f"no decision for {int(monotonic() - last)} s"
+        return None
 
     async def run(self) -> None:
         """Decide until cancelled."""
@@ -86,10 +108,13 @@ class DecisionLoop:
         if room <= 0:
             return
         with self._metrics.decision_seconds.time():
-            plan = decide(self._cache.snapshot(), index=self._cache.feasibility, limit=room)
+            snapshot = self._cache.snapshot()
+            plan = decide(snapshot, index=self._cache.feasibility, limit=room)
+            if self._recorder is not None:
+                self._recorder.take(snapshot, plan, room)  # before it changes what the snapshot shows
             self._cache.absorb(plan)
         # a decision may have set clocks of its own
-        self._again_at = min(self._cache.next_change(), self._cache.next_asked())
+        self._again_at = min(self._cache.next_change(), self._cache.next_portion())
         for admit in plan.admits:
             self._executor.submit(admit)
         self._evictor.submit(plan.evicts)

@@ -28,8 +28,8 @@ _SHORT: Final = {
     "deploy": "deployment",
     "ds": "daemonset",
     "cj": "cronjob",
-    "plq": "localqueue",
-    "pcq": "clusterqueue",
+    **dict.fromkeys(("plq", "lq"), "localqueue"),
+    **dict.fromkeys(("pcq", "cq"), "clusterqueue"),
 }
 _SINGULAR: Final = {f"{kind}s": kind for kind in (*_SHORT.values(), "job")}
 _READ: Final = {
@@ -45,6 +45,9 @@ _BETWEEN: Final = {
     ),
     **dict.fromkeys(("cronjob", "cronjob.batch"), "the pods of a CronJob are its Jobs': name these, job/NAME"),
 }
+_UNSERVED: Final = "404 page not found"
+"""What an apiserver answers about paths of an API group that it does not serve."""
+
 QUEUES: Final = ("queue", "clusterqueue")
 FORMS: Final = (
     "pod/NAME, group/NAME, job/NAME, queue/NAME (a LocalQueue), clusterqueue/NAME, or an owner, as statefulset/NAME"
@@ -132,11 +135,18 @@ def _owned(target: Target) -> Callable[[Handled], bool]:
 async def _one(client: Client, target: Target, path: str, namespace: str = "") -> Subject:
     try:
         found = decode_handled(await client.get(path))
-    except NotFound:
-        within = f" in namespace {namespace}" if namespace else ""
-        raise NothingThere(f"{target} does not exist{within}") from None
+    except NotFound as error:
+        raise _absent(target, path, namespace, error) from None
     where = f"{found.namespace}/" if found.namespace else ""
     return Subject(path, f"{target.kind} {where}{found.name}", found)
+
+
+def _absent(target: Target, path: str, namespace: str, error: NotFound) -> NothingThere:
+    plural = path.split("/")[-2] + (f".{GROUP}" if target.kind in QUEUES else "")
+    if _UNSERVED in error.message:
+        return NothingThere(f"{target}: the cluster does not serve {plural}: install Penstock's CRDs (config/crd)")
+    within, option = (f" in namespace {namespace}", f" -n {namespace}") if namespace else ("", "")
+    return NothingThere(f"{target} does not exist{within}; kubectl get {plural}{option} lists those that do")
 
 
 async def _waiting(

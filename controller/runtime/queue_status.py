@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from controller.api.cluster_queue_status import FLAVORS_REPORTED, LIMITS_REPORTED
 from controller.cache.cluster import ClusterCache
 from controller.core.calendar.windows import Outlook
 from controller.core.decision.admission_checks import any_fault, tree_fault
-from controller.core.evictions.over_quota import excesses
+from controller.core.eviction_rules.over_quota import excesses
 from controller.core.kubernetes.amounts import format_amount
 from controller.core.queueing.operator_actions import aside
 from controller.core.queueing.queues import ClusterQueue, StopPolicy
@@ -23,6 +22,7 @@ from controller.runtime.drain_status import queue_drain
 from controller.runtime.fair_sharing_status import fair_sharing_status, weight_without_effect
 from controller.runtime.kept_status import places_kept
 from controller.runtime.status import Finding, Status, conditions
+from controller.runtime.summaries import flavors_text
 
 _DOUBT_SECONDS = 60.0
 """How long a doubt about a release lasts before the queue says so."""
@@ -33,13 +33,19 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
     name = entry.key[1]
     queue = cache.cluster_queues.get(name)
     below = cache.tree.below(name)
+    usage = {} if queue is None else _usage(cache, queue)
+    outlook = cache.queues.outlook_of(name)
     return {
         "pending": sum(cache.backlog.count(key) for one in below for key in cache.queues_of(one)),
         "reserved": sum(cache.usage.counts[(one, Phase.RESERVED)] for one in below),
         "running": sum(cache.usage.counts[(one, Phase.RUNNING)] for one in below),
-        "flavorsUsage": [] if queue is None else _flavors_usage(cache, queue),
+        "flavorsUsage": [
+            {"name": flavor, "resources": [_resource_usage(one, *found) for one, found in of.items()]}
+            for flavor, of in usage.items()
+        ],
         "limitsUsage": [] if queue is None else _limits_usage(cache, queue),
-        "schedule": _schedule(cache.queues.outlook_of(name)),
+        "schedule": _schedule(outlook),
+        "columns": _columns(usage, outlook),
         **budgets_status(cache, entry, queue),
         "fairSharing": fair_sharing_status(cache, name),
         "conditions": conditions(
@@ -58,30 +64,43 @@ def cluster_queue_status(cache: ClusterCache, entry: Entry, now: float) -> Statu
     }
 
 
-def _flavors_usage(cache: ClusterCache, queue: ClusterQueue) -> list[dict[str, Any]]:
-    """Its own flavors in their order, then those that only queues below it have."""
+_Amounts = tuple[int, int, int]
+
+
+def _usage(cache: ClusterCache, queue: ClusterQueue) -> dict[str, dict[str, _Amounts]]:
+    """By flavor and resource: its own flavors in their order, then those that only queues below it have."""
     by_flavor: dict[str, list[str]] = {quota.flavor: list(quota.nominal) for quota in queue.flavors}
     for flavor, resource in sorted(cache.tree.columns(queue.name)):
         resources = by_flavor.setdefault(flavor, [])
         if resource not in resources:
             resources.append(resource)
-    return [
-        {"name": flavor, "resources": [_resource_usage(cache, queue, (flavor, resource)) for resource in resources]}
+    return {
+        flavor: {resource: usage_of(cache, queue, (flavor, resource)) for resource in resources}
         for flavor, resources in list(by_flavor.items())[:FLAVORS_REPORTED]
-    ]
+    }
 
 
-def _resource_usage(cache: ClusterCache, queue: ClusterQueue, column: Column) -> dict[str, str]:
-    resource = column[1]
+def usage_of(cache: ClusterCache, queue: ClusterQueue, column: Column) -> _Amounts:
+    """Return what is used of a column, what the queue and those below own of it, and what is borrowed, in its unit."""
     cell = cache.tree.cell(queue.name, column)
     total = sum(cache.usage.by_queue.get((one, *column), 0) for one in cache.tree.below(queue.name))
     own = cell.subtree if cell is not None else 0
-    borrowed = max(0, cache.usage.in_tree.used(queue.name, *column) - own) if queue.parent else 0
+    return total, own, max(0, cache.usage.in_tree.used(queue.name, *column) - own) if queue.parent else 0
+
+
+def _resource_usage(resource: str, total: int, quota: int, borrowed: int) -> dict[str, str]:
+    amounts = {"total": total, "quota": quota, "borrowed": borrowed}
+    return {"name": resource, **{what: format_amount(resource, amount) for what, amount in amounts.items()}}
+
+
+def _columns(usage: Mapping[str, Mapping[str, _Amounts]], outlook: Outlook | None) -> dict[str, str]:
+    borrowed = {
+        flavor: {resource: found[2:] for resource, found in of.items() if found[2]} for flavor, of in usage.items()
+    }
     return {
-        "name": resource,
-        "total": format_amount(resource, total),
-        "quota": format_amount(resource, own),
-        "borrowed": format_amount(resource, borrowed),
+        "used": flavors_text({flavor: {one: found[:2] for one, found in of.items()} for flavor, of in usage.items()}),
+        "borrowed": flavors_text(borrowed),
+        "openWindows": ", ".join(outlook.open) if outlook is not None else "",
     }
 
 

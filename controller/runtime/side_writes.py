@@ -1,38 +1,29 @@
-"""Writes beside the release patch: Events of releases and evictions, and the condition that says why a pod waits.
+"""The condition that says why a pod waits, written beside the release patch.
 
-Both are best effort and slow on purpose: a long queue must not flood the apiserver, and releases come first.
+It is best effort and slow on purpose: a long queue must not flood the apiserver, and releases come first.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.reasons import RESERVED
-from controller.core.evictions.reservations import overdue_text
+from controller.cache.queue.reasons import RESERVED
+from controller.core.eviction_rules.reservations import overdue_text
 from controller.core.explaining.wording import deadline_note, describe
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
-from controller.core.workloads.decisions import Evict, Wait, onto
+from controller.core.workloads.decisions import Wait, onto
 from controller.core.workloads.pods import Phase, Pod, PublishedCondition, job_of
 from controller.kube import clock
 from controller.kube.client import STRATEGIC_PATCH, Client
 from controller.kube.decode import PodDecoder
-from controller.kube.errors import Conflict, KubeError, NotFound, TooManyRequests, Unreachable
-from controller.runtime.executor import Released
+from controller.runtime.best_effort import attempt
 from controller.runtime.pod_requests import pod_path
-from controller.telemetry import events, logs
 from controller.telemetry.metrics import ControllerMetrics
 
-_log = logs.get("side_writes")
-
-_EVENT_WORKERS = 2
-_EVENT_BACKLOG = 20_000
-_RELEASE_EVENTS_AT_ONCE = 50
-_RELEASE_EVENTS_A_SECOND = 2.0
-"""After that: an Event is a write of its own, and what it says of a release stands in the pod's stamps."""
 _CONDITION_WRITERS = 8
 _SHARE = 5
 """Each writer writes for one part of its time in so many."""
@@ -43,63 +34,7 @@ _VISITED = 100
 """So many pods are looked at in a row to find the next one to write: most of a long queue say all there is to say."""
 _TRIES = 3
 _TRY_AGAIN_SECONDS = 30.0
-_SERVER_PAUSE = 1.0
 _MESSAGE_ROOM = 1024
-
-
-class EventLane:
-    """Publishes an Event of each eviction, and of releases as many as the apiserver need not mind.
-
-    Events of releases that come faster are left out, what the backlog has no place for is dropped: both are counted.
-    """
-
-    def __init__(self, client: Client, metrics: ControllerMetrics, *, instance: str) -> None:
-        self._client = client
-        self._metrics = metrics
-        self._instance = instance
-        self._releases_to_tell = float(_RELEASE_EVENTS_AT_ONCE)
-        self._counted_at = clock.monotonic()
-        self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_EVENT_BACKLOG)
-
-    def announce(self, released: Released) -> None:
-        """Queue the Event of a release, unless too many were told lately."""
-        if not self._may_tell_release():
-            self._metrics.side_writes.labels("event", "left_out").inc()
-            return
-        self._put(events.admitted(released.pod, released.admit, instance=self._instance, now=clock.now()))
-
-    def announce_eviction(self, evict: Evict) -> None:
-        """Queue the Event of an eviction."""
-        self._put(events.evicted(evict, instance=self._instance, now=clock.now()))
-
-    def _may_tell_release(self) -> bool:
-        """Take a token from the bucket, if there is one."""
-        now = clock.monotonic()
-        gained = (now - self._counted_at) * _RELEASE_EVENTS_A_SECOND
-        self._counted_at = now
-        self._releases_to_tell = min(self._releases_to_tell + gained, _RELEASE_EVENTS_AT_ONCE)
-        if self._releases_to_tell < 1:
-            return False
-        self._releases_to_tell -= 1
-        return True
-
-    def _put(self, event: dict[str, Any]) -> None:
-        try:
-            self._queue.put_nowait(event)
-        except asyncio.QueueFull:
-            self._metrics.side_writes.labels("event", "dropped").inc()
-
-    async def run(self) -> None:
-        """Publish until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for number in range(_EVENT_WORKERS):
-                group.create_task(self._work(), name=f"events-{number}")
-
-    async def _work(self) -> None:
-        while True:
-            event = await self._queue.get()
-            path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
-            await _attempt(self._metrics, "event", self._client.post(path, event))
 
 
 class ConditionLane:
@@ -118,12 +53,15 @@ class ConditionLane:
         *,
         decode: PodDecoder,
         releases_wait: Callable[[], bool],
+        on_wait: Callable[[Pod, str, str], None],
     ) -> None:
+        """`on_wait` is told of each pod that has begun to wait, or for another reason: reason and message."""
         self._client = client
         self._cache = cache
         self._metrics = metrics
         self._decode = decode
         self._releases_wait = releases_wait
+        self._on_wait = on_wait
         self._failures: dict[str, int] = {}
         self._under_way: dict[str, bool] = {}
         """Pods whose condition is being written, and whether they became due once more meanwhile."""
@@ -148,7 +86,7 @@ class ConditionLane:
     async def _tell(self, pod: Pod, condition: dict[str, Any]) -> None:
         self._under_way[pod.uid] = False
         try:
-            is_over = await _attempt(self._metrics, "condition", self._write(pod, condition))
+            is_over = await attempt(self._metrics, "condition", self._write(pod, condition))
         finally:
             is_due_again = self._under_way.pop(pod.uid)
         if not is_over:
@@ -192,7 +130,7 @@ class ConditionLane:
         local = self._cache.local_queues.get(workload.kind.queue)
         queue = None if local is None else self._cache.queues.current.get(local.cluster_queue)
         may_preempt = queue is not None and queue.preemption.is_any
-        message = describe(wait, workload.since, uid=workload.uid, may_preempt=may_preempt)
+        message = describe(wait, workload.since, may_preempt=may_preempt, figures=False)
         return pod, _condition(pod.said, "False", wait.reason.value, f"{message}{note}"[:_MESSAGE_ROOM], now)
 
     def _released(self, pod: Pod, now: float) -> dict[str, Any]:
@@ -209,6 +147,8 @@ class ConditionLane:
         params = {"fieldManager": "penstock"}
         answer = await self._client.patch(path, body, content_type=STRATEGIC_PATCH, params=params)
         self._cache.update_pod(self._decode(answer))
+        if condition["status"] == "False" and (pod.said is None or pod.said.reason != condition["reason"]):
+            self._on_wait(pod, condition["reason"], condition["message"])
 
     def _try_later(self, uid: str) -> None:
         failures = self._failures.get(uid, 0) + 1
@@ -248,19 +188,3 @@ def _condition(said: PublishedCondition | None, status: str, reason: str, messag
     time = clock.rfc3339(now)
     condition = {"type": CONDITION, "status": status, "reason": reason, "message": message, "lastProbeTime": time}
     return condition if said is not None and said.status == status else {**condition, "lastTransitionTime": time}
-
-
-async def _attempt(metrics: ControllerMetrics, kind: str, write: Awaitable[object]) -> bool:
-    """Do a side write; say whether it is over and done with. An object that is gone or there already is."""
-    try:
-        await write
-    except (NotFound, Conflict):
-        return True
-    except KubeError as error:
-        metrics.side_writes.labels(kind, "failed").inc()
-        _log.warning("side_write_failed", kind=kind, error=str(error))
-        if isinstance(error, Unreachable | TooManyRequests):
-            await asyncio.sleep(_SERVER_PAUSE)  # the apiserver's trouble, not this object's
-        return False
-    metrics.side_writes.labels(kind, "written").inc()
-    return True

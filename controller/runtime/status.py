@@ -10,10 +10,11 @@ from typing import Any
 
 from controller.cache.cluster import ClusterCache
 from controller.core.kubernetes.amounts import format_amount
-from controller.core.policies.pod_policies import Mode, Policy, Target
+from controller.core.pod_policies.policies import Mode, Policy, Target
 from controller.core.queueing.queues import Flavor
 from controller.kube.clock import rfc3339
 from controller.objects.read import Entry
+from controller.runtime.summaries import resources_text
 
 Status = dict[str, Any]
 Finding = tuple[str, bool, str, str]
@@ -26,9 +27,9 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     flavor = cache.flavors.get(name)
     if flavor is None:
         finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
-        nothing: Status = {"nodes": 0, "allocatable": {}, "used": {}, "free": {}}
+        nothing: Status = {"nodes": 0, "allocatable": {}, "used": {}, "free": {}, "columns": {"used": ""}}
         return {**nothing, "conditions": conditions(entry, [finding], now)}
-    members: Iterable[str] = cache.index.members(name)
+    members = list(cache.index.members(name))
     if flavor.is_summed:
         total = dict(flavor.sums)
         used = {resource: cache.usage.by_flavor.get((name, resource), 0) for resource in total}
@@ -38,12 +39,13 @@ def flavor_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
         used = {resource: taken.get(resource, 0) for resource in total}
     free = {resource: max(0, amount - used[resource]) for resource, amount in total.items()}
     return {
-        "nodes": len(list(members)),
+        "nodes": len(members),
         "allocatable": _quantities(total),
         "used": _quantities(used),
         "free": _quantities(free),
         "dryUntil": _dry_until(cache, name),
-        "conditions": conditions(entry, _flavor_findings(cache, flavor), now),
+        "columns": {"used": resources_text({one: (used[one], total[one]) for one in total if one not in _IN_PLENTY})},
+        "conditions": conditions(entry, _flavor_findings(cache, flavor, has_nodes=bool(members)), now),
     }
 
 
@@ -69,16 +71,23 @@ def scheduling_policy_status(cache: ClusterCache, entry: Entry, now: float) -> S
 def priority_class_status(cache: ClusterCache, entry: Entry, now: float) -> Status:
     """Return what a WorkloadPriorityClass's status should be."""
     name = entry.key[1]
-    if name in cache.places.classes:
+    if name in cache.positions.classes:
         finding = ("Active", True, "Ready", "Orders the pods that name it")
     else:
         finding = ("Active", False, "Invalid", entry.fault or "the object cannot be read")
-    return {"pending": cache.places.count(name), "conditions": conditions(entry, [finding], now)}
+    return {"pending": cache.positions.count(name), "conditions": conditions(entry, [finding], now)}
 
 
-def _flavor_findings(cache: ClusterCache, flavor: Flavor) -> list[Finding]:
+_IN_PLENTY = ("pods", "ephemeral-storage")
+"""What seldom decides whether a pod fits: the status has it, the column of `kubectl get` does not."""
+
+
+def _flavor_findings(cache: ClusterCache, flavor: Flavor, *, has_nodes: bool) -> list[Finding]:
     overlaps = cache.index.overlaps.get(flavor.name, set())
     findings: list[Finding] = [("Active", True, "Ready", "Can be used")]
+    if not flavor.is_summed and not has_nodes:
+        text = "no node is of the flavor, so no pod fits: label nodes as the spec says, or correct the spec"
+        findings = [("Active", False, "NoNodes", text)]
     if overlaps:
         others = ", ".join(sorted(overlaps))
         text = f"some nodes are also selected by {others}; each such node belongs to the one that says most about it"

@@ -36,6 +36,8 @@ Json = dict[str, Any]
 _ROUND_SECONDS = 1.0
 _OBJECT_SECONDS = 2.0
 _PER_ROUND = 10
+_PATIENT_SECONDS = 30.0
+"""What a LocalQueue says of its ClusterQueue changes for all that lead there with each pod: that much may wait."""
 _PART = 20
 """So many statuses are worked out before others have their turn."""
 
@@ -45,6 +47,8 @@ class _Kind:
     plural: str
     entries: dict[Key, Entry]
     status: Callable[[ClusterCache, Entry, float], Status]
+    patient: frozenset[str] = frozenset()
+    """Fields that need not be brought up to date as soon as the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class StatusLane:
         self._metrics = metrics
         self._kinds = (
             _Kind("clusterqueues", written.cluster_queues, cluster_queue_status),
-            _Kind("localqueues", written.local_queues, local_queue_status),
+            _Kind("localqueues", written.local_queues, local_queue_status, frozenset({"quota"})),
             _Kind("resourceflavors", written.flavors, flavor_status),
             _Kind("workloadpriorityclasses", written.priority_classes, priority_class_status),
             _Kind("clusterpodschedulingpolicies", written.cluster_policies, policy_status),
@@ -140,10 +144,12 @@ class StatusLane:
 
     def _due(self, kind: _Kind, key: Key, entry: Entry, now: float) -> _Due | None:
         where = (kind.plural, key)
-        if clock.monotonic() - self._written_at.get(where, -inf) < _OBJECT_SECONDS:
+        since = clock.monotonic() - self._written_at.get(where, -inf)
+        if since < _OBJECT_SECONDS:
             return None
         status = kind.status(self._cache, entry, now)
-        if all(entry.status.get(name) == value for name, value in status.items()):
+        changed = {name for name, value in status.items() if entry.status.get(name) != value}
+        if not changed or (changed <= kind.patient and since < _PATIENT_SECONDS):
             return None
         told = news(self._cache, entry, status, instance=self._instance, now=now)
         return _Due(where, _path(kind.plural, key), _merging(entry.status, status), told)

@@ -3,7 +3,7 @@
 Release patches of a former leader may still be on their way. Two things stop them: the fence (`config/guards`), by
 which the apiserver refuses the stamps of all but the Lease's holder once it knows that; and time, for what passed the
 fence before. So the fence is probed with dry-run patches until it works, then the answer time is waited for. What was
-written by then is in the list that follows.
+written by then is in the list that follows, or in what a warm standby has caught up with (`Watches.caught_up`).
 """
 
 from __future__ import annotations

@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from controller.sandbox.errors import SandboxError
     from controller.sandbox.nodes import NodeShape
     from controller.sandbox.session import Sandbox
-    from controller.sandbox.x509 import KeyPair
+    from controller.telemetry.authority import KeyPair
 
 __all__ = ["KeyPair", "NodeShape", "Sandbox", "SandboxError"]
 
-_HOMES = {"KeyPair": "x509", "NodeShape": "nodes", "Sandbox": "session", "SandboxError": "errors"}
+_HOMES = {
+    "KeyPair": "controller.telemetry.authority",
+    "NodeShape": f"{__name__}.nodes",
+    "Sandbox": f"{__name__}.session",
+    "SandboxError": f"{__name__}.errors",
+}
 
 
 def __getattr__(name: str) -> Any:
     # imported on demand: the supervisor lives long, starts often and needs no Kubernetes client
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""The certificates, keys and kubeconfigs of one sandbox, as files. How X.509 is made stands in `x509`."""
+"""The certificates, keys and kubeconfigs of one sandbox, as files. `telemetry/authority` makes them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import yaml
 
 from controller.sandbox.files import make_private_folder, write_private
 from controller.sandbox.layout import Layout
-from controller.sandbox.x509 import Authority, KeyPair, signing_key
+from controller.telemetry.authority import Authority, KeyPair, signing_key
 
 SERVICE_IP = "10.96.0.1"
 """First address of the service range: what pods would call the apiserver by."""
+
+FRONT_PROXY = "front-proxy-client"
+"""Common name of the certificate by which the apiserver passes requests on to extension API servers."""
 
 _DAYS = 365.0
 _APISERVER_NAMES = (
@@ -34,7 +37,7 @@ _CLIENTS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def write_certificates(layout: Layout, *, now: float) -> None:
-    """Make the authority, the serving certificate, the client certificates and the key of service accounts."""
+    """Make both authorities, the serving certificate, the client certificates and the key of service accounts."""
     make_private_folder(layout.pki)
     authority = Authority.create("penstock-sandbox", now=now, days=_DAYS)
     _write_pair(layout, "ca", authority.pair)
@@ -42,6 +45,10 @@ def write_certificates(layout: Layout, *, now: float) -> None:
     _write_pair(layout, "server", serving)
     for name, (user, groups) in _CLIENTS.items():
         _write_pair(layout, name, authority.client(user, groups, now=now, days=_DAYS))
+    # an authority of its own, as kubeadm makes it: whoever has a certificate by it may speak for anybody
+    front_proxy = Authority.create("penstock-sandbox-front-proxy", now=now, days=_DAYS)
+    _write_pair(layout, "front-proxy-ca", front_proxy.pair)
+    _write_pair(layout, FRONT_PROXY, front_proxy.client(FRONT_PROXY, now=now, days=_DAYS))
     private, public = signing_key()
     write_private(layout.pki / "service-account.key", private)
     write_private(layout.pki / "service-account.pub", public)

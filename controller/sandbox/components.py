@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from controller.sandbox.certificates import FRONT_PROXY
 from controller.sandbox.layout import Layout
 from controller.sandbox.spec import Spec
 
@@ -114,10 +115,11 @@ def _apiserver(spec: Spec, layout: Layout, ports: Ports) -> Component:
         "tls-cert-file": pki / "server.crt",
         "tls-private-key-file": pki / "server.key",
         "client-ca-file": layout.ca,
-        # the scheduler and the controller manager log an error every second until they find these; nobody is
-        # given a certificate of that name, so nobody can speak for others
-        "requestheader-client-ca-file": layout.ca,
-        "requestheader-allowed-names": "front-proxy-client",
+        # the scheduler, the controller manager and extension API servers believe who shows this certificate
+        "proxy-client-cert-file": pki / f"{FRONT_PROXY}.crt",
+        "proxy-client-key-file": pki / f"{FRONT_PROXY}.key",
+        "requestheader-client-ca-file": pki / "front-proxy-ca.crt",
+        "requestheader-allowed-names": FRONT_PROXY,
         "requestheader-username-headers": "X-Remote-User",
         "requestheader-group-headers": "X-Remote-Group",
         "requestheader-extra-headers-prefix": "X-Remote-Extra-",

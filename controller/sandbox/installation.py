@@ -10,7 +10,7 @@ import asyncio
 import base64
 import fcntl
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -20,7 +20,7 @@ from typing import Any
 from controller.kube.apply import apply, delete
 from controller.kube.errors import KubeError
 from controller.kube.manifests import load_documents
-from controller.sandbox import features
+from controller.sandbox import aggregation, features
 from controller.sandbox.admission_policies import into_effect
 from controller.sandbox.errors import SandboxError
 from controller.sandbox.files import PRIVATE_FILE, write_private
@@ -58,6 +58,8 @@ class _Manifests:
     policies: list[dict[str, Any]]
     always: list[dict[str, Any]]
     """Admission policies that do not depend on what keeps the gate: the fence, and what only warns."""
+    aggregated: list[dict[str, Any]]
+    """What leads the apiserver to the API of the controller."""
     remains: list[dict[str, Any]]
 
 
@@ -138,7 +140,7 @@ async def _installed(
         # no controller runs here now, so nobody need wait for the Lease of one that was killed to end
         await delete(client, [_LEASE])
     webhook = await _webhook(sandbox, webhook_arguments)
-    controller = await _controller(sandbox)
+    controller = await _controller(sandbox, ["--visibility-address", _ANY_PORT] if ours.aggregated else [])
     try:
         if ours.registration:
             webhook.start()
@@ -150,16 +152,29 @@ async def _installed(
             async with sandbox.client() as client:
                 await into_effect(client, ours.policies)
         await controller.wait_ready()
+        if ours.aggregated:
+            await aggregate(sandbox, controller, ours.aggregated)
         yield Installation(controller, webhook)
     finally:
-        admission = [*ours.registration, *ours.policies, *ours.always]
+        # first what nobody answers any more: while it is registered, no namespace can be deleted
+        admission = [*ours.registration, *ours.policies, *ours.always, *ours.aggregated]
         await asyncio.shield(_stop(sandbox, controller, webhook, admission))
 
 
-def controller_program(kubeconfig: Path, log: Path) -> Program:
-    """The controller, not yet started, for the cluster and the account of `kubeconfig`."""
+def controller_program(kubeconfig: Path, log: Path, further: Sequence[str] = ()) -> Program:
+    """The controller, not yet started, for the cluster and the account of `kubeconfig`; with further arguments."""
     arguments = ["--kubeconfig", str(kubeconfig), "--http-address", _ANY_PORT, "--identity", "sandbox"]
-    return Program("controller", arguments, log)
+    return Program("controller", [*arguments, *further], log)
+
+
+async def aggregate(sandbox: Sandbox, controller: Program, documents: Sequence[Mapping[str, Any]]) -> None:
+    """Let the apiserver pass requests on to the controller, and wait until it does. Raises SandboxError."""
+    port = controller.port("visibility")
+    if port is None:
+        raise SandboxError(f"the controller is ready but has not said where its API answers:\n{controller.tail()}")
+    async with sandbox.client() as client:
+        await apply(client, [aggregation.on_loopback(document, port) for document in documents])
+        await aggregation.until_available(client, documents)
 
 
 async def _stop(sandbox: Sandbox, controller: Program, webhook: Program, admission: list[dict[str, Any]]) -> None:
@@ -171,9 +186,9 @@ async def _stop(sandbox: Sandbox, controller: Program, webhook: Program, admissi
         await program.stop()
 
 
-async def _controller(sandbox: Sandbox) -> Program:
+async def _controller(sandbox: Sandbox, further: Sequence[str]) -> Program:
     kubeconfig = await sandbox.service_account_kubeconfig(NAMESPACE, CONTROLLER_ACCOUNT)
-    return controller_program(kubeconfig, sandbox.folder / "penstock-controller.log")
+    return controller_program(kubeconfig, sandbox.folder / "penstock-controller.log", further)
 
 
 async def _webhook(sandbox: Sandbox, further: Sequence[str]) -> Program:
@@ -197,15 +212,18 @@ async def _register(sandbox: Sandbox, webhook: Program, registration: list[dict[
 
 def _read(gate: Gate, components: Sequence[str]) -> _Manifests:
     folders = [manifests(f"components/{name}") for name in components]
-    rights = [document for folder in folders for document in load_documents(folder) if not _registers(document)]
+    brought = [document for folder in folders for document in load_documents(folder) if not _registers(document)]
+    rights = [document for document in brought if not aggregation.is_aggregated(document)]
+    aggregated = [document for document in brought if aggregation.is_aggregated(document)]
     basis = [*load_documents(manifests("crd")), *load_documents(manifests("rbac")), *rights]
     keeping = load_documents(manifests("policy"))
     policies = keeping if gate is Gate.POLICIES else []
     registration = _registration(folders if policies else [manifests("webhook"), *folders])
     every = _registration([manifests("webhook"), *(manifests(f"components/{name}") for name in features.names())])
-    remains = [one for one in (*every, *keeping) if one not in registration and one not in policies]
+    every += filter(aggregation.is_aggregated, load_documents(manifests("components/visibility")))
+    remains = [one for one in (*every, *keeping) if one not in (*registration, *policies)]
     always = [*load_documents(manifests("guards")), *load_documents(manifests("warnings"))]
-    return _Manifests(basis, registration, policies, always, remains)
+    return _Manifests(basis, registration, policies, always, aggregated, remains)
 
 
 def _registration(folders: Iterable[Path]) -> list[dict[str, Any]]:

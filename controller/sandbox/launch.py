@@ -27,7 +27,7 @@ from controller.sandbox.layout import Layout
 from controller.sandbox.process import ProcessId
 from controller.sandbox.spec import Phase, Spec, State, check_spec, load_state, names, save_spec
 
-_START_SECONDS = 180.0
+_START_SECONDS = 300.0
 _STOP_SECONDS = 15.0
 _POLL_SECONDS = 0.05
 _OWNER_FD = 3

@@ -18,7 +18,7 @@ from controller.sandbox.files import write_private
 from controller.sandbox.layout import Layout
 from controller.sandbox.nodes import NodeShape
 from controller.sandbox.spec import Spec, State, check_spec
-from controller.sandbox.x509 import KeyPair
+from controller.telemetry.authority import KeyPair
 
 _TOKEN_SECONDS = 24 * 3600
 _USER_AGENT = "penstock-sandbox"

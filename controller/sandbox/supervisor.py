@@ -26,12 +26,12 @@ from controller.sandbox.probe import trouble
 from controller.sandbox.process import ProcessId, spawn
 from controller.sandbox.spec import ComponentState, Phase, Spec, State, load_spec, save_state
 
-_READY_SECONDS = 60.0
+# a disk that hangs has kept a new etcd without a leader for a minute: start again, and wait longer, before giving up
+READY_SECONDS = (45.0, 90.0, 90.0)
 _GRACE_SECONDS = 5.0
 _POLL_SECONDS = 0.05
 _WATCH_SECONDS = 0.5
 _TAIL_LINES = 15
-_PORT_ATTEMPTS = 3
 _PORT_TAKEN = "address already in use"
 
 
@@ -43,8 +43,8 @@ class _Failed(Exception):
     """A component died or did not become ready; the text is for people."""
 
 
-class _PortTaken(_Failed):
-    """A component found its port taken by another program."""
+class _StartAgain(_Failed):
+    """A component found its port taken by another program, or was not ready in time."""
 
 
 class Supervisor:
@@ -92,27 +92,26 @@ class Supervisor:
         if self._spec.audit:
             write_private(self._layout.audit_policy, AUDIT_POLICY)
             write_private(self._layout.audit_log, b"")
-        for attempt in range(1, _PORT_ATTEMPTS + 1):
+        *earlier, last = READY_SECONDS
+        for seconds in earlier:
             try:
-                self._start_on(Ports.free())
-            except _PortTaken:
-                if attempt == _PORT_ATTEMPTS:
-                    raise
+                return self._start_on(Ports.free(), seconds)
+            except _StartAgain:
                 self._end_children()
-            else:
-                return
+                shutil.rmtree(self._layout.data, ignore_errors=True)
+        return self._start_on(Ports.free(), last)
 
-    def _start_on(self, ports: Ports) -> None:
+    def _start_on(self, ports: Ports, seconds: float) -> None:
         self._url = apiserver_url(ports)
         write_kubeconfigs(self._layout, self._url)
         for step in in_order(self._spec, self._layout, ports):
             for component in step:
                 self._spawn(component)
             for component in step:
-                self._wait(component.name, component.health_url)
+                self._wait(component.name, component.health_url, seconds)
         # pods are refused until their namespace has this account, which a controller makes
         account = f"{self._url}/api/v1/namespaces/default/serviceaccounts/default"
-        self._wait("kube-controller-manager", account)
+        self._wait("kube-controller-manager", account, seconds)
 
     def _spawn(self, component: Component) -> None:
         log = self._layout.log(component.name)
@@ -122,12 +121,12 @@ class Supervisor:
         self._children.append((component, child))
         self._publish(Phase.STARTING)
 
-    def _wait(self, name: str, url: str) -> None:
-        deadline = clock.monotonic() + _READY_SECONDS
+    def _wait(self, name: str, url: str, seconds: float) -> None:
+        deadline = clock.monotonic() + seconds
         admin = self._layout.pki / "admin"
         while (why := trouble(url, ca=self._layout.ca, client=admin)) is not None:
             if clock.monotonic() > deadline:
-                raise _Failed(f"{name} is not ready after {_READY_SECONDS:.0f} s: {why}\n{self._tail(name)}")
+                raise _StartAgain(f"{name} is not ready after {seconds:.0f} s: {why}\n{self._tail(name)}")
             self._pause(_POLL_SECONDS)
 
     def _watch(self) -> None:
@@ -147,7 +146,7 @@ class Supervisor:
     def _death(self, name: str, code: int) -> _Failed:
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         tail = self._tail(name)
-        kind = _PortTaken if _PORT_TAKEN in tail else _Failed
+        kind = _StartAgain if _PORT_TAKEN in tail else _Failed
         return kind(f"{name} {how}\n{tail}")
 
     def _tail(self, name: str) -> str:

@@ -3,5 +3,6 @@
 What is changed where:
 
 - how many connections a port has, and for how long: `telemetry/connections`
+- certificates that a program signs itself: `telemetry/authority`
 - a metric: `telemetry/metrics`, `webhook/metrics`
 """

@@ -6,13 +6,15 @@ from hashlib import sha256
 from typing import Any
 
 from controller.core.keys import GROUP, VERSION
+from controller.core.kubernetes.owners import Owner
 from controller.core.quota.used_up import UsedUp
+from controller.core.reasons import NEEDS_A_CHANGE
 from controller.core.workloads.decisions import Admit, Evict
 from controller.core.workloads.pods import Pod
 from controller.kube.clock import rfc3339, rfc3339_micro
 
 COMPONENT = "penstock.dev/controller"
-_NAME_ROOM = 200
+_NAME_ROOM = 180
 _DIGEST_ROOM = 10
 
 
@@ -45,17 +47,36 @@ def evicted(evict: Evict, *, instance: str, now: float) -> dict[str, Any]:
     return {**event, "reason": "Evicted", "action": "Evict", "message": f"{evict.cause}: {evict.text}"}
 
 
+def waits(pod: Pod, reason: str, message: str, *, instance: str, now: float) -> dict[str, Any]:
+    """Say why a pod waits, on the owner that controls it, or on the pod itself where there is none.
+
+    The Events of all pods of an owner that wait for the same reason have the same name, so they are one Event.
+    """
+    involved = pod.owner or Owner("v1", "Pod", pod.name, pod.uid)
+    return {
+        **_event_on(involved, pod.namespace, f"{involved.uid}.{reason.lower()}", instance=instance, now=now),
+        "type": "Warning" if reason in NEEDS_A_CHANGE else "Normal",
+        "reason": reason,
+        "action": "Wait",
+        "message": message,
+    }
+
+
 def _event(pod: Pod, suffix: str, *, instance: str, now: float) -> dict[str, Any]:
+    return _event_on(Owner("v1", "Pod", pod.name, pod.uid), pod.namespace, suffix, instance=instance, now=now)
+
+
+def _event_on(involved: Owner, namespace: str, suffix: str, *, instance: str, now: float) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{pod.name[:_NAME_ROOM].rstrip('-.')}.{suffix}", "namespace": pod.namespace},
+        "metadata": {"name": f"{involved.name[:_NAME_ROOM].rstrip('-.')}.{suffix}", "namespace": namespace},
         "involvedObject": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "namespace": pod.namespace,
-            "name": pod.name,
-            "uid": pod.uid,
+            "apiVersion": involved.api_version,
+            "kind": involved.kind,
+            "namespace": namespace,
+            "name": involved.name,
+            "uid": involved.uid,
         },
         "type": "Normal",
         "source": {"component": COMPONENT},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -39,6 +40,43 @@ class EvictionResult(StrEnum):
     """The pod was gone already."""
 
 
+class ObservedKind(StrEnum):
+    """What a shadow controller compares with what the leader does."""
+
+    ADMISSION = "admission"
+    EVICTION = "eviction"
+
+
+class Observed(StrEnum):
+    """What a shadow controller found of a decision."""
+
+    AGREED = "agreed"
+    """The leader did the same."""
+    OTHERWISE = "otherwise"
+    """The leader released the pod for another ClusterQueue, or onto other flavors."""
+    NOT_RELEASED = "not_released"
+    """The shadow decided on an admission that the leader did not make within the patience."""
+    RELEASED_FIRST = "released_first"
+    """The leader released a pod that the shadow's decisions had left waiting for longer than the patience."""
+    NOT_COMPARED = "not_compared"
+    """The leader released a pod before the shadow could decide on it: no difference."""
+    NOT_EVICTED = "not_evicted"
+    """The shadow decided on an eviction that did not begin within the patience."""
+
+
+OBSERVED: Final = {
+    ObservedKind.ADMISSION: (
+        Observed.AGREED,
+        Observed.OTHERWISE,
+        Observed.NOT_RELEASED,
+        Observed.RELEASED_FIRST,
+        Observed.NOT_COMPARED,
+    ),
+    ObservedKind.EVICTION: (Observed.AGREED, Observed.NOT_EVICTED),
+}
+"""Which results each kind of decision has."""
+
+
 class ControllerMetrics:
     """The controller's metrics, in a registry of their own so that tests do not share them."""
 
@@ -59,8 +97,29 @@ class ControllerMetrics:
         )
         self.sources = SourceGauges("penstock", "controller", registry)
         self._count_releases(registry)
+        self._count_observed(registry)
         self._measure_doubts(registry)
         self._measure_queues(registry)
+        self._count_forecasts(registry)
+
+    def _count_forecasts(self, registry: CollectorRegistry) -> None:
+        self.forecast_starts = Counter(
+            "penstock_forecast_starts_total",
+            "Releases of pods whose start was forecast, by where they lay in the first range (p20 to p90).",
+            ["cluster_queue", "range"],
+            registry=registry,
+        )
+        self.forecast_rounds = Counter(
+            "penstock_forecast_rounds_total",
+            "Forecasts of all that wait, by result (done, failed).",
+            ["result"],
+            registry=registry,
+        )
+        for result in ("done", "failed"):
+            self.forecast_rounds.labels(result)
+        self.forecast_cpu_seconds = Counter(
+            "penstock_forecast_cpu_seconds_total", "CPU time of forecasts.", registry=registry
+        )
 
     def _count_releases(self, registry: CollectorRegistry) -> None:
         self.admitted = Counter(
@@ -97,6 +156,14 @@ class ControllerMetrics:
             "penstock_side_writes_total",
             "Writes beside the release patch, by kind and result (written, failed, dropped, left_out).",
             ["kind", "result"],
+            registry=registry,
+        )
+
+    def _count_observed(self, registry: CollectorRegistry) -> None:
+        self.observed = Counter(
+            "penstock_observed_decisions_total",
+            "Decisions of a shadow controller, compared with what the leader did, by what was decided and result.",
+            ["what", "result"],
             registry=registry,
         )
 

@@ -39,15 +39,6 @@ class AddressType(click.ParamType[Address]):
             self.fail(str(error), param, ctx)
 
 
-def connection_options(command: _F) -> _F:
-    """Add --kubeconfig and --context."""
-    where = "Kubeconfig; default: $KUBECONFIG, else the pod's service account, else ~/.kube/config."
-    command = click.option("--context", metavar="NAME", help="Context of the kubeconfig; default: its current one.")(
-        command
-    )
-    return click.option("--kubeconfig", metavar="FILE", help=where)(command)
-
-
 def log_options(command: _F) -> _F:
     """Add --log-level and --log-format, and set logging up before the command runs."""
     level = click.Choice(LogLevel, case_sensitive=False)

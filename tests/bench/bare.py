@@ -16,7 +16,7 @@ import uvloop
 from aiohttp import web
 
 from controller.kube import clock
-from controller.sandbox.x509 import Authority
+from controller.telemetry.authority import Authority
 
 _ANSWER = b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"","allowed":true}}'
 

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 
 import click
 
-from controller.core.world.forecast import USUAL_DEPTH
+from controller.core.forecasts.forecast import USUAL_DEPTH
 from tests.bench.measuring import Figures, measure
 from tests.bench.rules import RULES
 from tests.bench.worlds import Recipe

@@ -16,6 +16,7 @@ from math import inf
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import PodSink
+from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.keys import GATE
 from controller.core.kubernetes.amounts import CPU, PODS, Requests, as_requests
 from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement, Term
@@ -24,7 +25,7 @@ from controller.core.kubernetes.taints import Taint, Toleration
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota, LocalQueue
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.shapes import Constraints, Shape
-from controller.core.world.forecast import USUAL_DEPTH
+from tests.support.constraints import allows
 
 GPU = "nvidia.com/gpu"
 MEMORY = "memory"
@@ -277,7 +278,7 @@ def _fill(
         number, team = chance.randrange(len(shapes)), chance.randrange(recipe.queues)
         shape, is_last = shapes[number], nth == _KNOWN_PER_NODE - 1
         fits = all(left.get(resource, 0) >= need for resource, need in shape.requests)
-        fits = fits and _is_gpu(number) == _is_gpu(team) and shape.constraints.allow(node.name, node.labels)
+        fits = fits and _is_gpu(number) == _is_gpu(team) and allows(shape.constraints, node.name, node.labels)
         is_ours = fits and flavor in _flavors_of(team) and not is_last
         if not is_ours:
             rest = as_requests(left if is_last else {PODS: 1})

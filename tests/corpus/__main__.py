@@ -1,4 +1,4 @@
-"""`python -m tests.corpus [plans|scenarios|record]`; README.md says what each does. Prints what is new or changed."""
+"""`python -m tests.corpus [plans|scenarios|record|decisions]`: README.md says what each does. Prints what changed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from tests.corpus.decisions import record_decisions
 from tests.corpus.from_scenarios import write_snapshots
 from tests.corpus.plans import write_plans
 from tests.corpus.recording import record_all
@@ -20,10 +21,12 @@ def main(arguments: list[str]) -> int:
         case ["scenarios"]:
             for name in write_snapshots():
                 click.echo(f"{name}: the snapshot is written")
+        case ["decisions"]:
+            asyncio.run(record_decisions())
         case ["record"]:
             asyncio.run(record_all())
         case _:
-            click.echo("usage: python -m tests.corpus [plans|scenarios|record]", err=True)
+            click.echo("usage: python -m tests.corpus [plans|scenarios|record|decisions]", err=True)
             return 2
     for name in write_plans():
         click.echo(f"{name}: another plan")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from controller.replay.as_written import as_written
 from controller.replay.packing import packed
 from controller.replay.snapshot_file import to_bytes
 from tests.corpus.plans import snapshot_file
@@ -29,5 +30,5 @@ def write_snapshots() -> Iterator[str]:
         cluster = before(load(_SCENARIOS / f"{scenario}.yaml"), step).cluster
         cluster.cache.advance(cluster.now)
         name = f"scenario-{scenario.replace('/', '-')}"
-        snapshot_file(name).write_bytes(packed(to_bytes(cluster.cache.snapshot())))
+        snapshot_file(name).write_bytes(packed(to_bytes(cluster.cache.snapshot(), as_written(cluster.cache))))
         yield name

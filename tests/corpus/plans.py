@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from controller.core.decision.decide import decide
-from controller.core.workloads.decisions import NOT_YET
-from controller.core.world.snapshot import Snapshot
+from controller.core.snapshot import Snapshot
 from controller.replay.packing import unpacked
+from controller.replay.plan_document import Json, plan_document
 from controller.replay.snapshot_file import from_bytes
 
 FOLDER: Final = Path(__file__).parent
 _SNAPSHOT, _PLAN = ".json.gz", ".plan.json"
-
-Json = dict[str, Any]
 
 
 def names() -> list[str]:
@@ -38,43 +35,8 @@ def read(name: str) -> Snapshot:
 
 
 def planned(snapshot: Snapshot) -> Json:
-    """Decide, and write what comes of it: pods and workloads by namespace/name, without the words of a wait."""
-    plan = decide(snapshot, limit=sys.maxsize)
-    key = {uid: pod.key for uid, pod in snapshot.pods.items()}
-    named = {one.uid: one.name for run in snapshot.runs.values() for one in run}
-    admits = [
-        {
-            "pod": key[one.uid],
-            "workload": one.workload.name,
-            "clusterQueue": one.cluster_queue,
-            "flavor": one.flavor,
-            "flavors": list(one.flavors),
-            "node": one.node,
-            "domains": [asdict(domain) for domain in one.domains],
-            "preemptions": one.preemptions,
-        }
-        for one in plan.admits
-    ]
-    evicts = [{"pod": one.pod.key, "cause": one.cause.value, "text": one.text} for one in plan.evicts]
-    admitted = {one.workload.uid for one in plan.admits}
-    waits = {
-        one.name: plan.waits.get(kind, NOT_YET).of(one.uid).reason.value
-        for kind, run in snapshot.runs.items()
-        for one in run
-        if one.uid not in admitted
-    }
-    held = {
-        named[uid]: [[flavor, node, count] for (flavor, node), count in places.items()]
-        for uid, places in plan.held.items()
-    }
-    return {
-        "complete": plan.is_complete,
-        "admits": admits,
-        "evicts": evicts,
-        "waits": dict(sorted(waits.items())),
-        "preemptors": {named[uid]: rounds for uid, rounds in plan.preemptors.items()},
-        "held": held,
-    }
+    """Decide, and write what comes of it."""
+    return plan_document(snapshot, decide(snapshot, limit=sys.maxsize))
 
 
 def expected(name: str) -> Json:

@@ -34,7 +34,7 @@ def test_the_verdicts_that_stay_are_those_of_the_apiserver(kubernetes: Oracle) -
     assert [case.name for case, verdict in zip(known, verdicts, strict=True) if case.verdict != verdict] == []
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_no_search_finds_another_verdict(kubernetes: Oracle, random: Random) -> None:
     old = stored_pod(random)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from controller.cache.access import Access
+from controller.cache.policies.access import Access
 from controller.core.scheduling_policies.rbac import ALL
 from controller.kube.client import Client
 from controller.kube.errors import NotFound

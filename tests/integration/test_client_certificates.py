@@ -13,7 +13,7 @@ from controller.kube import clock
 from controller.kube.errors import KubeError
 from controller.sandbox import Sandbox
 from controller.sandbox.installation import installed
-from controller.sandbox.x509 import Authority
+from controller.telemetry.authority import Authority
 from tests.support.eventually import eventually
 from tests.support.team import Json, Team, is_gated
 

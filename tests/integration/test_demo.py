@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(420)]
 
 Inventory = dict[tuple[str, str], tuple[str, str]]
 
-_SECONDS = 100
+_SECONDS = 240
 _COLLECTIONS = (
     "/api/v1/namespaces",
     "/api/v1/pods",
@@ -121,18 +121,21 @@ async def nothing_runs(penstock: CommandLine) -> None:
 
 
 async def test_a_demo_in_a_sandbox_releases_all_and_leaves_nothing(penstock: CommandLine) -> None:
-    answer = await finish(penstock.start("demo", "--pods", "40", "--seed", "3"))
+    answer = await finish(penstock.start("demo", "--pods", "60", "--seed", "3"))
     assert answer.code == 0, answer
-    assert "40 of 40 released, 40 ended" in answer.out
-    assert "40 for 40 pods: exactly one each" in answer.out
+    assert "60 of 60 released, 60 ended" in answer.out
+    assert "60 for 60 pods: exactly one each" in answer.out
     ran = re.search(r"where they ran +spot (\d+) .*, on-demand (\d+) ", answer.out)
     assert ran, answer.out
     spot, steady = map(int, ran.groups())
-    assert (spot > 0, steady > 0, spot + steady) == (True, True, 40), answer.out
+    assert (spot > 0, steady > 0, spot + steady) == (True, True, 60), answer.out
     borrowed = re.search(r"team-a borrowed +up to (\d+) cores of spot beyond its own 20", answer.out)
     assert borrowed, answer.out
     # of the 16 that team-b owns it lends 8
     assert 1 <= int(borrowed[1]) <= 8, answer.out
+    for command in ("explain pod/", "eta pod/", "simulate --change lost:spot"):
+        assert f"penstock {command}" in answer.out.replace("-m controller.cli", "penstock"), answer.out
+    assert re.search(r"Place +\d+ in ClusterQueue team-[ab], ", answer.out), answer.out
     assert "What to try next" in answer.out
     assert "\x1b" not in answer.out
     await nothing_runs(penstock)
@@ -216,7 +219,7 @@ async def test_a_deadline_that_passes_is_told_with_what_has_not_ended(cluster: S
             """Nothing of ours runs: nobody releases the pods."""
 
         run = Run(world=here, pods=pods(here, 3, 1), deadline=2.0, check=check)
-        seen = await play(owner, run, Console(file=io.StringIO()))
+        seen, _ = await play(owner, run, Console(file=io.StringIO()))
         (told,) = Result.of(seen, None).shortcomings()
         assert told.startswith("still queued: 3, such as team-")
     finally:

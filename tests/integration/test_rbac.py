@@ -11,6 +11,7 @@ import pytest
 from controller.kube.apply import apply, delete
 from controller.kube.client import Client
 from controller.kube.manifests import load_documents
+from controller.sandbox.aggregation import is_aggregated
 from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
@@ -127,6 +128,18 @@ async def test_the_webhook_reads_rights_where_it_needs_them(granted: Client) -> 
         await eventually(partial(may, granted, WEBHOOK, f"watch {kind}", group=group))
         assert not await may(granted, WEBHOOK, f"patch {kind}", group=group)
         assert not await may(granted, WEBHOOK, f"bind {kind}", group=group)
+    await delete(granted, rights)
+
+
+async def test_the_visibility_api_may_ask_who_may_see_what(granted: Client) -> None:
+    authorization, home, secret = "authorization.k8s.io", "penstock-system", "penstock-visibility-ca"
+    assert not await may(granted, CONTROLLER, "create subjectaccessreviews", group=authorization)
+    rights = [one for one in load_documents(CONFIG / "components" / "visibility") if not is_aggregated(one)]
+    await apply(granted, rights)
+    await eventually(partial(may, granted, CONTROLLER, "create subjectaccessreviews", group=authorization))
+    await eventually(partial(may, granted, CONTROLLER, "update secrets", namespace=home, name=secret))
+    assert not await may(granted, CONTROLLER, "get secrets", namespace=home, name="another")
+    assert not await may(granted, CONTROLLER, "patch apiservices", group="apiregistration.k8s.io", name="v1.apps")
     await delete(granted, rights)
 
 

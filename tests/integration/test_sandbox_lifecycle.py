@@ -133,6 +133,17 @@ supervisor.Ports.free = lambda: next(answers)
 supervisor.main([FOLDER])
 """
 
+_FIRST_ETCD_HANGS = """
+import time
+from controller.sandbox import supervisor
+
+trouble, begun = supervisor.trouble, time.monotonic()
+hangs = lambda: "answers 503" if time.monotonic() - begun < 2 else None
+supervisor.trouble = lambda *asked, **also: hangs() or trouble(*asked, **also)
+supervisor.READY_SECONDS = (1.0, 90.0)
+supervisor.main([FOLDER])
+"""
+
 
 @contextmanager
 def supervising(program: str) -> Iterator[None]:
@@ -143,24 +154,39 @@ def supervising(program: str) -> Iterator[None]:
             supervisor.terminate()
 
 
-async def test_a_port_that_somebody_takes_before_us_means_another_try(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    layout = Layout.of("port")
+def planned(name: str) -> Layout:
+    """Folder of a sandbox that a supervisor can start."""
+    layout = Layout.of(name)
     layout.logs.mkdir(parents=True)
-    save_spec(layout, Spec(name="port", binaries=binaries.ensure()))
-    program = _FIRST_PORTS_TAKEN.replace("FOLDER", repr(str(layout.folder)))
+    save_spec(layout, Spec(name=name, binaries=binaries.ensure()))
+    return layout
 
+
+async def comes_up(layout: Layout, program: str) -> None:
     def is_ready() -> bool:
         state = load_state(layout)
         assert state is not None
         assert state.phase is Phase.READY, state
         return True
 
-    with supervising(program):
+    with supervising(program.replace("FOLDER", repr(str(layout.folder)))):
         await eventually(is_ready, seconds=60, message="no second try")
+
+
+async def test_a_port_that_somebody_takes_before_us_means_another_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    layout = planned("port")
+    await comes_up(layout, _FIRST_PORTS_TAKEN)
     assert "address already in use" in layout.log("kube-scheduler").read_text()
+
+
+async def test_a_component_that_hangs_means_another_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    layout = planned("slow")
+    await comes_up(layout, _FIRST_ETCD_HANGS)
+    assert layout.log("etcd").read_text().count("simple token is not") == 2, "one etcd for each try"
 
 
 async def test_pod_groups_of_kubernetes_can_be_switched_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

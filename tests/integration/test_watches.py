@@ -1,4 +1,4 @@
-"""A watch of a kind in which nothing happens, on a real apiserver, which sends no bookmarks then."""
+"""Watches of a real apiserver: of a kind in which nothing happens, and one that lags behind."""
 
 from __future__ import annotations
 
@@ -67,3 +67,35 @@ async def test_a_quiet_kind_is_no_trouble_and_misses_nothing(
         await eventually(has_come, message="what came after the silence is missing")
         task.cancel()
     assert troubles == []
+
+
+async def test_catching_up_does_not_rest_on_a_watch_that_lags(
+    admin: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = admin.stream
+
+    async def lists_only(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        is_listed = False
+        async for chunk in chunks:
+            if not is_listed:
+                yield chunk
+            is_listed = is_listed or b"initial-events-end" in chunk
+
+    @asynccontextmanager
+    async def lagging(path: str, params: Mapping[str, str], **options: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+        async with stream(path, params, **options) as chunks:
+            yield lists_only(chunks)
+
+    monkeypatch.setattr(admin, "stream", lagging)
+    sink, path = Names(), f"/api/v1/namespaces/{namespace}/resourcequotas"
+    informer = Informer(admin, path, decode=decode_metadata, sink=sink, report=lambda _: None)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(informer.run(), name="informer")
+        async with asyncio.timeout(30):
+            await informer.synced.wait()
+        for number in range(5):
+            await admin.post(path, {"metadata": {"name": f"late-{number}"}, "spec": {}})
+            async with asyncio.timeout(30):
+                await informer.catch_up()
+            assert f"late-{number}" in sink.names
+        task.cancel()

@@ -69,13 +69,16 @@ def taken_from(world: World, placed: tuple[Placed, ...], held: Held) -> Held | N
 
 
 def _has_room(world: World, standing: tuple[Placed, ...], way: Way) -> bool:
-    """Whether there is room for all on the nodes where preemptors are to go."""
-    nodes = {one.node for one in way}
+    """Whether there is room on the nodes where preemptors are to go, of what these ask for there.
+
+    Strangers may have taken more than there is of something else.
+    """
+    asked = {(one.node, resource) for one in way for resource, need in one.requests.items() if need}
     return all(
         sum(one.requests.get(resource, 0) for one in standing if one.node == node.name) <= amount
         for node in world.nodes
-        if node.name in nodes
         for resource, amount in node.amounts.items()
+        if (node.name, resource) in asked
     )
 
 

@@ -33,6 +33,8 @@ class Claim:
     queue: Queue
     one: Workload
     counted: frozenset[str] = frozenset()
+    before: tuple[Placed, ...] | None = None
+    """Who stood before those went who end; None: the same."""
 
     @property
     def priority(self) -> int:
@@ -114,7 +116,7 @@ def fault(claim: Claim, victims: Set[str]) -> str:
     readings = [reading | set(part) for reading in readings for part in _parts(claim.counted)]
     together = {name for unit in claim.units() if _names(unit) & victims for name in _names(unit)}
     without_these = [without(claim.placed, gone - together) for gone in readings]
-    found = [_fault(replace(claim, placed=placed), victims) for placed in without_these]
+    found = [_fault(replace(claim, placed=placed, before=claim.placed), victims) for placed in without_these]
     return "" if "" in found else found[0]
 
 
@@ -231,17 +233,20 @@ def _may_one_go_last(claim: Claim, onto: Onto, units: Sequence[Unit]) -> bool:
 def is_borrowed(claim: Claim, onto: Onto, gone: Set[str], unit: Unit) -> bool:
     """Whether, before they go last, all queues above them that are not the preemptor's too use more than they own.
 
-    That is asked of what is short: pods that have borrowed something else are in nobody's way.
+    That is asked of what is short: pods that have borrowed something else are in nobody's way. What those leave who end
+    may be short or not.
     """
     shared = {queue.name for queue in path(claim.world, claim.queue)}
     placed = without(claim.placed, gone)
-    columns = [Column(claim.world, placed, *one) for one in shortages.short(claim, onto)]
+    readings = [shortages.short(claim, onto)]
+    if claim.before is not None:
+        readings.append(shortages.short(replace(claim, placed=claim.before), onto))
+    columns = [[Column(claim.world, placed, *one) for one in short] for short in readings]
     if _is_fair(claim):  # of whatever it is: a share counts all
-        columns = list(fairness.columns(claim.world, placed, path(claim.world, claim.queue)[-1]))
-    return all(
-        any(column.used(queue) > column.owned(queue) for column in columns)
-        for queue in path(claim.world, _queue(claim.world, unit[0].queue))
-        if queue.name not in shared
+        columns = [list(fairness.columns(claim.world, placed, path(claim.world, claim.queue)[-1]))]
+    above = [queue for queue in path(claim.world, _queue(claim.world, unit[0].queue)) if queue.name not in shared]
+    return any(
+        all(any(column.used(queue) > column.owned(queue) for column in those) for queue in above) for those in columns
     )
 
 

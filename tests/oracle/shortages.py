@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.oracle import rules
-from tests.oracle.tree import Column, path
+from tests.oracle.tree import Column, limit_faults, path
 from tests.oracle.worlds import Flavor
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def short(claim: Claim, onto: Onto) -> Short:
 
 
 def scarce(claim: Claim, onto: Onto) -> Short:
-    """The same, but of nodes that of which not even the emptiest has enough for a pod."""
-    found = set(_of_quota(claim, onto) | _of_sums(claim, onto))
+    """The same, but of limits that which they leave too little of, and of nodes that of which none has enough."""
+    found = set(_of_quota(claim, onto) | _of_sums(claim, onto) | _of_limits(claim, onto))
     for (make, _), name in zip(claim.one.sets, onto, strict=True):
         flavor = _flavor(claim, name)
         nodes = [] if flavor.static is not None else rules.open_nodes(claim.world, flavor, make)
@@ -63,6 +63,17 @@ def _of_quota(claim: Claim, onto: Onto) -> Short:
         for (flavor, resource), need in needs(claim, onto).items()
         if resource in quotas[flavor] and need > Column(world, claim.placed, flavor, resource).left(claim.queue)
     )
+
+
+def _of_limits(claim: Claim, onto: Onto) -> Short:
+    """Of which the limits of a queue on the way leave too little, of whichever flavor."""
+    asked = needs(claim, onto)
+    found = set()
+    for resource in {resource for _, resource in asked}:
+        total = {resource: sum(need for (_, one), need in asked.items() if one == resource)}
+        if limit_faults(claim.world, claim.placed, claim.queue, total):
+            found |= {column for column in asked if column[1] == resource}
+    return frozenset(found)
 
 
 def _of_sums(claim: Claim, onto: Onto) -> Short:

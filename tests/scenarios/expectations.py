@@ -12,6 +12,9 @@ from controller.core.kubernetes.amounts import QuantityError, demand_amount, for
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Admit
 from controller.runtime import local_queue_status, queue_status, status
+from controller.visibility.editing import Case
+from controller.visibility.explanations import remedies
+from controller.visibility.trials import Remedy
 from tests.scenarios.events import Stage
 from tests.scenarios.model import ScenarioError, Step
 from tests.scenarios.world import Waiting
@@ -34,6 +37,7 @@ def faults(stage: Stage, step: Step, outcome: Outcome) -> list[str]:
         *_admitted(stage, _given(step.admitted), outcome),
         *_order(stage, step.order, outcome),
         *_waiting(stage, _given(step.waiting), outcome),
+        *_remedies(stage, _given(step.remedies)),
         *_evicted(stage, _given(step.evicted), outcome),
         *_usage(stage, _given(step.usage)),
         *_status(stage, _given(step.status)),
@@ -107,6 +111,24 @@ def _waiting(stage: Stage, expected: Mapping[str, str], outcome: Outcome) -> Ite
         for name, wait in outcome.waits.items()
         if name not in wanted
     )
+
+
+def _remedies(stage: Stage, expected: Mapping[str, list[str]]) -> Iterator[str]:
+    cache = stage.cluster.cache
+    for name, wanted in expected.items():
+        workload = cache.backlog.of_pod(stage.cluster.pod(name).uid)
+        if workload is None:
+            yield f"{name}: expected to wait, with remedies; it does not wait"
+            continue
+        found = [remedy(one) for one in remedies(Case(cache.snapshot(), workload))]
+        if found != wanted:
+            lines = "\n      ".join(found) or "none"
+            yield f"{name}: expected the remedies\n      {wanted}\n    there are\n      {lines}"
+
+
+def remedy(one: Remedy) -> str:
+    """What is to be done, and where that does not let the workload in, for which reason it waits then."""
+    return one.text if one.admits else f"{one.text} -> {one.verdict.reason}"
 
 
 def _evicted(stage: Stage, expected: Mapping[str, str], outcome: Outcome) -> Iterator[str]:

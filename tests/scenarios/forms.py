@@ -188,12 +188,12 @@ def _in_group(pod: str, text: str, labels: dict[str, str]) -> dict[str, str]:
 
 
 def job_document(name: str, form: Form) -> Json:
-    """Return a Job, named `namespace/name`; the form is its spec, but for `status`, `annotations` and `created`."""
+    """Return a Job, named `namespace/name`; the form is its spec, but for `status`, `created`, labels, annotations."""
     namespace, _, short = name.rpartition("/")
     form = _pruned(form)
-    spec = {key: value for key, value in form.items() if key not in ("status", "annotations", "created")}
-    annotations = form.get("annotations") or {}
-    metadata = {"name": short, "namespace": namespace, "uid": f"Job/{name}", "annotations": annotations}
+    spec = {key: value for key, value in form.items() if key not in ("status", "labels", "annotations", "created")}
+    marks = {part: form.get(part) or {} for part in ("labels", "annotations")}
+    metadata = {"name": short, "namespace": namespace, "uid": f"Job/{name}", **marks}
     return {"metadata": metadata, "spec": spec, "status": form.get("status") or {}}
 
 

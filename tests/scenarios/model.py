@@ -71,12 +71,13 @@ class Step(Objects, forbid_unknown_fields=True, rename="camel", kw_only=True):
     admitted: dict[str, str] | UnsetType = UNSET
     order: list[str] | UnsetType = UNSET
     waiting: dict[str, str] | UnsetType = UNSET
+    remedies: dict[str, list[str]] | UnsetType = UNSET
     evicted: dict[str, str] | UnsetType = UNSET
     usage: dict[str, dict[str, dict[str, str | int]]] | UnsetType = UNSET
     status: dict[str, dict[str, Any]] | UnsetType = UNSET
 
 
-EXPECTATIONS = ("admitted", "order", "waiting", "evicted", "usage", "status")
+EXPECTATIONS = ("admitted", "order", "waiting", "remedies", "evicted", "usage", "status")
 _NO_EVENT = (*EXPECTATIONS, "why")
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
+from controller.simulator.rest import RestlessError
 from tests.scenarios.events import Stage
 from tests.scenarios.expectations import Outcome, faults
 from tests.scenarios.model import Objects, ScenarioError, Step, Written, attribute
-from tests.scenarios.world import Restless, ShortcutDiffers
+from tests.scenarios.world import ShortcutDiffers
 
 _WORLD = (
     "time",
@@ -49,7 +50,7 @@ def play(written: Written) -> Iterator[Played]:
             found = faults(stage, step, outcome)
         except ScenarioError as error:
             raise ScenarioError(f"{written.file}: step {number}: {error}") from None
-        except (Restless, ShortcutDiffers) as error:
+        except (RestlessError, ShortcutDiffers) as error:
             outcome, found = Outcome([], stage.cluster.waits(), {}), [str(error)]
         yield Played(
             number, step, events, outcome, found + _validity(stage, written, is_last=step is scenario.steps[-1])

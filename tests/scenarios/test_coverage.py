@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from controller.api.base import Resource
 from controller.api.cluster_queue import ClusterQueue
@@ -15,7 +16,7 @@ from controller.api.local_queue import LocalQueue
 from controller.api.workload_priority_class import WorkloadPriorityClass
 from controller.core.reasons import Reason
 from tests.scenarios import forms
-from tests.scenarios.model import Objects, load
+from tests.scenarios.model import Objects, Step, load
 from tests.scenarios.test_scenarios import FILES
 
 _SCENARIOS = [load(file).scenario for file in FILES]
@@ -79,6 +80,27 @@ def test_every_reason_has_a_scenario_with_its_sentence() -> None:
         text for scenario in _SCENARIOS for step in scenario.steps if step.waiting for text in step.waiting.values()
     ]
     assert [reason for reason in Reason if not any(text.startswith(f"{reason}: ") for text in said)] == []
+
+
+def test_of_every_reason_a_remedy_is_applied() -> None:
+    """In the step after it was told, a pod of each reason is admitted, or waits for another one."""
+    ended = {
+        reason
+        for scenario in _SCENARIOS
+        for step, then in pairwise(scenario.steps)
+        for pod in step.remedies or ()
+        if _reason(then, pod) != (reason := _reason(step, pod))
+    }
+    # nothing was said yet of a pod that is Pending: the next decision does
+    assert {reason.value for reason in Reason} - ended == {Reason.PENDING}
+
+
+def _reason(step: Step, pod: str) -> str:
+    """Why a pod waits after a step; empty: it was admitted."""
+    is_admitted = step.admitted is not UNSET and pod in step.admitted
+    waiting = {} if isinstance(step.waiting, UnsetType) else step.waiting
+    assert is_admitted or pod in waiting, f"{pod}: nothing is expected of it"
+    return "" if is_admitted else waiting[pod].partition(":")[0]
 
 
 def test_no_two_scenarios_have_one_title() -> None:

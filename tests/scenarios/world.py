@@ -21,22 +21,26 @@ from controller.core.explaining.wording import describe
 from controller.core.gate.release_patch import Admission, release_patch
 from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Admit, Evict, Plan
 from controller.core.workloads.pods import Phase, Pod
-from controller.core.world.snapshot import Snapshot
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder, decode_metadata, decode_node
 from controller.kube.decode_owners import decode_job, decode_pod_group
 from controller.objects.read import Read, read_cluster_queue, read_flavor, read_local_queue, read_priority_class
-from controller.replay.snapshot_file import CAN_READ, from_bytes, to_bytes, without_memory
+from controller.replay.as_written import as_written
+from controller.replay.snapshot_file import CAN_READ, from_bytes, read_saved, to_bytes
 from controller.runtime.local_queue_status import local_queue_status
 from controller.runtime.queue_status import cluster_queue_status
 from controller.runtime.status import flavor_status
+from controller.simulator.filling import filled
+from controller.simulator.rest import decide_to_rest
+from controller.simulator.world import world_of
 from tests.scenarios.model import Json
 from tests.support.json_patch import patched
+from tests.support.snapshots import changed, without_memory
 
 _UNLIMITED = 10_000
-_ROUNDS = 100
 _FULL_PASS_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 """As the executor: a refused release is tried again after 1 s, then twice that, at most a minute."""
@@ -55,10 +59,6 @@ class Waiting:
 
     reason: Reason
     text: str
-
-
-class Restless(Exception):
-    """Decisions do not come to an end."""
 
 
 class ShortcutDiffers(Exception):
@@ -256,16 +256,9 @@ class Cluster:
         snapshot = self.cache.snapshot()
         live = decide(without_memory(snapshot), limit=_UNLIMITED)
         self._compare_with_file(snapshot, live)
-        self._compare_with_all(replace(snapshot, asked=()), live)
-        for _ in range(_ROUNDS):
-            self.cache.advance(self.now)
-            snapshot = self.cache.snapshot()
-            plan = decide(snapshot, index=self.cache.feasibility, limit=_UNLIMITED)
-            self.cache.absorb(plan)
-            if plan.is_complete and not plan.admits and not plan.evicts:
-                return released
-            released += self.carry_out(plan)
-        raise Restless(f"{_ROUNDS} decisions in a row admitted something")
+        self._compare_with_all(changed(snapshot, asked=()), live)
+        decide_to_rest(self.cache, self.now, lambda plan: released.extend(self.carry_out(plan)))
+        return released
 
     def carry_out(self, plan: Plan) -> list[tuple[str, Admit]]:
         """Do what a plan says that the cache has absorbed; return who was released, by name, in order."""
@@ -327,6 +320,7 @@ class Cluster:
         cache = self._fresh().cache
         cache.advance(self.now)
         plan = decide(cache.snapshot(), index=cache.feasibility, limit=_UNLIMITED)
+        self._compare_with_simulated(cache, plan)
         if plan.evicts and not is_any_lost:
             raise ShortcutDiffers(f"a controller that starts now evicts {', '.join(e.pod.name for e in plan.evicts)}")
         more = [cache.pods[admit.uid].name for admit in plan.admits]
@@ -335,6 +329,23 @@ class Cluster:
         mine, theirs = self.cache.usage.by_queue, cache.usage.by_queue
         if mine != theirs:
             raise ShortcutDiffers(f"a controller that starts now counts {theirs}; the one that was there {mine}")
+
+    def _compare_with_simulated(self, cache: ClusterCache, plan: Plan) -> None:
+        """A simulation that begins with a file of the world is decided as a controller that starts now."""
+        if not CAN_READ:
+            return
+        simulated = filled(world_of(read_saved(to_bytes(cache.snapshot(), as_written(cache)))))
+        found = decide(simulated.snapshot(), index=simulated.feasibility, limit=_UNLIMITED)
+        if found != plan or simulated.usage.by_queue != cache.usage.by_queue:
+            raise ShortcutDiffers(f"a simulation from a file is decided otherwise:\n{plan}\n{found}")
+        # a second time, as pods have come to their nodes meanwhile
+        mine, theirs = cache.advance(self.now), simulated.advance(self.now)
+        if mine != theirs:
+            raise ShortcutDiffers(f"a simulation from a file expects the next change at {theirs}; the file's at {mine}")
+        pasts = cache.snapshot().usage.past, simulated.snapshot().usage.past
+        for used, counted in ((pasts[0].get(key), pasts[1].get(key)) for key in cache.local_queues):
+            if used is not None and (counted is None or used.share() != counted.share()):
+                raise ShortcutDiffers(f"a simulation from a file begins with {counted}; the file's with {used}")
 
     def _fresh(self) -> _Mind:
         mind = _Mind()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -39,10 +39,15 @@ def a_run(name: str = "run", cpu: str = "1", *, started: int, ended: int = 0, **
     return a_released_pod(name, a_shape(cpu=cpu), **given)
 
 
-def a_counting_cache(*budgets: Budget, now: int = NOON, price: dict[str, int] | None = None) -> ClusterCache:
+def a_counting_cache(
+    *budgets: Budget,
+    now: int = NOON,
+    price: dict[str, int] | None = None,
+    on_change: Callable[[], None] = lambda: None,
+) -> ClusterCache:
     """The queue team-a with these budgets, at a time."""
     flavor = replace(a_flavor(), price=price or {})
-    cache = a_cache(flavors=[flavor], queues=[a_cluster_queue(budgets=budgets)])
+    cache = a_cache(flavors=[flavor], queues=[a_cluster_queue(budgets=budgets)], on_change=on_change)
     cache.advance(now)
     return cache
 

@@ -9,7 +9,8 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import PodSink
 from controller.core.capacity.node_index import NodeIndex
 from controller.core.decision.decide import decide
-from controller.core.evictions.over_quota import excesses
+from controller.core.eviction_rules.over_quota import excesses
+from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.keys import GATE
 from controller.core.kubernetes.amounts import PODS, as_requests, demand_amount, supply_amount
 from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement, Term
@@ -27,13 +28,13 @@ from controller.core.queueing.queues import (
 from controller.core.quota.quota_tree import QuotaTree, UsageKey
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import has_begun
+from controller.core.snapshot import NodeView, QueueView, Snapshot, UsageView, WaitingView
 from controller.core.workloads.backlog import Backlog
 from controller.core.workloads.decisions import Plan
 from controller.core.workloads.pods import Pod, PublishedCondition, SpecPresence
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.workloads.workload import PodSet, Workload, WorkloadClass, order_key
-from controller.core.world.forecast import USUAL_DEPTH
-from controller.core.world.snapshot import Snapshot
+from tests.support.snapshots import changed
 
 GPU = "nvidia.com/gpu"
 MAIN: Final = ("default", "main")
@@ -210,16 +211,19 @@ def a_snapshot(
     used = TreeUsage(tree)
     for (queue, flavor, resource), amount in (usage or {}).items():
         used.add(queue, flavor, resource, amount)
-    return Snapshot(
-        cluster_queues=by_queue,
-        tree=tree,
-        usage=used,
-        local_queues={(door.namespace, door.name): door for door in doors},
-        flavors=by_name,
-        nodes=NodeIndex(known, by_name),
-        runs=backlog.runs,
-        **{"namespaces": {"default": {}}, **fields},
+    bare = Snapshot(
+        queues=QueueView(
+            cluster_queues=by_queue,
+            tree=tree,
+            local_queues={(door.namespace, door.name): door for door in doors},
+            flavors=by_name,
+            namespaces={"default": {}},
+        ),
+        usage=UsageView(in_tree=used),
+        nodes=NodeView(index=NodeIndex(known, by_name)),
+        waiting=WaitingView(runs=backlog.runs),
     )
+    return changed(bare, **fields)
 
 
 def a_cache(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from controller.cache.cluster import ClusterCache
+from controller.core.workloads.pods import Pod
 from controller.kube.decode import PodDecoder
 from controller.runtime.side_writes import ConditionLane
 from controller.telemetry.metrics import ControllerMetrics
@@ -33,18 +34,33 @@ def answering() -> FakeClient:
 
 async def write(cache: ClusterCache, client: FakeClient, *, rounds: int = 5) -> list[Call]:
     """Run the lane for some rounds of its pause; what it wrote."""
-    lane = a_lane(cache, client)
+    await writing(a_lane(cache, client), rounds)
+    return client.made("PATCH")
+
+
+async def writing(lane: ConditionLane, rounds: int) -> None:
+    """Run the lane for some rounds of its pause."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(lane.run(), name="conditions")
         await turns(rounds)
         task.cancel()
-    return client.made("PATCH")
 
 
 def a_lane(
-    cache: ClusterCache, client: FakeClient, *, releases_wait: Callable[[], bool] = lambda: False
+    cache: ClusterCache,
+    client: FakeClient,
+    *,
+    releases_wait: Callable[[], bool] = lambda: False,
+    on_wait: Callable[[Pod, str, str], None] = lambda pod, reason, message: None,
 ) -> ConditionLane:
-    return ConditionLane(client.as_client, cache, ControllerMetrics(), decode=PodDecoder(), releases_wait=releases_wait)
+    return ConditionLane(
+        client.as_client,
+        cache,
+        ControllerMetrics(),
+        decode=PodDecoder(),
+        releases_wait=releases_wait,
+        on_wait=on_wait,
+    )
 
 
 def names(calls: list[Call]) -> list[str]:

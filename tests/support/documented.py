@@ -28,6 +28,7 @@ _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
 _PART = re.compile(r"(?:\n\n|\A)([^\n]*(?:\n[^\n]+)*?):\n\n```console\n(.*?)```|```console\n(.*?)```", re.DOTALL)
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _PATHS = {
+    "apiservices": "/apis/apiregistration.k8s.io/v1/apiservices",
     "crd": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "deployments": "/apis/apps/v1/namespaces/{namespace}/deployments",
     "mutatingadmissionpolicies": f"{_ADMISSION}/mutatingadmissionpolicies",

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 from msgspec import Raw
 
-from controller.cache.pod_policies import Policies
-from controller.core.policies.pod_policies import Policy, Target
+from controller.cache.policies.pod_policies import Policies
+from controller.core.pod_policies.policies import Policy, Target
 from controller.objects.pod_policies import read_cluster_policy, read_policy
 from tests.support.worlds import EmptyWorld
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from controller.cache.access import Access, binding_sink, role_sink
+from controller.cache.policies.access import Access, binding_sink, role_sink
 from controller.kube.client import Client
 from controller.kube.decode_rbac import BINDINGS, ROLES, decode_binding, decode_role
 from controller.kube.watch import Informer

@@ -27,7 +27,7 @@ from webhook.reviews.templates import read_template
 from webhook.steps.chain import mutate
 from webhook.steps.kueue_labels import mutate_owner
 from webhook.steps.templates import mutate_template
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 
 Json = dict[str, Any]
 
@@ -146,7 +146,7 @@ _RESOURCES: Final = {
 _SUBRESOURCES: Final = (None, None, None, "status", "resize", "binding", "ephemeralcontainers")
 
 
-def world() -> ClusterWorld:
+def world() -> ClusterLookups:
     """One in which every step has something to do."""
     not_spot = api_objects.node_terms({"matchExpressions": [{"key": "pool", "operator": "NotIn", "values": ["spot"]}]})
     everything: Json = {"nodeSelectors": {}, "runtimeClassNames": []}
@@ -223,7 +223,7 @@ def _junk(draw: random.Random, depth: int = 2) -> Any:
     return draw.choice(_SCALARS)
 
 
-def judged(path: str, body: bytes, known: ClusterWorld) -> bytes:
+def judged(path: str, body: bytes, known: ClusterLookups) -> bytes:
     """Read a review, judge it and write the answer, as `server` does. Raises BadReview."""
     try:
         answer = _JUDGES[path](body, known)
@@ -232,19 +232,19 @@ def judged(path: str, body: bytes, known: ClusterWorld) -> bytes:
     return write("4-2", answer)
 
 
-def _of_pod(step: Callable[..., Answer], body: bytes, known: ClusterWorld) -> Answer:
+def _of_pod(step: Callable[..., Answer], body: bytes, known: ClusterLookups) -> Answer:
     return step(read(body), known)
 
 
-def _of_validated(step: Callable[..., Answer], body: bytes, known: ClusterWorld) -> Answer:
+def _of_validated(step: Callable[..., Answer], body: bytes, known: ClusterLookups) -> Answer:
     return step(read_validated(body), known)
 
 
-def _of_template(step: Callable[..., Answer], body: bytes, known: ClusterWorld) -> Answer:
+def _of_template(step: Callable[..., Answer], body: bytes, known: ClusterLookups) -> Answer:
     return step(read_template(body), known)
 
 
-_JUDGES: Final[dict[str, Callable[[bytes, ClusterWorld], Answer]]] = {
+_JUDGES: Final[dict[str, Callable[[bytes, ClusterLookups], Answer]]] = {
     "/mutate/pods": partial(_of_pod, mutate),
     "/validate/pods": partial(_of_validated, validate),
     "/mutate/podtemplates": partial(_of_template, mutate_template),

@@ -18,9 +18,9 @@ from tests.support.rbac_objects import a_binding, a_role, a_rule, account, group
 from tests.support.worlds import TRUSTED
 from webhook.checks.chain import validate
 from webhook.reviews.admission import Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.world.account_policies import AccountPolicies
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 from webhook.world.runtime_classes import KnownClasses
 
 NAMESPACE = "team"
@@ -37,7 +37,7 @@ def a_world(
     default_class: str | None = None,
     default_priority_class: str = "",
     labels: Mapping[str, str] | None = None,
-) -> ClusterWorld:
+) -> ClusterLookups:
     """These policies; `grants` are policies by account, and without it everybody may use every one."""
     accounts = AccountPolicies(option)
     accounts.policies.replace([read_scheduling_policy(Raw(orjson.dumps(one))) for one in policies])
@@ -49,7 +49,7 @@ def a_world(
         put(accounts.access, a_binding(name, name, subject))
     known = KnownClasses(default_class)
     known.replace(classes)
-    world = ClusterWorld(known, accounts, trusted_users=frozenset((TRUSTED,)))
+    world = ClusterLookups(known, accounts, trusted_users=frozenset((TRUSTED,)))
     world.namespaces.replace([Owned(name=NAMESPACE, labels=dict(labels or {}))])
     return world
 
@@ -72,9 +72,9 @@ def a_request(pod: Json, **fields: Any) -> Request:
     return Request(**{"uid": "1", "pod": pod, **filled, **fields})
 
 
-def denial(world: World, pod: Json, **fields: Any) -> str | None:
+def denial(world: ReviewLookups, pod: Json, **fields: Any) -> str | None:
     return validate(a_request(pod, **fields), world).denial
 
 
-def update_denial(world: World, old: Json | None, new: Json, **fields: Any) -> str | None:
+def update_denial(world: ReviewLookups, old: Json | None, new: Json, **fields: Any) -> str | None:
     return denial(world, new, **{"operation": "UPDATE", "old": old, **fields})

@@ -14,9 +14,9 @@ from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.taints import Toleration
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota, WhenCanBorrow
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.shapes import Shape
-from controller.core.world.snapshot import Snapshot
 from tests.support.builders import (
     STRICT,
     a_cluster_queue,

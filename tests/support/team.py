@@ -212,7 +212,7 @@ class Team:
 
         return await eventually(reasoned, seconds=seconds, message=f"{name} does not wait for {reason}")
 
-    async def looked_at(self, name: str = "probe") -> None:
+    async def visited(self, name: str = "probe") -> None:
         """Return when the controller has surely seen all that came before: a later pod of another queue went through.
 
         Its own queue, and a selector that no node meets, keep it from meeting the test's pods.

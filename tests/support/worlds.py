@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from controller.core.keys import BREAK_GLASS
-from controller.core.policies.pod_policies import Policy
+from controller.core.pod_policies.policies import Policy
 from controller.core.queueing.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 from webhook.reviews.lookups import RuntimeClasses
@@ -25,6 +25,9 @@ class EmptyWorld:
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         return False
+
+    def local_queues_in(self, namespace: str) -> Collection[str]:
+        return ()
 
     def scheduler_preemption(self, namespace: str, name: str) -> Ruling | None:
         return None

@@ -13,15 +13,15 @@ from webhook.checks.protection import protection_check
 from webhook.checks.scheduling_policies import scheduling_policies_check
 from webhook.pods.limits import limited
 from webhook.reviews.admission import Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
-Check = Callable[[Request, World], Answer]
+Check = Callable[[Request, ReviewLookups], Answer]
 
 POLICY_CHECKS: tuple[Check, ...] = (pod_policies_check, scheduling_policies_check)
 """Of whole pods alone: what policies speak of cannot be changed through subresources."""
 
 
-def validate(request: Request, world: World) -> Answer:
+def validate(request: Request, world: ReviewLookups) -> Answer:
     """Send what is being created or updated through the checks; anything else passes."""
     if request.operation in ("CREATE", "UPDATE") and not request.pod:
         return Answer(denial="request.object is missing; nothing is created or changed without it")
@@ -29,7 +29,7 @@ def validate(request: Request, world: World) -> Answer:
     return answer if answer.denial is not None or request.subresource else judge_by_policies(request, world)
 
 
-def judge_by_policies(request: Request, world: World) -> Answer:
+def judge_by_policies(request: Request, world: ReviewLookups) -> Answer:
     """Send a pod that is being created or updated through the checks by policies; anything else passes."""
     total = Answer()
     if request.operation not in ("CREATE", "UPDATE"):

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.core.policies.pod_policies import Mode, Policy, Result
-from controller.core.policies.policy_breaches import Breach, breaches
+from controller.core.pod_policies.breaches import Breach, breaches
+from controller.core.pod_policies.policies import Mode, Policy, Result
 from webhook.pods import directives
 from webhook.pods.updates import is_gated, is_judged_update
 from webhook.reviews.admission import Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 
-def pod_policies_check(request: Request, world: World) -> Answer:
+def pod_policies_check(request: Request, world: ReviewLookups) -> Answer:
     """Refuse an update that newly breaks an enforced policy, and tell of those that are not enforced."""
     old = request.old
     if old is None or not is_gated(old) or not is_judged_update(request, world):
@@ -35,7 +35,7 @@ def pod_policies_check(request: Request, world: World) -> Answer:
     )
 
 
-def _selecting(request: Request, pod: Mapping[str, Any], world: World) -> list[Policy]:
+def _selecting(request: Request, pod: Mapping[str, Any], world: ReviewLookups) -> list[Policy]:
     namespace_labels = world.namespace_labels(request.namespace)
     labels = (pod.get("metadata") or {}).get("labels") or {}
     policies = world.pod_policies(request.namespace)

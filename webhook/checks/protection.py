@@ -16,18 +16,18 @@ from controller.core.keys import CONDITION
 from controller.core.kubernetes.demand import Quantities
 from webhook.pods.creators import actor
 from webhook.reviews.admission import Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.subresources import BINDING, RESIZE, STATUS
 from webhook.steps.users import is_from_template
 
 
-def protection_check(request: Request, world: World) -> Answer:
+def protection_check(request: Request, world: ReviewLookups) -> Answer:
     """Refuse what breaks a rule, with all that is wrong."""
     texts = tuple(_faults(request, world))
     return Answer(denial="; ".join(texts) or None, audit=(("protected", "; ".join(texts)),) if texts else ())
 
 
-def _faults(request: Request, world: World) -> Iterator[str]:
+def _faults(request: Request, world: ReviewLookups) -> Iterator[str]:
     who, new = actor(request, world), _guarded(request.pod)
     if request.operation == "CREATE" and request.subresource == BINDING:
         yield from protection.binding_keys(new, who)

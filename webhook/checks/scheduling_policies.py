@@ -14,10 +14,10 @@ from webhook.pods.creators import is_mirror_pod
 from webhook.pods.noted import scheduling_entry
 from webhook.pods.updates import is_judged_update
 from webhook.reviews.admission import Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 
-def scheduling_policies_check(request: Request, world: World) -> Answer:
+def scheduling_policies_check(request: Request, world: ReviewLookups) -> Answer:
     """Refuse the pod, or tell of policies that are not enforced."""
     is_created = request.operation == "CREATE"
     if is_mirror_pod(request) or not (is_created or is_judged_update(request, world)):

@@ -9,13 +9,13 @@ from controller.core.gate.protection import Rule
 from controller.core.keys import KUEUE_LABELS, KUEUE_QUEUE, QUEUE_NAME, USER
 from webhook.pods.creators import actor
 from webhook.reviews.admission import NOTHING, Answer
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.templates import TemplateRequest
 from webhook.steps.kueue_labels import lacking_labels
 from webhook.steps.users import is_concerned, right_note
 
 
-def check_owner(request: TemplateRequest, world: World) -> Answer:
+def check_owner(request: TemplateRequest, world: ReviewLookups) -> Answer:
     """Refuse a template whose pods would run without the queue that Kueue's label names, and forged notes."""
     if QUEUE_NAME not in lacking_labels(request, world) or actor(request.inner, world).is_trusted:
         return check_note(request, world)
@@ -24,7 +24,7 @@ def check_owner(request: TemplateRequest, world: World) -> Answer:
     return Answer(denial=f"{Rule.GATE_REQUIRED}: {path}: {what}; create it again: Penstock adds it")
 
 
-def check_note(request: TemplateRequest, world: World) -> Answer:
+def check_note(request: TemplateRequest, world: ReviewLookups) -> Answer:
     """Refuse a note on a template that is not as it has to be: nothing has put it right."""
     inner = request.inner
     if not is_concerned(request, world) or actor(inner, world).is_trusted:

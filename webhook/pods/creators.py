@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.core.gate.protection import Actor
 from webhook.reviews.admission import Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 _MIRROR = "kubernetes.io/config.mirror"
 _NODES = "system:nodes"
@@ -30,7 +30,7 @@ def has_controller(request: Request) -> bool:
     return any(owner.get("controller") for owner in owners)
 
 
-def actor(request: Request, world: World) -> Actor:
+def actor(request: Request, world: ReviewLookups) -> Actor:
     """Return who asks, as the rules that keep the gate ours tell people apart."""
     if world.breaks_glass(request.groups):
         return Actor.BREAK_GLASS

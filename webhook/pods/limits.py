@@ -12,7 +12,7 @@ from typing import Final
 from controller.core.kubernetes.directives import Directives
 from controller.core.kubernetes.labels import Term
 from webhook.reviews.admission import Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 ENTRIES_MOST: Final = 256
 """Of any one list: far more than any scheduler is asked to work through for a pod."""
@@ -27,7 +27,7 @@ class TooMuch(Exception):
     """The pod cannot be judged in time; the text is for who wrote it."""
 
 
-def limited(judge: Callable[[Request, World], Answer], request: Request, world: World) -> Answer:
+def limited(judge: Callable[[Request, ReviewLookups], Answer], request: Request, world: ReviewLookups) -> Answer:
     """Ask a step or a check, and refuse what is too much for it."""
     try:
         return judge(request, world)

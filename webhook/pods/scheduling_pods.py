@@ -10,7 +10,7 @@ from controller.core.scheduling_policies.pod import Exempt, Pod
 from webhook.pods import directives, limits
 from webhook.pods.creators import is_daemon_set_pod
 from webhook.reviews.admission import Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 _DEFAULT_ACCOUNT = "default"
 """The ServiceAccount admission writes it into pods that name none; only where that is off is there none."""
@@ -21,12 +21,12 @@ def account(pod: Mapping[str, Any]) -> str:
     return (pod.get("spec") or {}).get("serviceAccountName") or _DEFAULT_ACCOUNT
 
 
-def levels(request: Request, world: World) -> Levels:
+def levels(request: Request, world: ReviewLookups) -> Levels:
     """Return the policies for the pod's account, by level; none where there is nothing to do."""
     return world.scheduling_policies(request.namespace, account(request.pod))
 
 
-def read(request: Request, pod: Mapping[str, Any], world: World) -> Pod | None:
+def read(request: Request, pod: Mapping[str, Any], world: ReviewLookups) -> Pod | None:
     """Read the pod; None when it is not of the form that a pod has."""
     spec = pod.get("spec") or {}
     said = request.directives if pod is request.pod else None
@@ -45,7 +45,7 @@ def read(request: Request, pod: Mapping[str, Any], world: World) -> Pod | None:
     )
 
 
-def _exempt(request: Request, runtime_class: str, world: World) -> Exempt:
+def _exempt(request: Request, runtime_class: str, world: ReviewLookups) -> Exempt:
     # who made a pod is known when it is made: in an update the daemon set controller's tolerations are old anyway
     by_daemon_set = request.operation == "CREATE" and is_daemon_set_pod(request)
     found = world.runtime_classes.get(runtime_class) if world.runtime_classes is not None and runtime_class else None

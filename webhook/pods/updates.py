@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from webhook.reviews.admission import Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 
-def is_judged_update(request: Request, world: World) -> bool:
+def is_judged_update(request: Request, world: ReviewLookups) -> bool:
     """An update, of a pod that is there to stay, by somebody who is not trusted.
 
     Nothing may hold up a pod that is being deleted. Penstock's own controller is trusted: what its release patch adds

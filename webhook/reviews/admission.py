@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from controller.core.kubernetes.directives import Directives
-from controller.core.policies.pod_policies import Outcome
+from controller.core.pod_policies.policies import Outcome
 from webhook.reviews.forms import RequestForm
 
 _API_VERSION = "admission.k8s.io/v1"

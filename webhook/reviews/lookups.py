@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from controller.core.kubernetes.runtime_classes import RuntimeClass
-from controller.core.policies.pod_policies import Policy
+from controller.core.pod_policies.policies import Policy
 from controller.core.queueing.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 
@@ -25,7 +25,7 @@ class RuntimeClasses(Protocol):
         """Names of all classes."""
 
 
-class World(Protocol):
+class ReviewLookups(Protocol):
     """Read-only look-ups; all answers come from memory."""
 
     @property
@@ -41,6 +41,9 @@ class World(Protocol):
 
     def has_local_queue(self, namespace: str, name: str) -> bool:
         """Whether this LocalQueue exists."""
+
+    def local_queues_in(self, namespace: str) -> Collection[str]:
+        """Names of the LocalQueues of a namespace."""
 
     def scheduler_preemption(self, namespace: str, name: str) -> Ruling | None:
         """What the ClusterQueue of this LocalQueue says of kube-scheduler's preemption; None where it is not known."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from webhook.pods.limits import limited
 from webhook.reviews.admission import NOTHING, Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import applied
 from webhook.steps.pod_policies import apply_pod_policies
 from webhook.steps.queue import assign_queue
@@ -20,7 +20,7 @@ from webhook.steps.scheduling_policies import apply_scheduling_policies
 from webhook.steps.stamps import strip_stamps
 from webhook.steps.update_advice import advise
 
-Step = Callable[[Request, World], Answer]
+Step = Callable[[Request, ReviewLookups], Answer]
 
 CHAIN: tuple[Step, ...] = (
     strip_stamps,
@@ -32,7 +32,7 @@ CHAIN: tuple[Step, ...] = (
 """In the order of their effect."""
 
 
-def stages(request: Request, world: World) -> Iterator[tuple[Step, Request, Answer]]:
+def stages(request: Request, world: ReviewLookups) -> Iterator[tuple[Step, Request, Answer]]:
     """Each step with the pod that it saw, and its answer. The first denial is the last."""
     before = NOTHING
     for step in CHAIN:
@@ -50,7 +50,7 @@ def _after(answer: Answer, request: Request) -> Request:
     return replace(request, pod=pod, directives=None if answer.outcome is None else answer.outcome.pod)
 
 
-def mutate(request: Request, world: World) -> Answer:
+def mutate(request: Request, world: ReviewLookups) -> Answer:
     """Send a pod that is being created through the chain; an update of one passes unchanged, with advice."""
     total = NOTHING
     if request.operation == "UPDATE":

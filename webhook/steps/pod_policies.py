@@ -14,16 +14,16 @@ from typing import Any
 
 from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME
 from controller.core.kubernetes.directives import Directives
-from controller.core.policies.pod_policies import Mode, Outcome, Policy, Result, Verdict, apply, order_key
-from controller.core.policies.policy_merge import for_fixed_template, merge
+from controller.core.pod_policies.merging import for_fixed_template, merge
+from controller.core.pod_policies.policies import Mode, Outcome, Policy, Result, Verdict, apply, order_key
 from webhook.pods import directives
 from webhook.pods.creators import has_controller, is_mirror_pod
 from webhook.pods.noted import entries, with_entries
 from webhook.reviews.admission import NOTHING, Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 
-def apply_pod_policies(request: Request, world: World) -> Answer:
+def apply_pod_policies(request: Request, world: ReviewLookups) -> Answer:
     """Give the pod what its policies want, or refuse it, or only tell."""
     if is_mirror_pod(request):
         return NOTHING
@@ -38,7 +38,7 @@ def apply_pod_policies(request: Request, world: World) -> Answer:
 
 def merge_policies(
     request: Request,
-    world: World,
+    world: ReviewLookups,
     policies: Collection[Policy],
     *,
     noun: str = "pod",
@@ -78,7 +78,7 @@ def merge_policies(
     )
 
 
-def _right(request: Request, world: World, outcome: Outcome, from_template: Iterable[Policy]) -> list[str]:
+def _right(request: Request, world: ReviewLookups, outcome: Outcome, from_template: Iterable[Policy]) -> list[str]:
     """The names that are rightly noted on the pod."""
     noted = entries(request.pod, scheduling=False)
     brought = [policy for policy in from_template if policy.key in noted]
@@ -86,13 +86,13 @@ def _right(request: Request, world: World, outcome: Outcome, from_template: Iter
     return [policy.key for policy in sorted((*_at_work(outcome, noted), *held), key=order_key)]
 
 
-def _selected(request: Request, world: World, policies: Iterable[Policy]) -> list[Policy]:
+def _selected(request: Request, world: ReviewLookups, policies: Iterable[Policy]) -> list[Policy]:
     namespace_labels = world.namespace_labels(request.namespace)
     labels = (request.pod.get("metadata") or {}).get("labels") or {}
     return [one for one in policies if one.selects(request.namespace, namespace_labels, labels)]
 
 
-def _is_held(request: Request, world: World) -> bool:
+def _is_held(request: Request, world: ReviewLookups) -> bool:
     """Whether a gate is on the pod, or will be once the queue step has seen it: then nodeName is forbidden."""
     labels = (request.pod.get("metadata") or {}).get("labels") or {}
     gates = (request.pod.get("spec") or {}).get("schedulingGates")
@@ -107,7 +107,7 @@ def _at_work(outcome: Outcome, noted: Collection[str]) -> Iterable[Policy]:
             yield policy
 
 
-def _held(request: Request, world: World, pod: Directives, brought: Iterable[Policy]) -> list[Policy]:
+def _held(request: Request, world: ReviewLookups, pod: Directives, brought: Iterable[Policy]) -> list[Policy]:
     """Those of the policies that gave the pod's template something which the pod has."""
     is_held = _is_held(request, world)
     enforced = [policy for policy in _selected(request, world, brought) if policy.mode is Mode.ENFORCE]

@@ -12,22 +12,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from controller.core.forecasts.runtimes import RuntimeFault, read_runtime
 from controller.core.gate.protection import Actor, Guarded, gate_required
-from controller.core.keys import DEFAULT_QUEUE, EXPECTED_RUNTIME, GATE, PRIORITY_CLASS, QUEUE_NAME
+from controller.core.keys import DEFAULT_QUEUE, EXPECTED_RUNTIME, GATE, QUEUE_NAME
 from controller.core.kubernetes.owners import Owner
 from controller.core.kubernetes.pointers import escape
 from controller.core.workloads.groups import GroupFault, membership
-from controller.core.world.runtimes import RuntimeFault, read_runtime
 from webhook.pods.creators import actor, is_daemon_set_pod, is_mirror_pod
 from webhook.reviews.admission import NOTHING, Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import Operations, applied
 from webhook.steps import scheduler_preemption
 from webhook.steps.kueue_labels import taken_over
+from webhook.steps.missing_names import missing_class, missing_queue
 from webhook.steps.users import user_noted
 
 
-def assign_queue(request: Request, world: World) -> Answer:
+def assign_queue(request: Request, world: ReviewLookups) -> Answer:
     """Add our gate, the queue label where the namespace's default applies, and the note of the user."""
     if is_mirror_pod(request) or is_daemon_set_pod(request):
         return NOTHING
@@ -76,20 +77,12 @@ def _gate(gates: list[dict[str, Any]] | None) -> Operations:
     return ({"op": "add", "path": "/spec/schedulingGates/-", "value": {"name": GATE}},)
 
 
-def _warnings(request: Request, world: World, queue: str) -> tuple[str, ...]:
-    warnings: tuple[str, ...] = ()
-    if not world.has_local_queue(request.namespace, queue):
-        warnings += (
-            f"LocalQueue {queue!r} does not exist in namespace {request.namespace!r}: "
-            "the pod stays queued until it does (QueueNotFound)",
-        )
-    priority = (_metadata(request).get("labels") or {}).get(PRIORITY_CLASS)
-    if priority is not None and not world.has_priority_class(priority):
-        warnings += (
-            f"WorkloadPriorityClass {priority!r} does not exist: "
-            "the pod stays queued until it does, or its label is corrected (PriorityClassNotFound)",
-        )
-    return warnings + _group_warnings(request) + _runtime_warnings(request)
+def _warnings(request: Request, world: ReviewLookups, queue: str) -> tuple[str, ...]:
+    missing = (
+        *missing_queue(request.namespace, queue, world),
+        *missing_class(_metadata(request).get("labels") or {}, world),
+    )
+    return missing + _group_warnings(request) + _runtime_warnings(request)
 
 
 def _group_warnings(request: Request) -> tuple[str, ...]:

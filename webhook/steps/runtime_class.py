@@ -2,7 +2,7 @@
 
 The class is the pod's own, else that of its SchedulingPolicies, else the namespace's default, else the cluster's. The
 apiserver's own RuntimeClass admission runs before us, and again after us when we set a class; the merge is the same,
-so it finds nothing to do. Off (`World.runtime_classes` None) until asked for. Who gets no default, and why:
+so it finds nothing to do. Off (`ReviewLookups.runtime_classes` None) until asked for. Who gets no default, and why:
 docs/runtime-classes.md.
 """
 
@@ -18,7 +18,7 @@ from controller.core.kubernetes.documents import toleration_document
 from controller.core.kubernetes.pointers import escape
 from controller.core.kubernetes.runtime_classes import Additions, Conflict, additions, is_tolerant
 from controller.core.kubernetes.taints import Toleration
-from controller.core.policies.pod_policies import Result
+from controller.core.pod_policies.policies import Result
 from controller.core.reasons import first_few
 from controller.core.scheduling_policies.levels import enforced
 from controller.core.scheduling_policies.pod import Exempt, Pod
@@ -27,7 +27,7 @@ from webhook.pods import limits, scheduling_pods
 from webhook.pods.creators import is_daemon_set_pod, is_mirror_pod
 from webhook.pods.noted import entries, scheduling_entry, with_entries
 from webhook.reviews.admission import NOTHING, Answer, Request
-from webhook.reviews.lookups import RuntimeClasses, World
+from webhook.reviews.lookups import ReviewLookups, RuntimeClasses
 from webhook.reviews.patching import Operations
 
 _FLAG = "--default-runtime-class"
@@ -50,7 +50,7 @@ class Choice:
         )
 
 
-def choose(request: Request, world: World) -> Choice | None:
+def choose(request: Request, world: ReviewLookups) -> Choice | None:
     """Say which class the pod is to have; None when it needs none, or when the step is off."""
     spec = request.pod.get("spec")
     classes = world.runtime_classes
@@ -82,7 +82,7 @@ def _choice(chosen: ChosenClass, namespace: str) -> Choice:
             return Choice(chosen.name)
 
 
-def assign_runtime_class(request: Request, world: World) -> Answer:
+def assign_runtime_class(request: Request, world: ReviewLookups) -> Answer:
     """Set the class where the pod names none, and add the class's selector, tolerations and overhead."""
     choice, classes = choose(request, world), world.runtime_classes
     if choice is None or classes is None:

@@ -10,12 +10,12 @@ from controller.core.keys import PRIORITY_CLASS
 from controller.core.queueing.queues import SchedulerPreemption
 from controller.core.queueing.scheduler_preemption import preempting_class
 from webhook.reviews.admission import NOTHING, Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 _REMEDY = "name one with preemptionPolicy: Never"
 
 
-def judge(request: Request, world: World, queue: str) -> Answer:
+def judge(request: Request, world: ReviewLookups, queue: str) -> Answer:
     """Warn of the pod's PriorityClass, or refuse it, by what holds in this LocalQueue; no operations.
 
     The apiserver has worked out spec.preemptionPolicy before it asks. Where it is not there a step before has given the

@@ -16,11 +16,11 @@ from webhook.pods import directives, scheduling_pods
 from webhook.pods.creators import is_mirror_pod
 from webhook.pods.noted import entries, scheduling_entry, with_entries
 from webhook.reviews.admission import NOTHING, Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import Operations
 
 
-def apply_scheduling_policies(request: Request, world: World) -> Answer:
+def apply_scheduling_policies(request: Request, world: ReviewLookups) -> Answer:
     """Complete the pod, and keep its annotation of policies true."""
     at = scheduling_pods.levels(request, world)
     if not at and not entries(request.pod, scheduling=True):

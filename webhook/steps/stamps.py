@@ -10,7 +10,7 @@ from typing import Any
 from controller.core.keys import STAMPED_ANNOTATIONS, STAMPED_LABELS, WRITTEN_AT_CREATE
 from controller.core.kubernetes.pointers import escape
 from webhook.reviews.admission import NOTHING, Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 
 _STAMPS = (
     ("labels", tuple(STAMPED_LABELS)),
@@ -18,7 +18,7 @@ _STAMPS = (
 )
 
 
-def strip_stamps(request: Request, _: World) -> Answer:
+def strip_stamps(request: Request, _: ReviewLookups) -> Answer:
     """Remove our stamped labels and annotations from a pod that is being created, with a warning that names them."""
     metadata = request.pod.get("metadata") or {}
     found = [(kind, key) for kind, keys in _STAMPS if (written := metadata.get(kind)) for key in keys if key in written]

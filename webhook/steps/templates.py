@@ -17,13 +17,13 @@ from controller.core.kubernetes.pointers import escape
 from webhook.pods.limits import limited
 from webhook.pods.noted import entries
 from webhook.reviews.admission import Answer
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import Operations
 from webhook.reviews.templates import TemplateRequest
 from webhook.steps.pod_policies import merge_policies
 
 
-def mutate_template(request: TemplateRequest, world: World) -> Answer:
+def mutate_template(request: TemplateRequest, world: ReviewLookups) -> Answer:
     """Give the template what its policies want, or refuse the object, or only tell."""
     if not is_being_written(request) or is_made_from_another(request, world):
         return Answer()
@@ -50,7 +50,7 @@ def is_being_written(request: TemplateRequest) -> bool:
     return inner.operation == "CREATE"
 
 
-def is_made_from_another(request: TemplateRequest, world: World) -> bool:
+def is_made_from_another(request: TemplateRequest, world: ReviewLookups) -> bool:
     """Whether its controller made the object from a template of its own. Anybody can write an owner reference."""
     workload, user = request.workload, request.inner.user
     if not (workload.is_revision and request.has_controller):

@@ -13,25 +13,25 @@ from controller.core.keys import DEFAULT_QUEUE, QUEUE_NAME, USER
 from controller.core.kubernetes.pointers import escape
 from webhook.pods.creators import has_controller
 from webhook.reviews.admission import NOTHING, Answer, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import Operations
 from webhook.reviews.templates import TemplateRequest
 from webhook.steps.templates import is_made_from_another, within
 
 
-def user_noted(request: Request, world: World) -> Operations:
+def user_noted(request: Request, world: ReviewLookups) -> Operations:
     """Note the user on a pod of a queue; of a request that nobody makes, as where people only ask, nothing."""
     annotations = _metadata(request.pod).get("annotations")
     user = noted_user(annotations or {}, request.user, is_from_template=is_from_template(request, world))
     return _noting(annotations, user or None)
 
 
-def is_from_template(request: Request, world: World) -> bool:
+def is_from_template(request: Request, world: ReviewLookups) -> bool:
     """Whether a controller makes the pod from its owner's template. Anybody can write an owner reference."""
     return has_controller(request) and (request.user in POD_MAKERS or world.makes_from_templates(request.user))
 
 
-def note_on_template(request: TemplateRequest, world: World) -> Answer:
+def note_on_template(request: TemplateRequest, world: ReviewLookups) -> Answer:
     """Note on a template who writes it, and keep the note that it has; of a request that nobody makes, nothing."""
     inner = request.inner
     if not is_concerned(request, world):
@@ -40,7 +40,7 @@ def note_on_template(request: TemplateRequest, world: World) -> Answer:
     return Answer(operations=within(request.workload.path, operations))
 
 
-def is_concerned(request: TemplateRequest, world: World) -> bool:
+def is_concerned(request: TemplateRequest, world: ReviewLookups) -> bool:
     """Whether this request is one that may change the note of its template."""
     inner = request.inner
     if inner.operation not in ("CREATE", "UPDATE") or inner.subresource or request.is_terminating or not inner.pod:
@@ -48,7 +48,7 @@ def is_concerned(request: TemplateRequest, world: World) -> bool:
     return inner.operation == "UPDATE" or not is_made_from_another(request, world)
 
 
-def right_note(request: TemplateRequest, world: World) -> str | None:
+def right_note(request: TemplateRequest, world: ReviewLookups) -> str | None:
     """Return the user that the template has to name; None where it must name nobody."""
     inner = request.inner
     is_queued = QUEUE_NAME in (_metadata(inner.pod).get("labels") or {}) or DEFAULT_QUEUE in world.namespace_labels(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from controller.cache.access import Access
-from controller.cache.scheduling_policies import SchedulingPolicies
+from controller.cache.policies.access import Access
+from controller.cache.policies.scheduling_policies import SchedulingPolicies
 from controller.core.kubernetes.priority_classes import PriorityClass, default_of
 from controller.core.scheduling_policies.levels import Levels, levels
 from controller.core.scheduling_policies.policy import MergeOption

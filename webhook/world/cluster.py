@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 from urllib.parse import quote
 
-from controller.cache.pod_policies import Policies
+from controller.cache.policies.pod_policies import Policies
 from controller.core.keys import BREAK_GLASS, DEFAULT_RUNTIME_CLASS
-from controller.core.policies.pod_policies import Policy, Target
+from controller.core.pod_policies.policies import Policy, Target
 from controller.core.queueing.scheduler_preemption import Ruling
 from controller.core.scheduling_policies.levels import Levels
 from controller.kube.client import Client
@@ -54,7 +54,7 @@ class Lookups:
         return {labels[label] for labels in self._labels.values() if label in labels}
 
 
-class ClusterWorld:
+class ClusterLookups:
     """The World of a live cluster."""
 
     def __init__(
@@ -92,6 +92,10 @@ class ClusterWorld:
         """Whether this LocalQueue exists."""
         return self.local_queues.get(namespace, name) is not None
 
+    def local_queues_in(self, namespace: str) -> list[str]:
+        """Names of the LocalQueues of a namespace."""
+        return self.local_queues.names_in(namespace)
+
     def scheduler_preemption(self, namespace: str, name: str) -> Ruling | None:
         """What the ClusterQueue of this LocalQueue says of kube-scheduler's preemption; None where it is not known."""
         local = self.local_queues.get(namespace, name)
@@ -101,7 +105,7 @@ class ClusterWorld:
         """Whether this WorkloadPriorityClass exists; where they are not known, it does."""
         return self.priority_classes is None or self.priority_classes.get("", name) is not None
 
-    async def completed(self, client: Client, request: Request) -> ClusterWorld:
+    async def completed(self, client: Client, request: Request) -> ClusterLookups:
         """Return this world with what only the apiserver knows yet, for this one review.
 
         A namespace and its first pod, or a class and its first pod, are often made at once. Without the namespace's

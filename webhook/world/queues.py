@@ -43,6 +43,10 @@ class KnownLocalQueues(_Known[tuple[str, str], LocalQueue]):
         """Return a queue, None when there is none."""
         return self._known.get((namespace, name))
 
+    def names_in(self, namespace: str) -> list[str]:
+        """Return the names of a namespace's queues, in order; it goes over all, so ask seldom."""
+        return sorted(name for where, name in self._known if where == namespace)
+
 
 class KnownClusterQueues(_Known[str, QueueWord]):
     """What each ClusterQueue says of kube-scheduler's preemption."""

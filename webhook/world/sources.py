@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from controller.cache.access import binding_sink, role_sink
-from controller.cache.pod_policies import PolicySink
+from controller.cache.policies.access import binding_sink, role_sink
+from controller.cache.policies.pod_policies import PolicySink
 from controller.core.keys import GROUP, VERSION
 from controller.kube.client import Client
 from controller.kube.decode import decode_metadata, decode_priority_class, decode_runtime_class
@@ -25,7 +25,7 @@ from controller.telemetry import logs
 from webhook.settings import Settings
 from webhook.world import runtime_classes
 from webhook.world.account_policies import AccountPolicies
-from webhook.world.cluster import NAMESPACES, ClusterWorld
+from webhook.world.cluster import NAMESPACES, ClusterLookups
 
 _log = logs.get("sources")
 
@@ -35,7 +35,7 @@ _Source = tuple[str, Callable[[Raw], Any], Sink[Any]]
 """(path of the collection, how one object is read, who keeps it)."""
 
 
-def informers(client: Client, world: ClusterWorld, settings: Settings) -> list[Informer[Any]]:
+def informers(client: Client, world: ClusterLookups, settings: Settings) -> list[Informer[Any]]:
     """Make an informer for every resource that the settings ask for."""
     return [
         Informer(client, path, decode=decode, sink=sink, report=_report) for path, decode, sink in _all(world, settings)
@@ -48,7 +48,7 @@ def missing(sources: list[Informer[Any]]) -> str | None:
     return f"not listed yet: {', '.join(names)}" if names else None
 
 
-def _all(world: ClusterWorld, settings: Settings) -> Iterator[_Source]:
+def _all(world: ClusterLookups, settings: Settings) -> Iterator[_Source]:
     yield NAMESPACES, decode_metadata, world.namespaces
     yield f"{_OURS}/localqueues", decode_local_queue, world.local_queues
     yield f"{_OURS}/clusterqueues", decode_cluster_queue, world.cluster_queues

@@ -21,7 +21,7 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class JudgedPod:
     """A pod to be judged, and who creates it, or the workload that makes it."""
 
     name: str
@@ -42,7 +42,7 @@ class Candidate:
         return f"Pod {self.name!r}" if not self.maker else f"The pod that {self.maker} makes"
 
 
-def of_document(document: Object, *, namespace: str | None, default: str = "default") -> Candidate:
+def of_document(document: Object, *, namespace: str | None, default: str = "default") -> JudgedPod:
     """Return the pod that an object is, or would make, in `namespace`, else its own, else `default`.
 
     Raises Unusable.
@@ -59,7 +59,7 @@ def of_document(document: Object, *, namespace: str | None, default: str = "defa
     where = namespace or own or default
     if workload is not None:
         made = pod_of(document, workload)
-        candidate = Candidate(
+        candidate = JudgedPod(
             name=made.owner,
             namespace=where,
             pod=made.pod,
@@ -70,10 +70,10 @@ def of_document(document: Object, *, namespace: str | None, default: str = "defa
         )
         return _checked(candidate)
     name = metadata.get("name") or f"{metadata.get('generateName') or 'pod'}*"
-    return _checked(Candidate(name=name, namespace=where, pod=as_written(document)))
+    return _checked(JudgedPod(name=name, namespace=where, pod=as_written(document)))
 
 
-def _checked(candidate: Candidate) -> Candidate:
+def _checked(candidate: JudgedPod) -> JudgedPod:
     """The candidate, when the webhook can read it whole: it leaves others alone, and the apiserver refuses them."""
     try:
         is_readable = directives.read(request_of(candidate).pod["spec"]) is not None
@@ -87,17 +87,17 @@ def _checked(candidate: Candidate) -> Candidate:
     return candidate
 
 
-def made_from(candidate: Candidate, workload: Object) -> Candidate:
+def made_from(candidate: JudgedPod, workload: Object) -> JudgedPod:
     """Return the same candidate, made from the workload as it is stored now."""
     kind = WORKLOADS[workload["apiVersion"], workload["kind"]]
     return replace(candidate, pod=pod_of(workload, kind).pod, workload=workload)
 
 
-def of_cluster(pod: Object) -> Candidate:
+def of_cluster(pod: Object) -> JudgedPod:
     """Return a pod that exists as it would be created anew."""
     metadata = pod["metadata"]
     is_mirror = _MIRROR in (metadata.get("annotations") or {})
-    return Candidate(
+    return JudgedPod(
         name=metadata["name"],
         namespace=metadata.get("namespace") or "default",
         pod=as_written(pod),
@@ -113,7 +113,7 @@ def _is_of_daemon_set(pod: Object) -> bool:
     return any(owner.get("kind") == "DaemonSet" and owner.get("controller") for owner in owners)
 
 
-def request_of(candidate: Candidate) -> Request:
+def request_of(candidate: JudgedPod) -> Request:
     """Return the webhook's request to create this pod, read as the webhook reads it. Raises Unusable."""
     pod = {**candidate.pod, **{part: candidate.pod.get(part) or {} for part in ("metadata", "spec")}}
     user, groups = _creator(candidate)
@@ -132,7 +132,7 @@ def request_of(candidate: Candidate) -> Request:
         raise Unusable(str(error).replace("$.object.", "")) from None
 
 
-def _creator(candidate: Candidate) -> tuple[str, tuple[str, ...]]:
+def _creator(candidate: JudgedPod) -> tuple[str, tuple[str, ...]]:
     """Who creates the pod, and the groups of that user: of a workload its controller.
 
     Nobody where nobody says who wrote the workload: the pod would be noted as its controller's, which in a cluster it

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from controller.cache.pod_policies import PolicySink
+from controller.cache.policies.pod_policies import PolicySink
 from controller.cli.policy.accounts import usable_by
 from controller.cli.policy.surroundings import Surroundings
-from controller.core.policies.pod_policies import Mode, Outcome, Result
+from controller.core.pod_policies.policies import Mode, Outcome, Result
 from controller.objects.pod_policies import ReadPolicy
 from controller.objects.scheduling_policies import ReadSchedulingPolicy
 from webhook.checks.chain import judge_by_policies
@@ -24,7 +24,7 @@ from webhook.steps.pod_policies import apply_pod_policies
 from webhook.steps.runtime_class import assign_runtime_class
 from webhook.steps.scheduling_policies import apply_scheduling_policies
 from webhook.world.account_policies import AccountPolicies
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 
 _STEPS: Final[tuple[Step, ...]] = (assign_runtime_class, apply_pod_policies, apply_scheduling_policies)
 """Those that policies have a say in, in the order of the chain: stamps and gates of a pod that exists are its own."""
@@ -44,10 +44,10 @@ class Judged:
     is_changed: bool
 
 
-def enforcing(surroundings: Surroundings) -> ClusterWorld:
+def enforcing(surroundings: Surroundings) -> ClusterLookups:
     """Return the same world, with every policy enforced."""
     known = surroundings.world
-    world = ClusterWorld(known.runtime_classes, _enforcing_accounts(surroundings))
+    world = ClusterLookups(known.runtime_classes, _enforcing_accounts(surroundings))
     world.namespaces = known.namespaces
     enforced = [replace(policy, mode=Mode.ENFORCE) for policy in surroundings.policies]
     for cluster_wide in (True, False):
@@ -68,7 +68,7 @@ def _enforcing_accounts(surroundings: Surroundings) -> AccountPolicies | None:
     return accounts
 
 
-def judge(request: Request, world: ClusterWorld, surroundings: Surroundings) -> Judged:
+def judge(request: Request, world: ClusterLookups, surroundings: Surroundings) -> Judged:
     """Ask steps and checks about the pod; the first refusal ends it. `world` is that of `enforcing`."""
     answers: dict[Step, Answer] = {}
     denial: str | None = None

@@ -11,7 +11,7 @@ import click
 
 from controller.cli.files import files_option
 from controller.cli.policy import explain_output
-from controller.cli.policy.candidates import Candidate, of_document
+from controller.cli.policy.candidates import JudgedPod, of_document
 from controller.cli.policy.faults import EXIT_BAD, NoAnswer
 from controller.cli.policy.from_cluster import connected, current_namespace, surroundings_in
 from controller.cli.policy.from_files import documents_of, surroundings_of
@@ -23,7 +23,7 @@ from controller.cli.policy.trace import Result, Trace, trace
 from controller.cli.policy.workloads import KINDS, Unusable, makes_pods
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.manifests import Document, ManifestError, parse_documents, read_stream
-from controller.telemetry.program import connection_options
+from controller.telemetry.options import connection_options
 
 
 @click.command()
@@ -104,7 +104,7 @@ def _left_out(document: Document) -> tuple[str, ...]:
     return (f"{document['kind']}: makes no pods, left out",)
 
 
-def _candidates(documents: Sequence[Document], namespace: str | None, default: str) -> list[Candidate]:
+def _candidates(documents: Sequence[Document], namespace: str | None, default: str) -> list[JudgedPod]:
     found, faults = [], []
     for document in documents:
         try:
@@ -117,7 +117,7 @@ def _candidates(documents: Sequence[Document], namespace: str | None, default: s
 
 
 async def _ask(
-    candidates: Sequence[Candidate], settings: Settings, kubeconfig: str | None, context: str | None
+    candidates: Sequence[JudgedPod], settings: Settings, kubeconfig: str | None, context: str | None
 ) -> list[Trace]:
     async with connected(kubeconfig, context) as client:
         known = {}

@@ -14,8 +14,8 @@ from controller.cli.policy.accounts import AccountTrace
 from controller.cli.policy.changes import as_json
 from controller.cli.policy.trace import JUDGEMENT, TEMPLATE, WORKLOAD, PolicyTrace, Result, Stage, Trace
 from controller.core.keys import POLICIES
-from controller.core.policies.pod_policies import Mode, Policy
-from controller.core.policies.pod_policies import Result as PolicyResult
+from controller.core.pod_policies.policies import Mode, Policy
+from controller.core.pod_policies.policies import Result as PolicyResult
 
 _DIRECTIVES: Final = (
     "schedulingGates",

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from controller.cli.policy.candidates import Candidate, request_of
+from controller.cli.policy.candidates import JudgedPod, request_of
 from controller.cli.policy.enforced import Judged, enforcing, judge
+from controller.cli.policy.owners import owner_of
 from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.workloads import Unusable
-from controller.core.policies.pod_policies import Mode, Target
-from controller.core.policies.pod_policies import Result as PolicyResult
+from controller.core.pod_policies.policies import Mode, Target
+from controller.core.pod_policies.policies import Result as PolicyResult
 from webhook.pods.noted import scheduling_entry
 
 _ENDED = ("Succeeded", "Failed")
@@ -30,12 +31,21 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A pod that would not stay as it is, and why: (policy, words)."""
+    """A pod that would not stay as it is, whose it is (Kind/name), and why: (policy, words)."""
 
     namespace: str
     name: str
+    owner: str
     fate: Fate
     reasons: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Group:
+    """Pods of one owner for which the same holds, for the same reasons: the first, and how many."""
+
+    first: Finding
+    pods: int = 0
 
 
 @dataclass(slots=True)
@@ -55,7 +65,7 @@ class Tally:
 
 
 class Findings:
-    """Takes pods one by one. Of each fate `bound` pods are remembered; all with None."""
+    """Takes pods one by one. Of each fate `bound` pods and `bound` groups are remembered; all with None."""
 
     def __init__(
         self, surroundings: Surroundings, namespace: str | None, bound: int | None, notes: tuple[str, ...] = ()
@@ -70,6 +80,7 @@ class Findings:
         """What a reader should know of how was judged."""
         self._bound = bound
         self._listed: dict[Fate, list[Finding]] = {fate: [] for fate in Fate}
+        self._groups: dict[Fate, dict[tuple[object, ...], Group]] = {fate: {} for fate in Fate}
         self._tallies = {
             policy.key: Tally(policy.key, policy.mode)
             for policy in surroundings.policies
@@ -107,11 +118,25 @@ class Findings:
         return [one for fate in Fate for one in self._listed[fate]]
 
     @property
+    def groups(self) -> list[Group]:
+        """The remembered groups, the worst first."""
+        return [one for fate in Fate for one in self._groups[fate].values()]
+
+    @property
     def unlisted(self) -> int:
         """How many pods would not stay as they are, and are not remembered."""
-        return self.judged - self.fates[Fate.UNCHANGED] - len(self.listed)
+        return self._touched - len(self.listed)
 
-    def add(self, pod: Mapping[str, Any], candidate: Candidate) -> None:
+    @property
+    def ungrouped(self) -> int:
+        """How many pods would not stay as they are, and are in no group that is remembered."""
+        return self._touched - sum(one.pods for one in self.groups)
+
+    @property
+    def _touched(self) -> int:
+        return self.judged - self.fates[Fate.UNCHANGED]
+
+    def add(self, pod: Mapping[str, Any], candidate: JudgedPod) -> None:
         """Judge a pod as it stands, or leave it out. `candidate` is the same, to be created anew."""
         self.seen += 1
         if (why := _left_out(pod, candidate)) is not None:
@@ -128,10 +153,18 @@ class Findings:
         self.fates[fate] += 1
         for name, result in judged.counted:
             self._tallies[name].count(result)
-        if fate is not Fate.UNCHANGED and not self._is_full(fate):
-            self._listed[fate].append(Finding(candidate.namespace, candidate.name, fate, judged.reasons))
+        if fate is not Fate.UNCHANGED:
+            self._remember(Finding(candidate.namespace, candidate.name, owner_of(pod), fate, judged.reasons))
 
-    def _where_policies_want_it(self, pod: Mapping[str, Any], candidate: Candidate) -> Candidate:
+    def _remember(self, found: Finding) -> None:
+        listed, groups = self._listed[found.fate], self._groups[found.fate]
+        if not self._is_full(len(listed)):
+            listed.append(found)
+        key = found.namespace, found.owner, found.reasons
+        if key in groups or not self._is_full(len(groups)):
+            groups.setdefault(key, Group(found)).pods += 1
+
+    def _where_policies_want_it(self, pod: Mapping[str, Any], candidate: JudgedPod) -> JudgedPod:
         """Leave a pod on its node where a policy for it names that node: it has what it is to be given."""
         node = (pod.get("spec") or {}).get("nodeName")
         spec = candidate.pod.get("spec") or {}
@@ -146,11 +179,11 @@ class Findings:
             return candidate
         return replace(candidate, pod={**candidate.pod, "spec": {**spec, "nodeName": node}})
 
-    def _is_full(self, fate: Fate) -> bool:
-        return self._bound is not None and len(self._listed[fate]) >= self._bound
+    def _is_full(self, remembered: int) -> bool:
+        return self._bound is not None and remembered >= self._bound
 
 
-def _left_out(pod: Mapping[str, Any], candidate: Candidate) -> str | None:
+def _left_out(pod: Mapping[str, Any], candidate: JudgedPod) -> str | None:
     if (pod.get("status") or {}).get("phase") in _ENDED:
         return "finished"
     if pod["metadata"].get("deletionTimestamp"):

@@ -13,6 +13,7 @@ from msgspec import Raw
 from controller.cli.policy.faults import NoAnswer
 from controller.cli.policy.kinds import ACCESS_READER, KINDS, NAMESPACES, Kind
 from controller.cli.policy.surroundings import Settings, Surroundings
+from controller.cli.refusals import told
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.errors import Forbidden, KubeError, NotFound
@@ -78,7 +79,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except KubeError as error:
-        raise NoAnswer(str(error)) from None
+        raise NoAnswer(told(error)) from None
 
 
 async def _items(client: Client, kind: Kind, namespace: str | None) -> list[Any]:

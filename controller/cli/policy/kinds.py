@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from msgspec import Raw
 
 from controller.api.parse import InvalidObject, parse_cluster_queue, parse_local_queue, parse_workload_priority_class
-from controller.cache.access import binding_sink, role_sink
+from controller.cache.policies.access import binding_sink, role_sink
 from controller.cli.policy.priorities import read_priority_class
 from controller.cli.policy.surroundings import Surroundings, named_namespace
 from controller.core.keys import GROUP, VERSION

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from controller.cli.output import show_document
 from controller.cli.policy import report_output
 from controller.cli.policy.candidates import of_cluster
 from controller.cli.policy.faults import EXIT_BAD, NoAnswer
@@ -28,7 +29,7 @@ from controller.cli.policy.options import objects_option, scheduling_options
 from controller.cli.policy.surroundings import Settings
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube import fields
-from controller.telemetry.program import connection_options
+from controller.telemetry.options import connection_options
 
 _LISTED = 20
 _KINDS = (
@@ -49,8 +50,8 @@ _KINDS = (
 @objects_option
 @scheduling_options
 @connection_options
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
-@click.option("--all", "list_all", is_flag=True, help=f"List every pod, not {_LISTED} of each kind.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@click.option("--all", "list_all", is_flag=True, help=f"List all that is found, not {_LISTED} of each kind.")
 @click.option("--fail", is_flag=True, help="Exit with 1 when a pod would be refused.")
 def report(
     namespace: str | None,
@@ -65,6 +66,8 @@ def report(
     fail: bool,
 ) -> int:
     """Show which pods that exist now would be refused or changed if all policies were enforced.
+
+    The table has a row for each owner and reason, with the number of its pods; -o json and yaml have every pod.
 
     Policies of mode Warn and Audit count as enforced. Each pod is judged as if it were created anew, without the node
     that the scheduler gave it; finished pods are left out. Nothing is written. Exit code: 0 there is an answer, 1 with
@@ -86,11 +89,15 @@ def report(
     else:
         wanted = None if all_namespaces else namespace or current_namespace(kubeconfig, context)
         findings = asyncio.run(_of_cluster(settings, wanted, bound, kubeconfig, context))
-    if output == "json":
-        report_output.show_json(findings)
-    else:
-        report_output.show_table(findings)
+    _show(findings, output)
     return EXIT_BAD if fail and findings.refused else 0
+
+
+def _show(findings: Findings, output: str) -> None:
+    if output == "table":
+        report_output.show_table(findings)
+    else:
+        show_document(report_output.document(findings), output)
 
 
 def _of_files(objects: tuple[Path, ...], settings: Settings, namespace: str | None, bound: int | None) -> Findings:

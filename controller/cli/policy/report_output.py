@@ -1,34 +1,32 @@
-"""Findings as tables and as JSON."""
+"""Findings as tables, by owner and reason, and as documents, pod by pod."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-import click
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from controller.cli.policy.changes import as_json
-from controller.cli.policy.findings import Fate, Finding, Findings
-from controller.core.policies.pod_policies import Result
+from controller.cli.policy.findings import Fate, Findings, Group
+from controller.core.pod_policies.policies import Result
 
 _COUNTED: Final = (Result.REFUSED, Result.CHANGED, Result.CONFLICT, Result.UNCHANGED)
 _STYLES: Final = {Fate.REFUSED: "red", Fate.CHANGED: "yellow", Fate.CONFLICT: "yellow", Fate.UNCHANGED: ""}
 _WORDS: Final = {Fate.REFUSED: "refused", Fate.CHANGED: "changed", Fate.CONFLICT: "left out in part"}
 
 
-def show_json(findings: Findings) -> None:
-    """Print one object."""
-    document: dict[str, Any] = {
+def document(findings: Findings) -> dict[str, Any]:
+    """Return what programs read: every remembered pod."""
+    return {
         "namespace": findings.namespace,
         "pods": {"judged": findings.judged, **_named(findings.fates), "leftOut": findings.left_out},
         "policies": [
             {
                 "policy": tally.name,
-                "mode": tally.mode,
+                "mode": tally.mode.value,
                 "selected": tally.selected,
                 **{result.value: tally.counts.get(result, 0) for result in _COUNTED},
             }
@@ -38,7 +36,8 @@ def show_json(findings: Findings) -> None:
             {
                 "namespace": one.namespace,
                 "name": one.name,
-                "result": one.fate,
+                "owner": one.owner,
+                "result": one.fate.value,
                 "reasons": [{"policy": policy, "message": text} for policy, text in one.reasons],
             }
             for one in findings.listed
@@ -48,7 +47,6 @@ def show_json(findings: Findings) -> None:
         "notInEffect": list(findings.faulty),
         "notes": list(findings.notes),
     }
-    click.echo(as_json(document))
 
 
 def _named(fates: Mapping[Fate, int]) -> dict[str, int]:
@@ -56,7 +54,7 @@ def _named(fates: Mapping[Fate, int]) -> dict[str, int]:
 
 
 def show_table(findings: Findings) -> None:
-    """Print a row a policy, the pods that would not stay as they are, and the counts."""
+    """Print a row a policy, whose pods would not stay as they are and why, and the counts."""
     console = Console(highlight=False)
     for fault in findings.faulty:
         console.print(Text(f"In effect for nobody: {fault}", style="yellow"), soft_wrap=True)
@@ -69,10 +67,10 @@ def show_table(findings: Findings) -> None:
         console.print("No policies here: no pod would be refused or changed.", soft_wrap=True)
         return
     console.print(_policies(findings))
-    if findings.listed:
-        console.print(_pods(findings.listed))
-    if findings.unlisted:
-        console.print(f"and {findings.unlisted} more pods; --all lists them", soft_wrap=True)
+    if findings.groups:
+        console.print(_groups(findings.groups))
+    if findings.ungrouped:
+        console.print(f"and {findings.ungrouped} more pods; --all lists them", soft_wrap=True)
     console.print(_summary(findings), soft_wrap=True)
 
 
@@ -87,14 +85,18 @@ def _policies(findings: Findings) -> Table:
     return table
 
 
-def _pods(listed: list[Finding]) -> Table:
+def _groups(groups: list[Group]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("POD", overflow="fold")
+    table.add_column("OWNER", overflow="fold")
     table.add_column("WOULD BE", no_wrap=True)
+    table.add_column("PODS", no_wrap=True, justify="right")
+    table.add_column("FIRST POD", overflow="fold")
     table.add_column("WHY", overflow="fold")
-    for one in listed:
+    for group in groups:
+        one = group.first
+        fate = Text(_WORDS[one.fate], style=_STYLES[one.fate])
         why = "\n".join(f"{policy}: {text}" for policy, text in one.reasons)
-        table.add_row(Text(f"{one.namespace}/{one.name}"), Text(_WORDS[one.fate], style=_STYLES[one.fate]), Text(why))
+        table.add_row(Text(f"{one.namespace}/{one.owner}"), fate, str(group.pods), Text(one.name), Text(why))
     return table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from controller.core.kubernetes.labels import LabelSelector, Operator, Requirement
-from controller.core.policies.pod_policies import Policy
+from controller.core.pod_policies.policies import Policy
 
 Labels = Mapping[str, str]
 

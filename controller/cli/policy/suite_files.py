@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from controller.cli.policy.candidates import Candidate, of_document
+from controller.cli.policy.candidates import JudgedPod, of_document
 from controller.cli.policy.expectations import faults_of
 from controller.cli.policy.faults import NoAnswer
 from controller.cli.policy.from_files import documents_of, holds_known, known_kinds, surroundings_of
@@ -21,7 +21,7 @@ class ReadyCase:
     """A case with its pod."""
 
     name: str
-    candidate: Candidate
+    candidate: JudgedPod
     expect: Expectation
 
 
@@ -78,7 +78,7 @@ class _Reader:
             raise NoAnswer("\n".join(faults))
         return ReadySuite(written.name, file, surroundings, tuple(cases))
 
-    def _candidate(self, file: Path, case: Case) -> Candidate:
+    def _candidate(self, file: Path, case: Case) -> JudgedPod:
         if isinstance(case.pod, str):
             document: dict[str, Any] = self._only(file, case.pod)
         else:

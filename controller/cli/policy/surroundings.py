@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controller.cache.pod_policies import PolicySink
+from controller.cache.policies.pod_policies import PolicySink
 from controller.cli.policy.priorities import Priorities, PriorityClass
 from controller.core.kubernetes import priority_classes
-from controller.core.policies.pod_policies import Policy, Target, order_key
+from controller.core.pod_policies.policies import Policy, Target, order_key
 from controller.core.scheduling_policies.policy import MergeOption
 from controller.kube.wire import Owned
 from controller.objects.pod_policies import ReadPolicy
 from controller.objects.scheduling_policies import ReadSchedulingPolicy
 from webhook.world.account_policies import AccountPolicies
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 from webhook.world.runtime_classes import KnownClasses
 
 NOT_ASKED: Final = frozenset({"kube-system", "kube-node-lease", "kube-public", "penstock-system"})
@@ -58,12 +58,12 @@ class Surroundings:
         self.classes = KnownClasses(settings.default_runtime_class)
         self.priorities = Priorities()
         self.accounts = AccountPolicies(settings.scheduling_policy_merge, self.faults.append)
-        self.world = ClusterWorld(
+        self.world = ClusterLookups(
             self.classes if settings.judges_runtime_classes else None,
             self.accounts if settings.scheduling_policies else None,
             report=self.faults.append,
         )
-        self.apiserver = ClusterWorld(self.classes)
+        self.apiserver = ClusterLookups(self.classes)
         """The same for the RuntimeClass admission of the apiserver, which is always on."""
         self._policies: dict[bool, tuple[Policy, ...]] = {}
 

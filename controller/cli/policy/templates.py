@@ -8,21 +8,23 @@ from typing import Any
 
 import orjson
 
-from controller.cli.policy.candidates import Candidate
+from controller.cli.policy.candidates import JudgedPod
 from controller.cli.policy.workloads import WORKLOADS, Unusable
 from controller.core.kubernetes.directives import DEFAULT_SCHEDULER
 from webhook.reviews.admission import Answer, BadReview, Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.reviews.patching import applied
 from webhook.reviews.templates import TemplateRequest, read_template
 
 Object = Mapping[str, Any]
 
-Review = Callable[[TemplateRequest, World], Answer]
+Review = Callable[[TemplateRequest, ReviewLookups], Answer]
 """What the webhook does at one of its paths for workloads."""
 
 
-def written(candidate: Candidate, workload: Object, review: Review, world: World) -> tuple[Request, Answer, Object]:
+def written(
+    candidate: JudgedPod, workload: Object, review: Review, world: ReviewLookups
+) -> tuple[Request, Answer, Object]:
     """Return the webhook's request about the template, its answer, and the workload as it is stored. Raises Unusable.
 
     The request's pod is the template with what the apiserver fills in, which does not stay in the result.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from controller.cli.policy.accounts import AccountTrace, account_trace
 from controller.cli.policy.apiserver import fill
-from controller.cli.policy.candidates import Candidate, made_from, request_of
+from controller.cli.policy.candidates import JudgedPod, made_from, request_of
 from controller.cli.policy.changes import Change, changes
 from controller.cli.policy.kueue_unsupported import is_queued, unsupported
 from controller.cli.policy.selection import why_not
@@ -17,8 +17,8 @@ from controller.cli.policy.surroundings import NOT_ASKED, UNASKED, Surroundings
 from controller.cli.policy.templates import written
 from controller.cli.policy.workloads import deadline_in_queue, labelled_in_vain
 from controller.core.keys import DEFAULT_QUEUE
-from controller.core.policies.pod_policies import Mode, Outcome, Policy, Target, Verdict
-from controller.core.policies.pod_policies import Result as PolicyResult
+from controller.core.pod_policies.policies import Mode, Outcome, Policy, Target, Verdict
+from controller.core.pod_policies.policies import Result as PolicyResult
 from webhook.checks.chain import judge_by_policies
 from webhook.checks.protection import protection_check
 from webhook.pods import directives
@@ -32,7 +32,7 @@ from webhook.steps.runtime_class import assign_runtime_class
 from webhook.steps.scheduling_policies import apply_scheduling_policies
 from webhook.steps.stamps import strip_stamps
 from webhook.steps.templates import mutate_template
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 
 Object = Mapping[str, Any]
 
@@ -92,7 +92,7 @@ class Trace:
     template, where one might be for it.
     """
 
-    candidate: Candidate
+    candidate: JudgedPod
     before: Object
     pod: Object
     workload: Stage | None = None
@@ -126,7 +126,7 @@ class Trace:
         return (*(one for one in (self.workload, self.template) if one is not None), *self.stages)
 
 
-def trace(candidate: Candidate, surroundings: Surroundings, notes: tuple[str, ...] = ()) -> Trace:
+def trace(candidate: JudgedPod, surroundings: Surroundings, notes: tuple[str, ...] = ()) -> Trace:
     """Ask the webhook's steps about a pod that is being created. `notes` are for its reader. Raises Unusable."""
     namespace = candidate.namespace
     notes = (*candidate.remarks, *notes)
@@ -172,7 +172,7 @@ def _warned_of(workload: Object, namespace_labels: Mapping[str, str]) -> tuple[s
     return (*labelled_in_vain(workload), *deadline_in_queue(workload), *of_kueue)
 
 
-def _workload(candidate: Candidate, surroundings: Surroundings) -> tuple[Stage | None, Candidate]:
+def _workload(candidate: JudgedPod, surroundings: Surroundings) -> tuple[Stage | None, JudgedPod]:
     """What becomes of a workload when it is written, before policies for templates see it; and the pod made from it.
 
     The apiserver asks webhooks in the order of their registrations' names, and admission policies before any of them.
@@ -185,7 +185,7 @@ def _workload(candidate: Candidate, surroundings: Surroundings) -> tuple[Stage |
     return Stage(WORKLOAD, answer, tuple(changes(candidate.workload, stored))), made_from(candidate, stored)
 
 
-def _template(candidate: Candidate, surroundings: Surroundings) -> tuple[Stage | None, Candidate]:
+def _template(candidate: JudgedPod, surroundings: Surroundings) -> tuple[Stage | None, JudgedPod]:
     """What policies make of the template when the workload is written, and the pod made from it then."""
     workload = candidate.workload
     if workload is None or not any(one.namespace in ("", candidate.namespace) for one in surroundings.for_templates):
@@ -202,7 +202,7 @@ def _template(candidate: Candidate, surroundings: Surroundings) -> tuple[Stage |
 
 
 def _refused_workload(
-    candidate: Candidate, workload: Stage | None, template: Stage, surroundings: Surroundings, notes: tuple[str, ...]
+    candidate: JudgedPod, workload: Stage | None, template: Stage, surroundings: Surroundings, notes: tuple[str, ...]
 ) -> Trace:
     return Trace(
         candidate=candidate,
@@ -247,7 +247,7 @@ def _asked(start: Trace, request: Request, surroundings: Surroundings) -> Trace:
 
 
 def _stage(
-    step: Step, seen: Request, answer: Answer, pod: Object, surroundings: Surroundings, candidate: Candidate
+    step: Step, seen: Request, answer: Answer, pod: Object, surroundings: Surroundings, candidate: JudgedPod
 ) -> Stage:
     is_pod = candidate.workload is None
     others = _unselected(seen, surroundings, Target.PODS, is_pod=is_pod) if step is apply_pod_policies else ()
@@ -262,7 +262,7 @@ def _stage(
     )
 
 
-def _switch(step: Step, world: ClusterWorld) -> str:
+def _switch(step: Step, world: ClusterLookups) -> str:
     if step is assign_runtime_class and world.runtime_classes is None:
         return "--runtime-classes"
     if step is apply_scheduling_policies and world.account_policies is None:

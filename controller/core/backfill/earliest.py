@@ -12,13 +12,13 @@ from itertools import islice
 from math import inf
 
 from controller.core.fitting.placement import Placements, place
+from controller.core.forecasts.expected_ends import Holding
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.reasons import QUOTA_REASONS, Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Blocker, Wait
 from controller.core.workloads.workload import WorkloadClass
-from controller.core.world.expected_ends import Holding
-from controller.core.world.snapshot import Snapshot
 
 
 class Outlook:
@@ -37,7 +37,7 @@ class Outlook:
         self.passed = 0
 
     @property
-    def looked_at(self) -> int:
+    def visited(self) -> int:
         """How many ends were looked at: what this cost."""
         return len(self._seen)
 
@@ -52,7 +52,7 @@ class Outlook:
         `wait`: why it does not now. None: not even after all ends. The time is infinite where it has to outlast pods of
         unknown runtime.
         """
-        # what is short beside other reservations may be something else with these taken; and who would rather preempt
+        # what is short beside other bookings may be something else with these taken; and who would rather preempt
         # for an earlier flavor may fit a later one
         is_told = not queue.preempts_first and all(one.reason is not Reason.WOULD_DELAY for one in wait.blockers)
         found: Placements | Wait | None = wait if is_told else self._place(queue, kind)
@@ -77,14 +77,14 @@ class Outlook:
 
     def _may_help(self, one: Holding, queue: ClusterQueue, kind: WorkloadClass, wait: Wait) -> bool:
         """Say whether something that a workload waits for may be there now that this one ended."""
-        index, shape = self._snapshot.nodes, kind.pod_sets[0].shape
-        is_of_tree = self._snapshot.tree.path(one.queue)[-1] == self._root
+        index, shape = self._snapshot.nodes.index, kind.pod_sets[0].shape
+        is_of_tree = self._snapshot.queues.tree.path(one.queue)[-1] == self._root
         for short in wait.blockers:
             if short.reason in QUOTA_REASONS:
                 if is_of_tree and self._is_given_back(short, queue, kind):
                     return True
                 continue
-            flavor = self._snapshot.flavors[short.flavor]
+            flavor = self._snapshot.queues.flavors[short.flavor]
             if flavor.is_summed:
                 if flavor.name in one.flavors and self.then.sum_blocker(flavor, kind.requests) is None:
                     return True
@@ -105,7 +105,7 @@ class Outlook:
         """
         blocked, found = 0, None
         while found is None:
-            if not self._go_on(max(1, blocked)):
+            if not self._end_next(max(1, blocked)):
                 return None
             tried = self._place(queue, kind)
             if isinstance(tried, Wait):
@@ -139,7 +139,7 @@ class Outlook:
         self._change(one, ended=True)
         self.passed += 1
 
-    def _go_on(self, count: int) -> bool:
+    def _end_next(self, count: int) -> bool:
         """Let so many more end; say whether any did."""
         before = self.passed
         self._seen += islice(self._coming, before + count - len(self._seen))
@@ -162,13 +162,13 @@ class Outlook:
         self.passed = count
 
     def _change(self, one: Holding, *, ended: bool) -> None:
-        flavors = [self._snapshot.flavors[name] for name in one.flavors if name in self._snapshot.flavors]
+        flavors = [self._snapshot.queues.flavors[name] for name in one.flavors if name in self._snapshot.queues.flavors]
         requests = tuple((resource, -need) for resource, need in one.requests) if ended else one.requests
-        if one.node in self._snapshot.nodes.nodes:
+        if one.node in self._snapshot.nodes.index.nodes:
             self.then.occupy(one.node, requests)
         for at, flavor in enumerate(flavors):
             # of other trees only the room concerns anybody here
-            if self._snapshot.tree.path(one.queue)[-1] == self._root:
+            if self._snapshot.queues.tree.path(one.queue)[-1] == self._root:
                 self.then.charge(one.queue, flavor, requests, is_only_held=at > 0)
             elif flavor.is_summed:
                 self.then.draw(flavor, requests)

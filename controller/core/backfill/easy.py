@@ -1,12 +1,12 @@
 """EASY backfill: who comes after a blocked workload passes it only if that does not delay it.
 
-The first blocked workload of each Backfill queue gets a reservation at the earliest time at which it fits, by the
+The first blocked workload of each Backfill queue gets a booking at the earliest time at which it fits, by the
 expected ends of those that run (`earliest`). Whoever comes later in the order, of whichever queue, may take what it
 could have now if it is expected to end by then, or if it is not in the way (`ledgers.booked`): it leaves enough at that
 time. Of whom nobody knows how long it runs, it is only believed that it is not in the way.
 
 Nothing of this is kept: each decision plans anew from what is known then, so that a pod that outruns its expectation
-moves the reservation, and one that ends early moves it forward.
+moves the booking, and one that ends early moves it forward.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from math import inf
 from controller.core.backfill.earliest import Outlook
 from controller.core.calendar.durations import format_duration
 from controller.core.fitting.placement import Placement, Placements, place, primary
+from controller.core.forecasts.expected_ends import Holding, by_end
+from controller.core.forecasts.forecast import Forecast
 from controller.core.keys import EXPECTED_RUNTIME
-from controller.core.ledgers.booked import AnyLedger, Beside, Booked
+from controller.core.ledgers.booked import AnyLedger, Booked, BookedLedger
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
 from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Blocker, Booking, Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.expected_ends import Holding, by_end
-from controller.core.world.forecast import Forecast
-from controller.core.world.snapshot import Snapshot
 
 MOST_ENDS = 10_000
-"""So many expected ends are looked at in one decision, over all its reservations."""
+"""So many expected ends are looked at in one decision, over all its bookings."""
 _IN_TIME = frozenset(
     {
         Reason.QUOTA_EXCEEDED,
@@ -47,37 +47,37 @@ _UNKNOWN = f"nobody knows how long it runs: set {EXPECTED_RUNTIME}"
 
 
 class Backfill:
-    """The reservations of one decision."""
+    """The bookings of one decision."""
 
     def __init__(self, snapshot: Snapshot, forecast: Forecast, ledger: Ledger) -> None:
         self._snapshot = snapshot
         self._forecast = forecast
         self._ledger = ledger
         self._booked: list[Booked] = []
-        self._views: dict[tuple[Booked, ...], Beside] = {}
+        self._views: dict[tuple[Booked, ...], BookedLedger] = {}
         self._delays: dict[tuple[str, str, str], Blocker] = {}
-        """By flavor, workload that has a reservation, and why somebody may not pass it: there are many of each."""
+        """By flavor, workload that has a booking, and why somebody may not pass it: there are many of each."""
         self._admitted: list[tuple[ClusterQueue, Workload, Placements]] = []
         self._taken: list[Holding] = []
         """What the first of the admitted hold."""
         self._noted = 0
-        """Of so many of them that is known: most reservations are made before most are admitted."""
+        """Of so many of them that is known: most bookings are made before most are admitted."""
         self._coming: dict[frozenset[str], Iterator[Holding]] = {}
-        """By flavors the ends of those that held any before: each reservation goes through them from the first on."""
-        self.ends_looked_at = 0
+        """By flavors the ends of those that held any before: each booking goes through them from the first on."""
+        self.ends_visited = 0
 
     @property
     def depth(self) -> int:
-        """So many may have a reservation at most."""
+        """So many may have a booking at most."""
         return self._forecast.depth
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody else may have a reservation in this decision."""
-        return len(self._booked) >= self._forecast.depth or self.ends_looked_at >= MOST_ENDS
+        """Whether nobody else may have a booking in this decision."""
+        return len(self._booked) >= self._forecast.depth or self.ends_visited >= MOST_ENDS
 
     def view(self, queue: ClusterQueue, kind: WorkloadClass) -> AnyLedger:
-        """Return what a class that comes now may take: all that is left, or what is left beside reservations."""
+        """Return what a class that comes now may take: all that is left, or what is left beside bookings."""
         if not self._booked:
             return self._ledger
         end, root = self._end(kind), self._root(queue.name)
@@ -86,17 +86,19 @@ class Backfill:
         if not binding:
             return self._ledger
         if binding not in self._views:
-            self._views[binding] = Beside(self._ledger, binding, self._snapshot.tree)
+            self._views[binding] = BookedLedger(self._ledger, binding, self._snapshot.queues.tree)
         return self._views[binding]
 
     def place(self, queue: ClusterQueue, kind: WorkloadClass) -> Placements | Wait:
         """Find quota and room that delay nobody who comes before."""
         ledger = self.view(queue, kind)
         found = place(self._snapshot, ledger, queue, kind)
-        return self._told(kind, found, ledger) if isinstance(found, Wait) and isinstance(ledger, Beside) else found
+        return (
+            self._told(kind, found, ledger) if isinstance(found, Wait) and isinstance(ledger, BookedLedger) else found
+        )
 
-    def _told(self, kind: WorkloadClass, wait: Wait, ledger: Beside) -> Wait:
-        """Name reservations where it is they that leave no room."""
+    def _told(self, kind: WorkloadClass, wait: Wait, ledger: BookedLedger) -> Wait:
+        """Name bookings where it is they that leave no room."""
         why = self._why(kind)
         blockers = tuple([self._behind(kind, one, ledger, why) for one in wait.blockers])
         is_same = all(one is other for one, other in zip(blockers, wait.blockers, strict=True))
@@ -110,7 +112,7 @@ class Backfill:
         told = f"it is expected to run {format_duration(seconds)}" if seconds else "nobody knows how long it runs"
         return f"{told}: {EXPECTED_RUNTIME} does not count in its namespace while pod {outrun} runs longer than it said"
 
-    def _behind(self, kind: WorkloadClass, one: Blocker, ledger: Beside, why: str) -> Blocker:
+    def _behind(self, kind: WorkloadClass, one: Blocker, ledger: BookedLedger, why: str) -> Blocker:
         if one.reason is Reason.NO_CAPACITY:
             for made in kind.pod_sets:
                 booking = ledger.turned_away.get((one.flavor, made.shape.requests))
@@ -131,17 +133,17 @@ class Backfill:
         return wait if booking == wait.booking else replace(wait, booking=booking)
 
     def may_book(self, queue: ClusterQueue) -> bool:
-        """Say whether a queue may have a reservation, and has none yet."""
+        """Say whether a queue may have a booking, and has none yet."""
         if queue.strategy is not QueueingStrategy.BACKFILL or self.is_full:
             return False
         return all(one.booking.queue != queue.name for one in self._booked)
 
     def _book(self, queue: ClusterQueue, workload: Workload, wait: Wait) -> Booking | None:
-        most = MOST_ENDS - self.ends_looked_at
+        most = MOST_ENDS - self.ends_visited
         outlook = Outlook(self._snapshot, self._ledger.fork(), self._ends(queue), self._root(queue.name), most=most)
         outlook.take(held for one in self._booked for held in one.holdings)
         found = outlook.earliest(queue, workload.kind, wait)
-        self.ends_looked_at += outlook.looked_at
+        self.ends_visited += outlook.visited
         if found is None:
             return None
         at, placed = found
@@ -178,7 +180,7 @@ class Backfill:
         return self._taken
 
     def _is_limited(self, queue: ClusterQueue) -> bool:
-        tree = self._snapshot.tree
+        tree = self._snapshot.queues.tree
         return any(tree.limits(name) for name in tree.path(queue.name))
 
     def _end(self, kind: WorkloadClass) -> float:
@@ -187,7 +189,7 @@ class Backfill:
         return self._snapshot.now + runtime if runtime else inf
 
     def _root(self, queue: str) -> str:
-        return self._snapshot.tree.path(queue)[-1]
+        return self._snapshot.queues.tree.path(queue)[-1]
 
 
 def _in_order(coming: Iterator[Holding], own: Sequence[Holding]) -> Iterator[Holding]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from controller.core.calendar.cron import Cron
 
 _DAY = 86_400
 
 
+@runtime_checkable
 class Zone(Protocol):
     """Where clocks show what: the one thing that is asked of a time zone."""
 

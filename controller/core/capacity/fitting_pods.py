@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.core.capacity.node_index import NodeIndex, Places
+from controller.core.capacity.node_index import NodeIndex, NodeNumbers
 from controller.core.kubernetes.amounts import Requests
 from controller.core.queueing.queues import Flavor
 from controller.core.workloads.shapes import Shape
@@ -103,13 +103,13 @@ class _OfFlavor:
         self._set_numbers: dict[bytes, int] = {}
         self.counts: Counts = np.zeros(0, dtype=np.int64)
 
-    def rows(self, shapes: Sequence[Shape], places_of: Callable[[Shape], Places]) -> Rows:
+    def rows(self, shapes: Sequence[Shape], places_of: Callable[[Shape], NodeNumbers]) -> Rows:
         new = [one for one in dict.fromkeys(shapes) if one not in self._row_of]
         if new:
             self._add(new, [places_of(one) for one in new])
         return np.fromiter((self._row_of[one] for one in shapes), dtype=np.intp, count=len(shapes))
 
-    def _add(self, shapes: Sequence[Shape], places: Sequence[Places]) -> None:
+    def _add(self, shapes: Sequence[Shape], places: Sequence[NodeNumbers]) -> None:
         known, needs = len(self.counts), [self._need(one.requests) for one in shapes]
         may_run = [of if need is not None else of[:0] for need, of in zip(needs, places, strict=True)]
         counts = np.zeros(len(shapes), dtype=np.int64)
@@ -132,7 +132,7 @@ class _OfFlavor:
             need[self._resources[resource]] = min(amount, _MOST)
         return need if requests else None
 
-    def _numbers_of(self, sets: Iterable[Places]) -> list[int]:
+    def _numbers_of(self, sets: Iterable[NodeNumbers]) -> list[int]:
         """Return the numbers of these sets of nodes; equal ones have one."""
         numbers, new = list[int](), list[NDArray[np.uint8]]()
         for places in sets:

@@ -15,7 +15,7 @@ from controller.core.kubernetes.taints import Taint, Toleration, are_tolerated
 from controller.core.queueing.queues import CapacityMode, Flavor
 from controller.core.workloads.shapes import Constraints, Shape
 
-Places = NDArray[np.intp]
+NodeNumbers = NDArray[np.intp]
 """Nodes of one flavor by their place among its usable ones, ascending (`NodeIndex.in_order`)."""
 
 _NOWHERE: frozenset[str] = frozenset()
@@ -97,7 +97,7 @@ class NodeIndex:
         """Of flavors how many of the nodes that they select belong to which others."""
         self._usable: dict[str, _Usable] = {}
         self._allowed: dict[tuple[str, Constraints], frozenset[str]] = {}
-        self._places: dict[tuple[str, Constraints], Places] = {}
+        self._places: dict[tuple[str, Constraints], NodeNumbers] = {}
         self._largest: dict[tuple[str, Constraints, str], int] = {}
         self._most: dict[tuple[str, Shape], int] = {}
         self._place_of: dict[str, tuple[str, int]] | None = None
@@ -167,7 +167,7 @@ class NodeIndex:
             self._place_of = {name: (flavor, place) for flavor, places in members for name, place in places.items()}
         return self._place_of
 
-    def places(self, flavor: Flavor, constraints: Constraints) -> Places:
+    def places(self, flavor: Flavor, constraints: Constraints) -> NodeNumbers:
         """Return where the `allowed` nodes stand; not to be changed."""
         key = (flavor.name, constraints)
         known = self._places.get(key)
@@ -175,7 +175,7 @@ class NodeIndex:
             known = self._places[key] = self.places_of(flavor.name, self.allowed(flavor, constraints))
         return known
 
-    def places_of(self, flavor: str, names: Iterable[str]) -> Places:
+    def places_of(self, flavor: str, names: Iterable[str]) -> NodeNumbers:
         """Return where these nodes stand, so far as they are usable ones of the flavor."""
         known = self._usable_of(flavor).places
         return np.array(sorted(known[name] for name in names if name in known), dtype=np.intp)

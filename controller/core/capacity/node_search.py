@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.core.capacity.node_index import Places
+from controller.core.capacity.node_index import NodeNumbers
 from controller.core.kubernetes.amounts import Requests
 
 Row = NDArray[np.int64]
@@ -25,7 +25,7 @@ class Fullest:
     much left as it had then, more than `bound`; those that something was taken from are taken in.
     """
 
-    def __init__(self, at: Places, amounts: Row, size: int, seen: int) -> None:
+    def __init__(self, at: NodeNumbers, amounts: Row, size: int, seen: int) -> None:
         """Of the nodes `at` these places, with so much left each, `FULLEST` or more, keep the fullest at hand.
 
         `size`: how many usable nodes the flavor has; `seen`: how often something was taken from one of them so far.
@@ -39,7 +39,7 @@ class Fullest:
         self._may = _marked(at, size)
         self._among = _marked(np.concatenate((less, equal)), size)
 
-    def take_in(self, places: list[int]) -> Places:
+    def take_in(self, places: list[int]) -> NodeNumbers:
         """Take in the places that something was taken from since; return all that are at hand, in order."""
         if places:
             taken = np.array(places)
@@ -47,7 +47,7 @@ class Fullest:
             self.seen += len(places)
         return self._among.nonzero()[0]
 
-    def keep(self, at: Places) -> None:
+    def keep(self, at: NodeNumbers) -> None:
         """Keep these alone of those at hand: the others are too full."""
         self._among.fill(False)
         self._among[at] = True
@@ -63,13 +63,13 @@ class Search:
 
     flavor: str
     requests: Requests
-    at: Places
+    at: NodeNumbers
     spreads: bool = False
     is_kept: bool = False
     fullest: Fullest | None = field(default=None, init=False)
 
 
-def _marked(at: Places, size: int) -> NDArray[np.bool_]:
+def _marked(at: NodeNumbers, size: int) -> NDArray[np.bool_]:
     """Return for each of so many places whether it is one of these."""
     marks = np.zeros(size, dtype=np.bool_)
     marks[at] = True

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from controller.core.capacity.node_index import NodeIndex, Places
+from controller.core.capacity.node_index import NodeIndex, NodeNumbers
 from controller.core.capacity.node_search import FULLEST, Fullest, Row, Search
 from controller.core.kubernetes.amounts import Requests
 
@@ -60,7 +60,7 @@ class Room:
 class RoomLeft:
     """What a decision leaves of the room.
 
-    `compared` counts the nodes that were compared with what a pod asks for, many at once in arrays; `looked_at` those
+    `compared` counts the nodes that were compared with what a pod asks for, many at once in arrays; `visited` those
     that were by themselves, which takes a hundred times as long.
     """
 
@@ -73,7 +73,7 @@ class RoomLeft:
         self._moved: dict[str, list[int]] = {}
         self._scarcest: dict[tuple[str, Requests], tuple[str, int]] = {}
         self.compared = 0
-        self.looked_at = 0
+        self.visited = 0
 
     def fork(self) -> RoomLeft:
         """Return one that goes on from here by itself."""
@@ -140,7 +140,7 @@ class RoomLeft:
         within = (amounts < most) | ((amounts == most) & (at <= last))
         return self._fill(search, at[within], amounts[within], count)
 
-    def _fill(self, search: Search, at: Places, amounts: Row, count: int) -> list[str]:
+    def _fill(self, search: Search, at: NodeNumbers, amounts: Row, count: int) -> list[str]:
         """Return a node for each of `count` pods, of those at these places, fullest first. Changes the amounts."""
         names, nodes = self._room.nodes.in_order(search.flavor), list[str]()
         for place in _ascending(amounts):
@@ -173,7 +173,7 @@ class RoomLeft:
 
     def count(self, node: str, requests: Requests) -> int:
         """Say how many of these a node has room for."""
-        self.looked_at += 1
+        self.visited += 1
         free = self._free.get(node) or self._room.free(node)
         room = sys.maxsize
         # a loop: much of a decision's time goes to this, and a generator takes twice as long
@@ -185,20 +185,20 @@ class RoomLeft:
                 room = count
         return room
 
-    def most(self, flavor: str, resource: str, at: Places) -> int:
+    def most(self, flavor: str, resource: str, at: NodeNumbers) -> int:
         """Say how much of a resource the one of these usable nodes of a flavor has that has the most left."""
         self.compared += len(at)
         most = int(self._row(flavor, resource)[at].max(initial=_NONE))
         return 0 if most == _NONE else most
 
-    def emptiest(self, flavor: str, requests: Requests, at: Places) -> str | None:
+    def emptiest(self, flavor: str, requests: Requests, at: NodeNumbers) -> str | None:
         """Return the one with room for one of these that has most left of the first resource; None: none has room."""
         node = self._with_most(flavor, requests, at)
         if node is None or self.fits(node, requests):
             return node
         return self._with_most(flavor, requests, self._fitting(flavor, requests, at))
 
-    def _with_most(self, flavor: str, requests: Requests, at: Places) -> str | None:
+    def _with_most(self, flavor: str, requests: Requests, at: NodeNumbers) -> str | None:
         """Return the one of these places with most left of the first resource."""
         self.compared += len(at)
         if not at.size or not requests:
@@ -206,7 +206,7 @@ class RoomLeft:
         most = int(self._row(flavor, requests[0][0])[at].argmax())
         return self._room.nodes.in_order(flavor)[int(at[most])]
 
-    def _fitting(self, flavor: str, requests: Requests, at: Places) -> Places:
+    def _fitting(self, flavor: str, requests: Requests, at: NodeNumbers) -> NodeNumbers:
         """Return those of these places where there is enough of everything; none for a pod that asks for nothing."""
         self.compared += len(at)
         for resource, need in requests:

@@ -10,9 +10,9 @@ from controller.core.queueing.operator_actions import aside
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorMode, QueueingStrategy, StopPolicy
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.reasons import Reason, first_few
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import Hold, QueueKey, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 
 class AdmissionChecks:
@@ -59,13 +59,13 @@ def admitting_queue(
     `closed` is as `AdmissionChecks` has it.
     """
     namespace, name = key
-    local = snapshot.local_queues.get(key)
+    local = snapshot.queues.local_queues.get(key)
     if local is None:
         text = f"LocalQueue {name} does not exist in namespace {namespace}" if name else "the pod names no queue"
         return Wait(Reason.QUEUE_NOT_FOUND, text)
-    queue = snapshot.cluster_queues.get(local.cluster_queue)
+    queue = snapshot.queues.cluster_queues.get(local.cluster_queue)
     if queue is None:
-        fault = snapshot.faulty_queues.get(local.cluster_queue)
+        fault = snapshot.queues.faulty.get(local.cluster_queue)
         if fault is not None:
             text = f"ClusterQueue {local.cluster_queue} cannot be used as written: {fault}"
             return Wait(Reason.QUEUE_INVALID, text)
@@ -80,11 +80,11 @@ def admitting_queue(
 
 def closed_queue(snapshot: Snapshot, queue: ClusterQueue) -> Wait | None:
     """Return why a cluster queue admits nobody, by the cluster queues and flavors alone; None: that is not why."""
-    fault = tree_fault(snapshot.tree, queue.name, snapshot.flavors) or _takes_no_pods(snapshot, queue)
+    fault = tree_fault(snapshot.queues.tree, queue.name, snapshot.queues.flavors) or _takes_no_pods(snapshot, queue)
     if fault is not None:
         return Wait(Reason.QUEUE_INVALID, fault)
-    for name in snapshot.tree.path(queue.name):
-        above = snapshot.cluster_queues[name]
+    for name in snapshot.queues.tree.path(queue.name):
+        above = snapshot.queues.cluster_queues[name]
         if above.stop is not StopPolicy.NONE:
             text = f"ClusterQueue {name} has stopPolicy {above.stop}{aside(above.stop_note)}"
             return Wait(Reason.QUEUE_STOPPED, text)
@@ -92,13 +92,13 @@ def closed_queue(snapshot: Snapshot, queue: ClusterQueue) -> Wait | None:
 
 
 def _enter(snapshot: Snapshot, queue: ClusterQueue, namespace: str) -> ClusterQueue | Wait:
-    labels = snapshot.namespaces.get(namespace)
+    labels = snapshot.queues.namespaces.get(namespace)
     if labels is None:
         return Wait(Reason.PENDING, f"namespace {namespace} is not known yet")
     if queue.namespaces is None or not queue.namespaces.matches(labels):
         text = f"the namespaceSelector of ClusterQueue {queue.name} does not select namespace {namespace}"
         return Wait(Reason.NAMESPACE_NOT_SELECTED, text)
-    used_up = snapshot.budgets.closing(snapshot.tree, queue.name)
+    used_up = snapshot.usage.budgets.closing(snapshot.queues.tree, queue.name)
     return queue if used_up is None else Wait(Reason.BUDGET_EXHAUSTED, used_up.sentence)
 
 
@@ -115,12 +115,12 @@ def tree_fault(tree: QuotaTree, name: str, flavors: Container[str]) -> str | Non
 
 
 def _takes_no_pods(snapshot: Snapshot, queue: ClusterQueue) -> str | None:
-    children = snapshot.tree.children(queue.name)
+    children = snapshot.queues.tree.children(queue.name)
     if children:
         return f"ClusterQueue {queue.name} takes no pods itself: use one of the queues below it ({first_few(children)})"
     if not queue.flavors:
         return f"ClusterQueue {queue.name} has no flavors, so it can give nothing"
-    return any_fault(queue, snapshot.flavors)
+    return any_fault(queue, snapshot.queues.flavors)
 
 
 def any_fault(queue: ClusterQueue, flavors: Mapping[str, Flavor]) -> str | None:

@@ -11,17 +11,17 @@ from controller.core.kubernetes.amounts import times
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.quota.user_limits import UserUsage
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.workload import Workload
-from controller.core.world.snapshot import Snapshot
 
 
 class Admissions:
     """The admissions of one decision, `made` in this order."""
 
     def __init__(self, snapshot: Snapshot, users: UserUsage, backfill: Backfill | None) -> None:
-        self._preemptors = snapshot.preemptors
-        self._held = snapshot.held
+        self._preemptors = snapshot.waiting.preemptors
+        self._held = snapshot.waiting.held
         self._users = users
         self._backfill = backfill
         self.made: list[Admit] = []

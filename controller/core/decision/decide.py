@@ -1,13 +1,12 @@
-"""The one decision: who is admitted now, onto what, and who goes for whom. Pure: same snapshot, same plan.
+"""The decision: which workloads to admit now, onto which flavors, and what to evict. Pure: same snapshot, same plan.
 
-It remembers nothing of those before it (docs/adr/0002). What may fit is tested for all classes at once, before anybody
-is looked at, and again where looks are in vain (`feasibility`). Who cannot fit is looked at only where more than an
-admission may come of it: others may be preempted for it, it may get a reservation, it holds up its queue, or somebody
-asks why it waits.
+It remembers nothing of earlier decisions (docs/adr/0002). It tests at once which classes may fit, before it tries any,
+and again after several tries in vain (`feasibility`). It tries a class that cannot fit only where something else may
+follow: others may be preempted for it, it may get a booking, it blocks its queue, or somebody asks why it waits.
 
 Each cluster queue is a line with one head, the first of its classes' heads. Of all heads the first in the order of
 workloads goes next, whether it has to borrow or not (but for `owners`); then its line's next head takes part. Within
-one decision quota and room only shrink, so what was blocked once stays blocked: each class has to fail only once.
+one decision quota and room only shrink, so what is blocked stays blocked: each class has to fail only once.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from controller.core.decision.runs import Runs
 from controller.core.decision.selection import Selection
 from controller.core.decision.stretches import Ahead, Stretches
 from controller.core.decision.waits import Waits, behind_head
-from controller.core.evictions.rules import evictions
+from controller.core.eviction_rules.rules import evictions
 from controller.core.feasibility.feasible import FeasibilityIndex, index_of
 from controller.core.fitting.placement import Placements
 from controller.core.ledgers.ledger import Ledger
@@ -36,13 +35,13 @@ from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
 from controller.core.quota.user_limits import UserUsage
 from controller.core.reasons import HOLDS_UP_NOBODY
+from controller.core.snapshot import Snapshot
 from controller.core.turns.fair_turns import FairTurns
 from controller.core.turns.heads import Head, Heads
 from controller.core.turns.nominations import Nominee, Takes, Turn
 from controller.core.turns.nominees import as_nominated, placed_head, preempting_head, taken_by, taken_in_stretch
 from controller.core.workloads.decisions import Plan, Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 
 def decide(snapshot: Snapshot, *, limit: int, index: FeasibilityIndex | None = None) -> Plan:
@@ -50,7 +49,7 @@ def decide(snapshot: Snapshot, *, limit: int, index: FeasibilityIndex | None = N
 
     `index` is of this snapshot, kept up as that changed; None: it is built where it is needed.
     """
-    if index is None and snapshot.asked is not None:
+    if index is None and snapshot.waiting.asked is not None:
         index = index_of(snapshot)
     return _Decision(snapshot, index, limit).run()
 
@@ -62,24 +61,24 @@ class _Decision:
         self._snapshot = snapshot
         self._limit = limit
         self._ledger = ledger = Ledger(snapshot)
-        self._users = UserUsage(snapshot.tree, snapshot.user_usage)
+        self._users = UserUsage(snapshot.queues.tree, snapshot.usage.by_user)
         self._lines: dict[str, Line] = {}
         self._turns: list[Turn] = []
         self._waits = Waits()
         self._checks = AdmissionChecks(snapshot, self._waits, None if index is None else index.closed)
-        self._backfill = None if snapshot.forecast is None else Backfill(snapshot, snapshot.forecast, ledger)
+        forecast = snapshot.running.forecast
+        self._backfill = None if forecast is None else Backfill(snapshot, forecast, ledger)
         self._admitted = Admissions(snapshot, self._users, self._backfill)
         self._preempting = Preempting(snapshot, ledger)
         self._placing = Placing(snapshot, ledger, self._users, self._backfill, self._preempting)
         self._heads = Heads(snapshot)
         self._runs = Runs(snapshot, self._heads)
         self._owners = Owners(snapshot, ledger, self._placing, self._preempting, self._heads, self._lines)
-        self._held_nodes = HeldNodes(snapshot.preemptors, snapshot.held)
+        self._held_nodes = HeldNodes(snapshot.waiting.preemptors, snapshot.waiting.held)
         fair = FairTurns(snapshot, ledger, self._nominate, self._earliest)
-        self._fair = fair if snapshot.tree.fair_roots else None
+        self._fair = fair if snapshot.queues.tree.fair_roots else None
         self._index = index
-        any_victims = self._preempting.search.any_victims
-        self._selection = Selection(snapshot, index, ledger, self._backfill, any_victims)
+        self._selection = Selection(snapshot, index, ledger, self._backfill, self._preempting)
         self._stretches = Stretches(
             snapshot, self._placing, self._owners, self._heads, self._admitted, self._users, self._fair, limit=limit
         )
@@ -109,7 +108,7 @@ class _Decision:
         """Line up all that is to be looked at, but for those who have begun to preempt: they had their turn."""
         selected = self._selection.open()
         self._line_up(kind for kind in selected if kind not in begun)
-        if self._index is not None and self._snapshot.asked is not None:
+        if self._index is not None and self._snapshot.waiting.asked is not None:
             self._further.open(self._index, {*begun, *selected}, self._lines)
             for queue in self._further.at_once:
                 self._line_up(self._further.first(queue))
@@ -120,16 +119,16 @@ class _Decision:
         if name is None:
             return True
         if name == self._last_to_book:
-            self._bring_up_one_to_book()
+            self._activate_next_to_book()
         if self._is_over(self._lines[name][1][0][-1]):
             return False
         if self._is_passed_by(name):
-            self._go_on(name, None)
+            self._requeue_line(name, None)
             return True
         name, found = self._owner_first(name, turn)
         if self._is_over(self._lines[name][1][0][-1]):
             return False
-        self._go_on(name, self._take(name, found))
+        self._requeue_line(name, self._take(name, found))
         if self._admitted.frees_room:
             return False
         self._test_again()
@@ -139,7 +138,7 @@ class _Decision:
 
     def _begun(self) -> dict[WorkloadClass, None]:
         """Return the classes of those who have begun to preempt."""
-        begun, runs = self._snapshot.preemptors, self._snapshot.runs
+        begun, runs = self._snapshot.waiting.preemptors, self._snapshot.waiting.runs
         return {kind: None for kind, run in runs.items() if any(one.uid in begun for one in run)} if begun else {}
 
     def _line_up(self, kinds: Iterable[WorkloadClass]) -> None:
@@ -191,18 +190,18 @@ class _Decision:
     def _begin(self) -> None:
         fair, to_book = self._fair, self._further.only_to_book
         plain = [name for name in self._lines if fair is None or not fair.has(name)]
-        self._turns = [self._heads.turn(name, self._lines[name][1][0]) for name in self._bring_up(plain)]
+        self._turns = [self._heads.turn(name, self._lines[name][1][0]) for name in self._activate(plain)]
         if fair is not None:
-            self._turns += fair.enter(filter(fair.has, (*self._lines, *to_book)), self._bring_up)
+            self._turns += fair.enter(filter(fair.has, (*self._lines, *to_book)), self._activate)
         heapify(self._turns)
         alone = [name for name in to_book if fair is None or not fair.has(name)]
         self._to_book = iter(sorted(alone, key=self._further_turn))
-        self._bring_up_one_to_book()
+        self._activate_next_to_book()
 
     def _further_turn(self, name: str) -> Turn:
         return self._heads.turn(name, self._heads.of(self._runs.of(self._further.peek(name)), 0))
 
-    def _bring_up_one_to_book(self) -> None:
+    def _activate_next_to_book(self) -> None:
         """Let the next queue come up whose first may have a reservation: those before it had theirs, or need none."""
         self._last_to_book = None
         while self._last_to_book is None and self._backfill is not None and not self._backfill.is_full:
@@ -210,11 +209,11 @@ class _Decision:
             if name is None:
                 return
             self._line_up(self._further.first(name))
-            for up in self._bring_up([name]):
+            for up in self._activate([name]):
                 heappush(self._turns, self._heads.turn(up, self._lines[up][1][0]))
                 self._last_to_book = up
 
-    def _bring_up(self, lines: Sequence[str]) -> list[str]:
+    def _activate(self, lines: Sequence[str]) -> list[str]:
         if self._backfill is not None and not self._backfill.is_full:
             self._line_up([kind for name in lines for kind in self._further.first(name)])
         up = [name for name in lines if name in self._lines and self._lines[name][1]]
@@ -225,7 +224,7 @@ class _Decision:
     def _earliest(self, name: str) -> Turn | None:
         return self._heads.earliest(name, self._lines[name][1])
 
-    def _go_on(self, name: str, taken: Takes | None) -> None:
+    def _requeue_line(self, name: str, taken: Takes | None) -> None:
         """Let the turns come up that follow a line's."""
         is_fair = self._fair is not None and self._fair.has(name)
         if self._lines[name][1] and not is_fair:
@@ -243,7 +242,7 @@ class _Decision:
         """
         queue, heads = self._lines[name]
         *_, index, kind = heads[0]
-        if not self._owners.beside(name):
+        if not self._owners.others_waiting(name):
             return name, None
         found = self._placing.find(queue, self._runs.of(kind)[index])
         if isinstance(found, Wait):
@@ -265,7 +264,7 @@ class _Decision:
             return None
         found = self._placing.find(queue, workload)
         if not isinstance(found, Wait):
-            return placed_head(self._snapshot.tree, self._ledger, queue, turn, kind, found)
+            return placed_head(self._snapshot.queues.tree, self._ledger, queue, turn, kind, found)
         if (preempts := self._preempting.find(queue, workload, found, self._placing.left(queue, kind))) is not None:
             return preempting_head(turn, kind, preempts[2])
         self._take(name, found)
@@ -370,7 +369,7 @@ class _Decision:
                 heads[:] = [head for head in heads if self._selection.stays(queue, head[-1])]
                 heapify(heads)
                 plain += [name] if heads else []
-        trees = [turn for turn in self._turns if fair is not None and turn[-1] in self._snapshot.tree.fair_roots]
+        trees = [turn for turn in self._turns if fair is not None and turn[-1] in self._snapshot.queues.tree.fair_roots]
         self._turns = [*trees, *(self._heads.turn(name, self._lines[name][1][0]) for name in plain)]
         heapify(self._turns)
 

@@ -14,9 +14,9 @@ from controller.core.decision.admission_checks import AdmissionChecks
 from controller.core.decision.runs import Runs
 from controller.core.decision.selection import Selection
 from controller.core.feasibility.feasible import FeasibilityIndex
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import OrderKey, QueueKey, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 
 class FurtherLines:
@@ -40,7 +40,7 @@ class FurtherLines:
 
         Where no class may fit, nobody is held up by the first of a StrictFIFO queue.
         """
-        lines, doors, local_queues = index.lines, dict[str, list[QueueKey]](), self._snapshot.local_queues
+        lines, doors, local_queues = index.lines, dict[str, list[QueueKey]](), self._snapshot.queues.local_queues
         for key in lines if index.may_hear_more else ():
             local = local_queues.get(key)
             if local is None or local.cluster_queue not in index.may_hear_more:
@@ -51,7 +51,7 @@ class FurtherLines:
             name = queue.name
             if name in doors:
                 doors[name].append(key)
-            elif queue.preemption.is_any or (name in up and self._selection.may_hear_more(queue)):
+            elif self._selection.may_preempt(queue) or (name in up and self._selection.may_hear_more(queue)):
                 doors[name] = [key]
                 self.at_once.append(name)
             elif self._selection.may_book(queue):
@@ -68,8 +68,8 @@ class FurtherLines:
         found = list[WorkloadClass]()
         for kind in self._left.get(name, ()):
             found.append(kind)
-            is_in_place = self._runs.of(kind) is self._snapshot.runs[kind] and kind.hold is None
-            if is_in_place and kind.queue not in self._snapshot.past_usage:
+            is_in_place = self._runs.of(kind) is self._snapshot.waiting.runs[kind] and kind.hold is None
+            if is_in_place and kind.queue not in self._snapshot.usage.past:
                 self._latest[name] = kind
                 return found
         self._left.pop(name, None)
@@ -88,4 +88,4 @@ class FurtherLines:
         return self._latest.get(name) == kind
 
     def _place(self, kind: WorkloadClass) -> OrderKey:
-        return self._snapshot.runs[kind][0].order
+        return self._snapshot.waiting.runs[kind][0].order

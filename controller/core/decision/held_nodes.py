@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 
 from controller.core.fitting.placement import Placements, places
-from controller.core.workloads.decisions import Place
+from controller.core.workloads.decisions import FlavorNode
 
 
 class HeldNodes:
     """As the last plan held it."""
 
-    def __init__(self, preemptors: Mapping[str, int], held: Mapping[str, Counter[Place]]) -> None:
+    def __init__(self, preemptors: Mapping[str, int], held: Mapping[str, Counter[FlavorNode]]) -> None:
         """Both as a snapshot has them; of `preemptors` those count for whom others went."""
         self._held = held
-        self._for: dict[Place, set[str]] = {}
+        self._for: dict[FlavorNode, set[str]] = {}
         for uid in (uid for uid, preemptions in preemptors.items() if preemptions):
             for place in held.get(uid, ()):
                 if place[1] is not None:

@@ -16,10 +16,10 @@ from controller.core.fitting.placement import Placements
 from controller.core.kubernetes.amounts import Requests
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.queues import ClusterQueue, Flavor
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Wait
+from controller.core.workloads.kept_places import KeptPlace
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.kept_places import KeptPlace
-from controller.core.world.snapshot import Snapshot
 
 
 class MembersMadeAnew:
@@ -37,7 +37,8 @@ class MembersMadeAnew:
     def let_in(self, is_over: Callable[[WorkloadClass], bool]) -> Mapping[WorkloadClass, set[str]]:
         """Admit those that are there, and hold what is kept for the others; return the uids of whom, by class."""
         went: dict[WorkloadClass, set[str]] = {}
-        kept = [([one for one in group.places if not self._is_claimed(one)], group) for group in self._snapshot.kept]
+        groups = self._snapshot.waiting.kept
+        kept = [([one for one in group.places if not self._is_claimed(one)], group) for group in groups]
         for left, _ in kept:
             self._hold(left, 1)
         for left, group in kept:
@@ -59,7 +60,7 @@ class MembersMadeAnew:
         self, queue: ClusterQueue, workload: Workload, left: Sequence[KeptPlace]
     ) -> tuple[Placements, Sequence[KeptPlace]] | None:
         """Say where a workload goes, and by which of the places that are left; None: it waits for its turn."""
-        has_begun = workload.uid in self._snapshot.preemptors
+        has_begun = workload.uid in self._snapshot.waiting.preemptors
         within = queue if has_begun else _in_flavors_of(left, queue)
         if not within.flavors:
             return None  # it names another queue than those that are gone, or that gives their flavors no more
@@ -74,7 +75,8 @@ class MembersMadeAnew:
     def _is_claimed(self, one: KeptPlace) -> bool:
         """Whether who preempts has waited for the pod to go: what it leaves is promised already."""
         place = (one.pod.flavor or "", one.pod.node or one.pod.pinned)
-        return any(held[place] for uid, held in self._snapshot.held.items() if uid in self._snapshot.preemptors)
+        waiting = self._snapshot.waiting
+        return any(held[place] for uid, held in waiting.held.items() if uid in waiting.preemptors)
 
     def _find(self, queue: ClusterQueue, workload: Workload, places: Sequence[KeptPlace]) -> Placements | Wait:
         """Say where a workload goes once all that is kept for its gang is free."""
@@ -85,12 +87,12 @@ class MembersMadeAnew:
         return found
 
     def _hold(self, places: Iterable[KeptPlace], times: int) -> None:
-        flavors, nodes = self._snapshot.flavors, self._snapshot.nodes.nodes
+        flavors, nodes = self._snapshot.queues.flavors, self._snapshot.nodes.index.nodes
         for one in places:
             pod = one.pod
             flavor, node = flavors.get(pod.flavor or ""), pod.node or pod.pinned
             queue = pod.cluster_queue or ""
-            if flavor is None or queue not in self._snapshot.cluster_queues:
+            if flavor is None or queue not in self._snapshot.queues.cluster_queues:
                 continue
             requests: Requests = tuple([(resource, times * need) for resource, need in pod.shape.requests])
             also: list[Flavor] = [flavors[name] for name in pod.also if name in flavors]

@@ -17,10 +17,10 @@ from controller.core.ledgers.ledger import Ledger
 from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.quota.quota_tree import Column
+from controller.core.snapshot import Snapshot
 from controller.core.turns.heads import Head, Heads
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 Line = tuple[ClusterQueue, list[Head]]
 """A cluster queue and the heads of its classes, the first of them first."""
@@ -46,7 +46,7 @@ class Owners:
         lines: Mapping[str, Line],
     ) -> None:
         self._snapshot = snapshot
-        self._tree = snapshot.tree
+        self._tree = snapshot.queues.tree
         self._ledger = ledger
         self._placing = placing
         self._preempting = preempting
@@ -62,7 +62,7 @@ class Owners:
             if queue.name not in known:
                 known.append(queue.name)
 
-    def beside(self, name: str) -> Sequence[str]:
+    def others_waiting(self, name: str) -> Sequence[str]:
         """Return the other queues of a tree in which such workloads wait whose turn has not come."""
         known = self._in.get(self._tree.path(name)[-1])
         return _NOBODY if known is None else [one for one in known if one != name and self._lines[one][1]]
@@ -73,7 +73,7 @@ class Owners:
         borrowed = self._borrowed(queue, _demand(kind, found))
         if not borrowed:
             return name
-        for other in sorted(self.beside(name), key=lambda one: self._heads.turn(one, self._lines[one][1][0])):
+        for other in sorted(self.others_waiting(name), key=lambda one: self._heads.turn(one, self._lines[one][1][0])):
             owner, heads = self._lines[other]
             *_, index, its = heads[0]
             if its.hold is not None or not self._is_in_its_way(owner, its, borrowed, spent):
@@ -84,7 +84,7 @@ class Owners:
 
     def lasts(self, queue: ClusterQueue, flavor: Flavor, requests: Requests) -> int:
         """Return how many more of these may go before others beside it have to be asked: those within what it owns."""
-        if not self.beside(queue.name):
+        if not self.others_waiting(queue.name):
             return sys.maxsize
         usage, counts = self._ledger.usage, list[int]()
         for resource, need in requests:
@@ -117,7 +117,7 @@ class Owners:
 
     def _has_no_other(self, name: str, kind: WorkloadClass, nodes: set[str]) -> bool:
         """Whether it is not known that a class has room on other nodes of a flavor than these."""
-        flavor = self._snapshot.flavors[name]
+        flavor = self._snapshot.queues.flavors[name]
         if flavor.is_summed or not kind.is_free:
             return not flavor.is_summed
         node = self._ledger.emptiest_node(flavor, kind.pod_sets[0].shape)

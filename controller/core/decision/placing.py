@@ -13,9 +13,9 @@ from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.user_limits import UserUsage
 from controller.core.reasons import QUOTA_REASONS
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 
 class Placing:
@@ -46,15 +46,17 @@ class Placing:
         found = self._place(queue, kind)
         if isinstance(found, Wait):
             found = self._unlike.told(self.left(queue, kind), queue, kind, found)
-            found = self._beside_kept(queue, found) if self._snapshot.kept else found
+            found = self._beside_kept(queue, found) if self._snapshot.waiting.kept else found
         return (
-            self._preempting.rather(queue, workload, found, self.left(queue, kind)) if queue.preempts_first else found
+            self._preempting.prefer_preemption(queue, workload, found, self.left(queue, kind))
+            if queue.preempts_first
+            else found
         )
 
     def _beside_kept(self, queue: ClusterQueue, wait: Wait) -> Wait:
         """Say of what is short how much of it is kept for members that gangs have lost."""
-        path, tree = self._snapshot.tree.path(queue.name), self._snapshot.tree
-        places = [one for group in self._snapshot.kept for one in group.places]
+        path, tree = self._snapshot.queues.tree.path(queue.name), self._snapshot.queues.tree
+        places = [one for group in self._snapshot.waiting.kept for one in group.places]
         blockers = []
         for one in wait.blockers:
             of_tree = one.reason in QUOTA_REASONS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from controller.core.snapshot import Snapshot
 from controller.core.turns.heads import Head, Heads
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 
 class Runs:
@@ -20,7 +20,7 @@ class Runs:
     def of(self, kind: WorkloadClass) -> Sequence[Workload]:
         """Return the workloads of a class in their order."""
         found = self._of.get(kind)
-        return self._snapshot.runs[kind] if found is None else found
+        return self._snapshot.waiting.runs[kind] if found is None else found
 
     def leave_out(self, kind: WorkloadClass, uids: Collection[str]) -> None:
         """Take in that these of a class went."""
@@ -28,8 +28,8 @@ class Runs:
 
     def head(self, kind: WorkloadClass) -> Head | None:
         """Return the first of a class, those before all others who have begun to preempt; None: nobody is left."""
-        reordered = self._heads.preemptors_first(self.of(kind))
-        if reordered is not None:
-            self._of[kind] = reordered
         run = self.of(kind)
+        reordered = self._heads.preemptors_first(run) if self._heads.is_any_begun else None
+        if reordered is not None:
+            run = self._of[kind] = reordered
         return self._heads.of(run, 0) if run else None

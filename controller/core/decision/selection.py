@@ -9,10 +9,10 @@ from typing import Final
 from controller.core.backfill.easy import Backfill
 from controller.core.feasibility.feasible import FeasibilityIndex, Feasible
 from controller.core.ledgers.ledger import Ledger
-from controller.core.preemption.any_victims import AnyVictims
+from controller.core.preemption.preempting import Preempting
 from controller.core.queueing.queues import ClusterQueue, QueueingStrategy
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 _IN_VAIN: Final = 16
 """After so many looks in vain in a row, and not before, what may fit is tested again: it takes as long as a few."""
@@ -27,13 +27,13 @@ class Selection:
         index: FeasibilityIndex | None,
         ledger: Ledger,
         backfill: Backfill | None,
-        any_victims: AnyVictims,
+        preempting: Preempting,
     ) -> None:
         self._snapshot = snapshot
         self._index = index
         self._ledger = ledger
         self._backfill = backfill
-        self._any_victims = any_victims
+        self._preempting = preempting
         self._feasible: Feasible | None = None
         self._charges = 0
         self.in_vain = 0
@@ -44,7 +44,7 @@ class Selection:
 
         They are in an order that equal worlds share.
         """
-        asked, runs = self._snapshot.asked, self._snapshot.runs
+        asked, runs = self._snapshot.waiting.asked, self._snapshot.waiting.runs
         if asked is None or self._index is None:
             return runs
         self._feasible = Feasible(self._snapshot, self._index, self._ledger)
@@ -54,11 +54,11 @@ class Selection:
         """Whether the head of a class cannot fit, and nothing else would come of a look at it."""
         if self.is_to_look_at(queue, head.kind):
             return False
-        return not queue.preemption.is_any or not self._any_victims.may_be(queue, head)
+        return not self.may_preempt(queue) or not self._preempting.search.any_victims.may_be(queue, head)
 
     def is_to_look_at(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
         """Whether a class is looked at even where nobody may go for it."""
-        asked = self._snapshot.asked
+        asked = self._snapshot.waiting.asked
         if self._feasible is None or kind in self._feasible.classes or asked is None or kind in asked:
             return True
         return self._holds_up_or_books(queue)
@@ -80,7 +80,11 @@ class Selection:
 
     def may_hear_more(self, queue: ClusterQueue) -> bool:
         """Whether more than an admission may come of a look at the classes of a queue."""
-        return queue.preemption.is_any or self._holds_up_or_books(queue)
+        return self.may_preempt(queue) or self._holds_up_or_books(queue)
+
+    def may_preempt(self, queue: ClusterQueue) -> bool:
+        """Whether pods may be preempted for a class of a queue."""
+        return self._preempting.looks_in(queue)
 
     def may_book(self, queue: ClusterQueue) -> bool:
         """Whether a class of a queue may have a reservation."""

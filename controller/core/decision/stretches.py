@@ -13,12 +13,12 @@ from controller.core.decision.placing import Placing
 from controller.core.fitting.placement import Placement
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.user_limits import UserUsage
+from controller.core.snapshot import Snapshot
 from controller.core.turns.fair_turns import FairTurns
 from controller.core.turns.heads import Head, Heads
 from controller.core.turns.nominations import Turn
 from controller.core.turns.nominees import taken_by
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 
 class Ahead(NamedTuple):
@@ -88,7 +88,7 @@ class Stretches:
 
     def _is_touchy(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
         """Whether an admission may change more for the next of its class than quota and room."""
-        return self._users.is_limiting(queue.name) or kind.queue in self._snapshot.past_usage
+        return self._users.is_limiting(queue.name) or kind.queue in self._snapshot.usage.past
 
     def _turn_at(self, name: str, run: Sequence[Workload], index: int, number: int) -> Turn:
         """Return the turn of a line once so many of a run's next workloads have gone."""

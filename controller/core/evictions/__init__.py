@@ -1,11 +1,9 @@
-"""Which admitted pods go back, rule by rule.
+"""Pods on their way out: which are leaving, which are lost, and which may be evicted at all, whichever rule asks.
 
 What is changed where:
 
-- who is evicted: a rule joined in `core/evictions/rules`; for a drain `core/evictions/draining`, for what a queue
-  uses too much `core/evictions/over_quota`; that gangs go as a whole: `core/evictions/whole_gangs`; who may be
-  returned at all, by whichever rule: `core/world/returns`; spared from preemption alone: `core/preemption/eligibility`,
-  whose candidates `core/evictions/over_quota` asks too
-- when a reservation is overdue: `core/evictions/reservations`; timers: `cache/reservations`
-- when an Autoscaled flavor is dry: `core/evictions/stock_outs`; kept by `cache/stock_outs` and in the flavor's status
+- which pods may be returned to their owner, and at what cost: `core/evictions/returns`
+- for how long others wait for a pod to go: `core/evictions/leaving`; what is under way: `cache/in_flight/evictions`
+- when a deleted pod on a node that died is charged no more: `core/evictions/lost_pods`; timers, nodes that come back:
+  `cache/timers/lost_pods`
 """

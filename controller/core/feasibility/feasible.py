@@ -13,9 +13,9 @@ from controller.core.feasibility.amount_rows import AmountRows
 from controller.core.feasibility.class_rows import ClassRows, Verdict
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.queues import ClusterQueue, LocalQueue, QueueingStrategy
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.workload import QueueKey, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 _MOST_COUNTED: Final = 400_000
 """So many shapes are counted anew at a time, each once for each admission since. Of the nodes behind these more is
@@ -39,15 +39,16 @@ class FeasibilityIndex:
 
 def index_of(snapshot: Snapshot) -> FeasibilityIndex:
     """Build the index of a snapshot from nothing."""
-    room = snapshot.room or Room(snapshot.nodes, snapshot.node_used)
-    amounts, fitting = AmountRows(snapshot.tree, snapshot.flavors), FittingPods(snapshot.nodes, room.free)
-    queue_of = partial(cluster_queue_of, snapshot.cluster_queues, snapshot.local_queues)
-    classes = ClassRows(amounts.row_of, snapshot.flavors, fitting, queue_of)
-    classes.put(snapshot.runs)
+    queues, nodes, runs = snapshot.queues, snapshot.nodes, snapshot.waiting.runs
+    room = nodes.room or Room(nodes.index, nodes.used)
+    amounts, fitting = AmountRows(queues.tree, queues.flavors), FittingPods(nodes.index, room.free)
+    queue_of = partial(cluster_queue_of, queues.cluster_queues, queues.local_queues)
+    classes = ClassRows(amounts.row_of, queues.flavors, fitting, queue_of)
+    classes.put(runs)
     lines: dict[QueueKey, list[WorkloadClass]] = {}
-    for kind in sorted(snapshot.runs, key=lambda one: snapshot.runs[one][0].order):
+    for kind in sorted(runs, key=lambda one: runs[one][0].order):
         lines.setdefault(kind.queue, []).append(kind)
-    return FeasibilityIndex(amounts, fitting, classes, lines, may_hear_more(snapshot.cluster_queues))
+    return FeasibilityIndex(amounts, fitting, classes, lines, may_hear_more(queues.cluster_queues))
 
 
 def cluster_queue_of(
@@ -73,7 +74,7 @@ class Feasible:
     def __init__(self, snapshot: Snapshot, index: FeasibilityIndex, ledger: Ledger) -> None:
         self._index = index
         self._ledger = ledger
-        self._used = index.amounts.used(snapshot.usage)
+        self._used = index.amounts.used(snapshot.usage.in_tree)
         self._fitting = index.fitting.fork(ledger.free)
         self._taken_in = 0
         self.classes: Collection[WorkloadClass] = ()

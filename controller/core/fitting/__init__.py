@@ -2,7 +2,7 @@
 
 What is changed where:
 
-- which flavors are not tried for pods that came back: `core/fitting/avoided`; learnt by `cache/unschedulable`
+- which flavors are not tried for pods that came back: `core/fitting/avoided`; learnt by `cache/timers/unschedulable`
 - when a pod fits a flavor or node, and which node it gets: `core/fitting/placement`, `core/ledgers/ledger`,
   `core/capacity/node_index`; `core/capacity/room`
 - in which domains the slices of a gang stand; where who is lacking from one goes: `core/fitting/slices`;

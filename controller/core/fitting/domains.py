@@ -13,10 +13,10 @@ from controller.core.gate.narrowing import Conflict, narrow
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Blocker
 from controller.core.workloads.topology import Domain, Topology
 from controller.core.workloads.workload import PodSet, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 Sizes = Mapping[str, int]
 """For how many pods there is room, by domain."""
@@ -35,10 +35,10 @@ def domains(
         return
     first, seen = kind.pod_sets[0], set[str]()
     for quota in queue.flavors:
-        flavor = snapshot.flavors[quota.flavor]
+        flavor = snapshot.queues.flavors[quota.flavor]
         if isinstance(narrow(first.shape.constraints, flavor), Conflict):
             continue
-        if avoided(snapshot.dry, flavor.name, first.shape) is not None:
+        if avoided(snapshot.nodes.dry, flavor.name, first.shape) is not None:
             continue
         sizes = room_in(snapshot, ledger, flavor, first, topology.key)
         wide = [(size, value) for value, size in sizes.items() if size >= first.count or flavor.is_summed]
@@ -66,10 +66,9 @@ def domain_blocker(
         detail = f"no {key} holds more than {largest} of the {first.count} pods, even when nothing else runs there"
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
     size, value = max((size, value) for value, size in sizes.items())
-    detail = f"no {key} has room for all {kind.size} pods now"
-    if size < first.count:
-        detail = f"{detail}: {value} has most, for {size}"
-    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=detail)
+    detail = f"no {key} has room for all {kind.size} pods"
+    most_now = f": {value} has most, for {size}" if size < first.count else ""
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=detail, now=f"{detail} now{most_now}")
 
 
 def room_in(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, key: str) -> Sizes:
@@ -84,13 +83,13 @@ def room_if_empty(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet, key: str)
     """Return for how many pods of a set each domain has room when nothing runs there."""
     sizes: dict[str, int] = {}
     for node, value in _labelled(snapshot, flavor, pod_set, key):
-        sizes[value] = sizes.get(value, 0) + snapshot.nodes.nodes[node].holds(pod_set.shape.requests)
+        sizes[value] = sizes.get(value, 0) + snapshot.nodes.index.nodes[node].holds(pod_set.shape.requests)
     return sizes
 
 
 def _labelled(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet, key: str) -> Iterator[tuple[str, str]]:
     """Yield the nodes that the pods may use, and the domain of each; one without the label is in none."""
-    for node in snapshot.nodes.allowed(flavor, pod_set.shape.constraints):
-        value = snapshot.nodes.nodes[node].labels.get(key)
+    for node in snapshot.nodes.index.allowed(flavor, pod_set.shape.constraints):
+        value = snapshot.nodes.index.nodes[node].labels.get(key)
         if value:
             yield node, value

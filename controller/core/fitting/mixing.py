@@ -12,7 +12,7 @@ from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Blocker
 
 
-def standing(flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueue) -> tuple[int, int]:
+def spot_and_total(flavors: Mapping[str, Flavor], usage: TreeUsage, queue: ClusterQueue) -> tuple[int, int]:
     """Return how many of the queue's admitted pods are on its spot flavors, and how many on all of its flavors."""
     counts = [(quota.flavor, usage.used(queue.name, quota.flavor, PODS)) for quota in queue.flavors]
     spot = sum(count for name, count in counts if name in flavors and flavors[name].is_spot)
@@ -32,11 +32,12 @@ def mix_blocker(
         return None
     if not mix.spot_percent:
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=f"spotPercent of ClusterQueue {queue.name} is 0")
-    spot, total = standing(flavors, ledger.usage, queue)
+    spot, total = spot_and_total(flavors, ledger.usage, queue)
     total -= ledger.awaited_on_demand(queue.name)
     lacks = mix.lacks(spot, total, count)
     if not lacks:
         return None
     more = f"{lacks} more pod{'s' * (lacks > 1)} of ClusterQueue {queue.name} on-demand first"
-    detail = f"needs {more}: {spot} of its {total} are on spot"
-    return Blocker(flavor.name, Reason.MIX_LIMIT, need=lacks, detail=detail)
+    now = f"needs {more}: {spot} of its {total} are on spot"
+    detail = f"needs more pods of ClusterQueue {queue.name} on-demand first"
+    return Blocker(flavor.name, Reason.MIX_LIMIT, need=lacks, detail=detail, now=now)

@@ -15,11 +15,11 @@ from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.flavor_sets import payer
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorMode, FlavorQuota, WhenCanBorrow
 from controller.core.reasons import QUOTA_REASONS, Reason
-from controller.core.workloads.decisions import Blocker, Later, Place, Wait
+from controller.core.snapshot import Snapshot
+from controller.core.workloads.decisions import Blocker, FlavorNode, Later, Wait
 from controller.core.workloads.shapes import Shape
 from controller.core.workloads.topology import Domain, Topology, held_to
 from controller.core.workloads.workload import PodSet, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 _MILDEST_FIRST = (
     Reason.WOULD_DELAY,
@@ -59,7 +59,7 @@ Placements = tuple[Placement, ...]
 """One for each pod of a workload, set by set."""
 
 
-def places(placed: Placements) -> Counter[Place]:
+def places(placed: Placements) -> Counter[FlavorNode]:
     """Count the pods by flavor, those that hold quota for them too, and node."""
     return Counter((flavor.name, one.node) for one in placed for flavor in (one.flavor, *one.also))
 
@@ -119,7 +119,7 @@ def _never_together(
 def _or_never(snapshot: Snapshot, ledger: AnyLedger, kind: WorkloadClass, topology: Topology, one: Blocker) -> Blocker:
     if one.reason not in QUOTA_REASONS or not one.flavor:
         return one
-    apart = domain_blocker(snapshot, ledger, snapshot.flavors[one.flavor], kind, topology)
+    apart = domain_blocker(snapshot, ledger, snapshot.queues.flavors[one.flavor], kind, topology)
     return apart if apart.reason is Reason.NEVER_FITS else one
 
 
@@ -127,7 +127,7 @@ def _with_nodes_in(
     snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, domain: Domain
 ) -> ClusterQueue:
     """Return the queue without the flavors that are known by sums and have no node in a domain: none may ever come."""
-    first, flavors = kind.pod_sets[0], (snapshot.flavors[one.flavor] for one in queue.flavors)
+    first, flavors = kind.pod_sets[0], (snapshot.queues.flavors[one.flavor] for one in queue.flavors)
     sums = (one for one in flavors if one.is_summed)
     away = {one.name for one in sums if domain.value not in room_in(snapshot, ledger, one, first, domain.key)}
     return replace(queue, flavors=tuple(one for one in queue.flavors if one.flavor not in away)) if away else queue
@@ -140,7 +140,7 @@ def _apart(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, kind: Wor
     for quota in queue.flavors:
         if kind.waited < must_wait:
             return Wait(primary(tuple(blockers)), blockers=tuple(blockers), later=Later(quota.flavor, must_wait))
-        found, flavor = _try(snapshot, ledger, queue, quota, first), snapshot.flavors[quota.flavor]
+        found, flavor = _try(snapshot, ledger, queue, quota, first), snapshot.queues.flavors[quota.flavor]
         if not isinstance(found, Blocker) or (found.reason is Reason.NO_CAPACITY and not flavor.is_summed):
             apart = domain_blocker(snapshot, ledger, flavor, kind, topology)
             found = apart if apart.reason is Reason.NEVER_FITS or not isinstance(found, Blocker) else found
@@ -216,24 +216,24 @@ def _open_all(snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, pod_se
     if len(found) == 1 or pod_set.slices is not None:
         return found[0]  # the domains of slices are those of one flavor's nodes
     among = tuple(one[0].flavor for one in found)
-    pays = payer([one.name for one in among], snapshot.flavors, pod_set.shape.requests, None)
-    return tuple(Placement(snapshot.flavors[pays], one.node, among) for one in found[0])
+    pays = payer([one.name for one in among], snapshot.queues.flavors, pod_set.shape.requests, None)
+    return tuple(Placement(snapshot.queues.flavors[pays], one.node, among) for one in found[0])
 
 
 def _try(
     snapshot: Snapshot, ledger: AnyLedger, queue: ClusterQueue, quota: FlavorQuota, pod_set: PodSet
 ) -> Placements | Blocker:
     """Try one flavor. What could never run there is told before quota: no waiting would change it."""
-    flavor = snapshot.flavors[quota.flavor]
+    flavor = snapshot.queues.flavors[quota.flavor]
     held = narrow(pod_set.shape.constraints, flavor)
     if isinstance(held, Conflict):
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
     blocker = ledger.quota_blocker(queue, quota, pod_set.requests)
     if queue.mix is not None and (blocker is None or blocker.reason is not Reason.NEVER_FITS):
-        whole = snapshot.cluster_queues[queue.name]  # pods on flavors that are not tried count too
-        blocker = mix_blocker(snapshot.flavors, ledger, whole, flavor, pod_set.count) or blocker
+        whole = snapshot.queues.cluster_queues[queue.name]  # pods on flavors that are not tried count too
+        blocker = mix_blocker(snapshot.queues.flavors, ledger, whole, flavor, pod_set.count) or blocker
     if blocker is None or blocker.reason not in (Reason.NEVER_FITS, Reason.MIX_LIMIT):
-        blocker = avoided(snapshot.dry, flavor.name, pod_set.shape) or blocker
+        blocker = avoided(snapshot.nodes.dry, flavor.name, pod_set.shape) or blocker
     if blocker is None:
         return _find_room(snapshot, ledger, flavor, pod_set)
     if blocker.reason in _PASSED_OVER:
@@ -269,7 +269,7 @@ def _find_room(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set: P
 def _never(snapshot: Snapshot, found: Blocker, shape: Shape) -> bool:
     """Say whether it is no use to wait for this flavor."""
     if found.reason is Reason.NO_CAPACITY:
-        flavor = snapshot.flavors[found.flavor]
+        flavor = snapshot.queues.flavors[found.flavor]
         unfit = None if flavor.is_summed else unfit_nodes(snapshot, flavor, shape)
         return unfit is not None and unfit.reason is Reason.NEVER_FITS
     return found.reason is Reason.MIX_LIMIT or found.reason in _PASSED_OVER

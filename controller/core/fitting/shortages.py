@@ -6,10 +6,10 @@ from controller.core.kubernetes.amounts import PODS
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import Flavor
 from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Blocker
 from controller.core.workloads.shapes import Shape
 from controller.core.workloads.workload import PodSet
-from controller.core.world.snapshot import Snapshot
 
 
 def no_node(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, shape: Shape) -> Blocker:
@@ -24,14 +24,15 @@ def too_few_nodes(snapshot: Snapshot, ledger: AnyLedger, flavor: Flavor, pod_set
         return unfit
     if not found:
         return _tightest(ledger, flavor, pod_set.shape)
-    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {found} of the {pod_set.count} pods now")
+    now = f"room for {found} of the {pod_set.count} pods now"
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"no room for all {pod_set.count} pods", now=now)
 
 
 def unfit_for_all(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet) -> Blocker | None:
     """Say why the nodes would not do for all pods of a set even if nothing ran there; None where they would."""
     shape, count = pod_set.shape, pod_set.count
     unfit = unfit_nodes(snapshot, flavor, shape)
-    most = snapshot.nodes.most(flavor, shape) if unfit is None and count > 1 else count
+    most = snapshot.nodes.index.most(flavor, shape) if unfit is None and count > 1 else count
     if most >= count:
         return unfit
     detail = f"its nodes hold at most {most} of the {count} pods, even when nothing else runs there"
@@ -40,7 +41,7 @@ def unfit_for_all(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet) -> Blocke
 
 def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | None:
     """Say why no node would do even if nothing ran there; None where one would."""
-    index = snapshot.nodes
+    index = snapshot.nodes.index
     if not index.allowed(flavor, shape.constraints):
         usable = len(index.usable(flavor.name))
         detail = f"none of its {usable} ready nodes matches the pod's node selector, affinity and tolerations"
@@ -57,10 +58,10 @@ def unfit_nodes(snapshot: Snapshot, flavor: Flavor, shape: Shape) -> Blocker | N
 
 def _without_nodes(snapshot: Snapshot, flavor: Flavor) -> str:
     """Say why a flavor has no node that pods may go to."""
-    members = len(snapshot.nodes.members(flavor.name))
+    members = len(snapshot.nodes.index.members(flavor.name))
     if members:
         return f"none of its {members} nodes is ready and takes pods"
-    taken = snapshot.nodes.taken.get(flavor.name)
+    taken = snapshot.nodes.index.taken.get(flavor.name)
     if not taken:
         return "no node is of this flavor"
     others = ", ".join(sorted(taken))

@@ -15,12 +15,12 @@ from controller.core.fitting.shortages import no_node, unfit_nodes
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import Flavor
 from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Blocker
 from controller.core.workloads.topology import Domain, Slices, held_to
 from controller.core.workloads.workload import PodSet
-from controller.core.world.snapshot import Snapshot
 
-Standing = tuple[str, int]
+DomainShare = tuple[str, int]
 """A domain, and how many pods of a slice are in it: all of them, of the last slice what is left."""
 
 
@@ -43,14 +43,14 @@ def find_slices(
     return found if len(found) == pod_set.count else _shortage(snapshot, flavor, pod_set, slices, sizes)
 
 
-def stand(sizes: Sizes, count: int, size: int) -> list[Standing] | None:
+def stand(sizes: Sizes, count: int, size: int) -> list[DomainShare] | None:
     """Divide so many pods among domains with room for so many, in slices of this size; None: there is not room for all.
 
     None only where no other way would do either: a domain has room for as many slices as are in it whole, and what the
     last one has less fits where one more is in, or into what is left of one.
     """
     left, room = count, dict(sizes)
-    found: list[Standing] = []
+    found: list[DomainShare] = []
     while left:
         wide = [(amount, value) for value, amount in room.items() if amount >= left]
         # of equal ones the one with the least left over; the name last, so that everybody comes to the same
@@ -65,7 +65,7 @@ def stand(sizes: Sizes, count: int, size: int) -> list[Standing] | None:
 
 
 def _on_nodes(
-    ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, key: str, standing: Sequence[Standing]
+    ledger: AnyLedger, flavor: Flavor, pod_set: PodSet, key: str, standing: Sequence[DomainShare]
 ) -> Iterator[tuple[Domain, str]]:
     in_all = Counter[str]()
     for value, count in standing:
@@ -87,11 +87,12 @@ def _shortage(snapshot: Snapshot, flavor: Flavor, pod_set: PodSet, slices: Slice
         detail = f"none of its nodes that suit the pods has the label {key}"
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
     needed = -(-pod_set.count // size)
-    of = f"of the {needed} slice{'s' * (needed > 1)} of {size} pods, each in one {key}"
+    slices_told = f"{needed} slice{'s' * (needed > 1)} of {size} pods, each in one {key}"
     if stand(most, pod_set.count, size) is None:
-        detail = f"room for {_whole(most, size, needed)} {of}, even when nothing else runs there"
+        detail = f"room for {_whole(most, size, needed)} of the {slices_told}, even when nothing else runs there"
         return Blocker(flavor.name, Reason.NEVER_FITS, detail=detail)
-    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"room for {_whole(now, size, needed)} {of}, now")
+    there_is = f"room for {_whole(now, size, needed)} of the {slices_told}, now"
+    return Blocker(flavor.name, Reason.NO_CAPACITY, detail=f"no room for all {slices_told}", now=there_is)
 
 
 def _whole(sizes: Sizes, size: int, needed: int) -> int:

@@ -20,9 +20,9 @@ from controller.core.kubernetes.amounts import Requests, plus
 from controller.core.ledgers.booked import AnyLedger
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.reasons import HOPELESS, Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Blocker, Wait
 from controller.core.workloads.workload import PodSet, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 _MOST_TRIED: Final = 10_000
 """Ways to share out sets among flavors; where none of so many is found, it is not said that there is none."""
@@ -74,7 +74,7 @@ class UnlikeSets:
 
     def _is_avoided(self, kind: WorkloadClass, onto: Onto) -> bool:
         pairs = zip(kind.pod_sets, onto, strict=True)
-        return any(avoided(self._snapshot.dry, flavor, one.shape) is not None for one, flavor in pairs)
+        return any(avoided(self._snapshot.nodes.dry, flavor, one.shape) is not None for one, flavor in pairs)
 
     def _never_together(self, queue: ClusterQueue, kind: WorkloadClass) -> tuple[Blocker, ...]:
         """Say why no quota and no sums could ever hold all of it; empty: some could, or it is not known."""
@@ -99,9 +99,9 @@ class UnlikeSets:
         self, queue: ClusterQueue, kind: WorkloadClass, tried: Iterator[int] | None = None
     ) -> Iterator[Onto]:
         """Yield the ways to share out the sets among flavors that could hold them if nothing were used."""
-        yield from self._go_on(queue, kind.pod_sets, (), {}, count() if tried is None else tried)
+        yield from self._assign_rest(queue, kind.pod_sets, (), {}, count() if tried is None else tried)
 
-    def _go_on(
+    def _assign_rest(
         self,
         queue: ClusterQueue,
         sets: Sequence[PodSet],
@@ -119,7 +119,7 @@ class UnlikeSets:
             total = sets[0].requests if before is None else plus([before, sets[0].requests])
             if self._never_holds(queue, quota, total) is None:
                 more = {**totals, quota.flavor: total}
-                yield from self._go_on(queue, sets[1:], (*onto, quota.flavor), more, tried)
+                yield from self._assign_rest(queue, sets[1:], (*onto, quota.flavor), more, tried)
 
     def _flavors(self, queue: ClusterQueue, one: PodSet) -> tuple[Sequence[FlavorQuota], tuple[Blocker, ...]]:
         """Return the flavors that could ever hold a set, and why the others could not."""
@@ -134,11 +134,11 @@ class UnlikeSets:
 
     def _never(self, queue: ClusterQueue, quota: FlavorQuota, one: PodSet) -> Blocker | None:
         """Say why a set could never go to a flavor; None: it could."""
-        flavor = self._snapshot.flavors[quota.flavor]
+        flavor = self._snapshot.queues.flavors[quota.flavor]
         held = narrow(one.shape.constraints, flavor)
         if isinstance(held, Conflict):
             return Blocker(flavor.name, Reason.NEVER_FITS, detail=held.text)
-        mixed = mix_blocker(self._snapshot.flavors, self._ledger, queue, flavor, one.count)
+        mixed = mix_blocker(self._snapshot.queues.flavors, self._ledger, queue, flavor, one.count)
         if mixed is not None and mixed.reason is Reason.NEVER_FITS:
             return mixed
         unfit = None if flavor.is_summed else unfit_for_all(self._snapshot, flavor, one)
@@ -148,7 +148,7 @@ class UnlikeSets:
 
     def _never_holds(self, queue: ClusterQueue, quota: FlavorQuota, requests: Requests) -> Blocker | None:
         """Say which quota, or sum of a flavor, could never hold these; None: they all could."""
-        flavor = self._snapshot.flavors[quota.flavor]
+        flavor = self._snapshot.queues.flavors[quota.flavor]
         for found in (
             self._ledger.quota_blocker(queue, quota, requests),
             self._ledger.sum_blocker(flavor, requests) if flavor.is_summed else None,
@@ -169,7 +169,7 @@ class UnlikeSets:
                     short = [it for it in placed.blockers if it.reason not in HOPELESS]
                     for it in short:
                         found.setdefault(it.flavor, replace(it, free=max(0, it.free)))
-                    taken = [(self._snapshot.flavors[it.flavor], one.requests, None, ()) for it in short[:1]]
+                    taken = [(self._snapshot.queues.flavors[it.flavor], one.requests, None, ()) for it in short[:1]]
                 else:
                     taken = [(it.flavor, one.shape.requests, it.node, it.also) for it in placed]
                 for flavor, requests, node, also in taken:

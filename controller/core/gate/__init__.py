@@ -3,7 +3,7 @@
 What is changed where:
 
 - what becomes of a release patch without an answer: `core/gate/release_fate`; `runtime/release_doubts`, kept by
-  `cache/doubts`
+  `cache/in_flight/doubts`
 - what the release patch contains: `core/gate/release_patch`; what is narrowed, and what contradicts:
   `core/gate/narrowing`
 - what `penstock release` sends, and tries again: `core/gate/opening`, `runtime/gate_opener`

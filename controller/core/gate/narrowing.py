@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from controller.core.kubernetes.labels import Operator, Requirement, Term, contradictory_key
-from controller.core.kubernetes.node_terms import Beside
+from controller.core.kubernetes.node_terms import ConjoinedTerm
 from controller.core.kubernetes.taints import Toleration
 from controller.core.queueing.queues import Flavor
 from controller.core.workloads.shapes import Constraints
@@ -60,14 +60,14 @@ def _narrow(
     requirements: tuple[Requirement, ...],
     tolerations: tuple[Toleration, ...],
 ) -> Narrowing | Conflict:
-    selector = Beside.of(pod.node_selector, "").expressions
-    wanted = (*Beside.of(labels, "").expressions, *requirements)
+    selector = ConjoinedTerm.of(pod.node_selector, "").expressions
+    wanted = (*ConjoinedTerm.of(labels, "").expressions, *requirements)
     conflict = _conflict(pod, selector, wanted)
     if conflict is not None:
         return conflict
     free = {key for key, _ in labels} - {key for key, _ in pod.node_selector}
     # all of this will be in nodeSelector, whatever the terms say
-    held = Beside.of({**dict(pod.node_selector), **dict(labels)}.items(), "")
+    held = ConjoinedTerm.of({**dict(pod.node_selector), **dict(labels)}.items(), "")
     return Narrowing(
         node_labels=tuple(pair for pair in labels if pair[0] in free),
         appended=tuple(
@@ -104,8 +104,8 @@ def _conflict(pod: Constraints, selector: tuple[Requirement, ...], wanted: tuple
     terms = (Term(),) if pod.terms is None else tuple(term for term in pod.terms if not term.is_empty)
     if not terms:
         return Conflict("the pod's own node selector or affinity has only empty terms, which match no node")
-    beside = Beside((*selector, *wanted))
-    keys = [beside.contradicts(term) for term in terms]
+    conjoined = ConjoinedTerm((*selector, *wanted))
+    keys = [conjoined.contradicts(term) for term in terms]
     if None in keys:
         return None
     own = (*selector, *terms[0].expressions, *terms[0].fields)

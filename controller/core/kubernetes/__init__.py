@@ -2,9 +2,9 @@
 
 What is changed where:
 
-- what a pod is charged: `core/kubernetes/demand`; by whom it is paid: `cache/charging`
+- what a pod is charged: `core/kubernetes/demand`; by whom it is paid: `cache/usage/charging`
 - when requirements contradict each other: `core/kubernetes/labels.contradictory_key`; beside a node selector:
-  `core/kubernetes/node_terms.Beside`
+  `core/kubernetes/node_terms.ConjoinedTerm`
 - which texts are label keys, label values, names: `core/kubernetes/names`
 - what a RuntimeClass adds to a pod; which nodes take it: `core/kubernetes/runtime_classes`;
   `core/kubernetes/class_nodes`

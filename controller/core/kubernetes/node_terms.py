@@ -24,14 +24,14 @@ class TooManyTerms(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What else is required of a node, beside the terms: by nodeSelector and nodeName."""
+class ConjoinedTerm:
+    """The requirements of nodeSelector and nodeName, which hold together with each of the terms."""
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
 
     @classmethod
-    def of(cls, node_selector: Iterable[tuple[str, str]], node_name: str) -> Beside:
+    def of(cls, node_selector: Iterable[tuple[str, str]], node_name: str) -> ConjoinedTerm:
         """Write selector pairs and the name as requirements."""
         return cls(
             tuple(Requirement(key, Operator.IN, (value,)) for key, value in node_selector),
@@ -39,7 +39,7 @@ class Beside:
         )
 
     def contradicts(self, term: Term) -> str | None:
-        """Return the key on which the term can never hold beside this, else None."""
+        """Return the key on which the term can never hold together with these, else None."""
         key = contradictory_key((*self.expressions, *term.expressions))
         return key if key or not (self.fields or term.fields) else contradictory_key((*self.fields, *term.fields))
 
@@ -49,7 +49,7 @@ def named(node: str) -> Requirement:
     return Requirement(NODE_NAME_FIELD, Operator.IN, (node,))
 
 
-def product(own: Sequence[Term] | None, policy: Sequence[Term], beside: Beside) -> tuple[Term, ...] | None:
+def product(own: Sequence[Term] | None, policy: Sequence[Term], conjoined: ConjoinedTerm) -> tuple[Term, ...] | None:
     """Return the pod's terms `own` narrowed by those of a policy; None when not one alternative could ever hold.
 
     A term of the pod that holds a term of the policy already is as narrow as the policy wants it, and stays as it is;
@@ -63,12 +63,12 @@ def product(own: Sequence[Term] | None, policy: Sequence[Term], beside: Beside) 
     has_lost = False
     for term, wanted in pairs:
         if not wanted:
-            if term.is_empty or beside.contradicts(term) is None:
+            if term.is_empty or conjoined.contradicts(term) is None:
                 result[term] = None
             else:
                 has_lost = True
             continue
-        joined = [both for both in (joint(term, one) for one in wanted) if beside.contradicts(both) is None]
+        joined = [both for both in (joint(term, one) for one in wanted) if conjoined.contradicts(both) is None]
         has_lost = has_lost or not joined
         result.update(dict.fromkeys(joined))
         if len(result) > TERMS_MOST:

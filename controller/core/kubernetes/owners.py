@@ -22,6 +22,7 @@ class Job:
     `failed` counts those with it that its status has not counted in yet. `is_limited_per_index`: `backoff_limit` says
     nothing, as each index has retries of its own. `ignores_disruption`: its podFailurePolicy does not count a pod that
     was evicted (condition DisruptionTarget). `deadline`: its activeDeadlineSeconds, counted from `started`; 0: none.
+    `priority_class` names the WorkloadPriorityClass that its pods go by, whatever their own label says; None: by that.
     """
 
     uid: str
@@ -39,6 +40,7 @@ class Job:
     is_on_top: bool = False
     started: float = 0.0
     deadline: int = 0
+    priority_class: str | None = None
 
     @property
     def key(self) -> str:

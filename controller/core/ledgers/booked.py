@@ -1,4 +1,4 @@
-"""A ledger as those see it who come after reservations and would still run when these begin.
+"""A ledger for workloads that come after bookings and would still run when these begin.
 
 What they take must be there now, and beside what is reserved at the time of each reservation: else they would delay it.
 What is reserved when is `backfill.earliest`, whom it binds `backfill.easy`.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from controller.core.capacity.node_search import Search
+from controller.core.forecasts.expected_ends import Holding
 from controller.core.kubernetes.amounts import Requests
 from controller.core.ledgers.ledger import Ledger, Trying
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
@@ -18,12 +19,11 @@ from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Blocker, Booking
 from controller.core.workloads.shapes import Constraints, Shape
-from controller.core.world.expected_ends import Holding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Booked:
-    """A reservation: `holdings` are what its workload is to have, `root` is that of its queue's tree.
+    """A booking: `holdings` are what its workload is to have, `root` is that of its queue's tree.
 
     `then` is what is left beside it at its time, when whoever ends by then is gone: right for its flavors alone, and
     for limits over all flavors where it `is_limited` by one.
@@ -45,13 +45,13 @@ class Booked:
         """Say whether a queue of this tree with these flavors may come into its way."""
         return root == self.root or any(quota.flavor in self.flavors for quota in flavors)
 
-    def beside(self, found: Blocker | None) -> Blocker | None:
+    def as_blocker(self, found: Blocker | None) -> Blocker | None:
         """Return what is short then as a reason to wait now."""
         return None if found is None else replace(found, reason=Reason.WOULD_DELAY, booking=self.booking)
 
 
-class Beside:
-    """What one may take who comes after some reservations; has those of Ledger's methods that placing needs."""
+class BookedLedger:
+    """A ledger less what some bookings need at their times; it has those of Ledger's methods that placing needs."""
 
     def __init__(self, ledger: Ledger, booked: Sequence[Booked], tree: QuotaTree) -> None:
         self._ledger = ledger
@@ -203,10 +203,10 @@ class Beside:
 def _first_of(booked: Sequence[Booked], ask: Callable[[Ledger], Blocker | None]) -> Blocker | None:
     """Return the first that is in the way of what was asked for at the time of one of these, naming it."""
     for one in booked:
-        found = one.beside(ask(one.then))
+        found = one.as_blocker(ask(one.then))
         if found is not None:
             return found
     return None
 
 
-AnyLedger = Ledger | Beside
+AnyLedger = Ledger | BookedLedger

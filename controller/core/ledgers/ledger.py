@@ -18,9 +18,9 @@ from controller.core.kubernetes.amounts import PODS, Requests
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorQuota
 from controller.core.quota.tree_usage import TreeUsage
 from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Blocker
 from controller.core.workloads.shapes import Constraints, Shape
-from controller.core.world.snapshot import Snapshot
 
 _MORE_THAN_ALL = "more than the whole quota"
 
@@ -31,9 +31,10 @@ class Ledger:
     def __init__(self, snapshot: Snapshot, usage: TreeUsage | None = None, room: RoomLeft | None = None) -> None:
         """`usage` and `room`, where that is not all of what the snapshot has."""
         self._snapshot = snapshot
-        self.usage = usage or TreeUsage(snapshot.tree, snapshot.usage)
+        self._tree, self._nodes = snapshot.queues.tree, snapshot.nodes.index
+        self.usage = usage or TreeUsage(snapshot.queues.tree, snapshot.usage.in_tree)
         self._spent_of_flavor: dict[tuple[str, str], int] = {}
-        self._room = room or RoomLeft(snapshot.room or Room(snapshot.nodes, snapshot.node_used))
+        self._room = room or RoomLeft(snapshot.nodes.room or Room(snapshot.nodes.index, snapshot.nodes.used))
         self._searches: dict[tuple[str, Shape], Search | None] = {}
         """By flavor and shape; None where there is no room any more."""
         self._others: dict[tuple[str, frozenset[str]], NDArray[np.bool_]] = {}
@@ -94,13 +95,13 @@ class Ledger:
         """
         counted: list[tuple[str, int]] = []
         for resource, need in requests:
-            cell = self._snapshot.tree.cell(queue.name, (quota.flavor, resource)) if resource in quota.nominal else None
+            cell = self._tree.cell(queue.name, (quota.flavor, resource)) if resource in quota.nominal else None
             if cell is None:
                 if resource == PODS:
                     continue
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, 0, "the queue has no quota for it")
             # where a quota of the tree changes by itself, waiting may well help
-            if need > cell.potential and not self._snapshot.tree.is_changing(queue.name, (quota.flavor, resource)):
+            if need > cell.potential and not self._tree.is_changing(queue.name, (quota.flavor, resource)):
                 detail = "more than its quota and all that it may borrow" if queue.parent else _MORE_THAN_ALL
                 return Blocker(quota.flavor, Reason.NEVER_FITS, resource, need, cell.potential, detail, queue.name)
             counted.append((resource, need))
@@ -117,13 +118,13 @@ class Ledger:
         What no waiting would change is told before what is short for now.
         """
         short: Blocker | None = None
-        for name in self._snapshot.tree.path(queue.name):
-            limits = self._snapshot.tree.limits(name)
+        for name in self._tree.path(queue.name):
+            limits = self._tree.limits(name)
             for resource, need in requests if limits else ():
                 most = limits.get(resource)
                 if most is None:
                     continue
-                if need > most and not self._snapshot.tree.is_limit_changing(name, resource):
+                if need > most and not self._tree.is_limit_changing(name, resource):
                     return Blocker("", Reason.NEVER_FITS, resource, need, most, f"more than the limit of {name}", name)
                 free = most - self.usage.used(name, "", resource)
                 if need > free and short is None:
@@ -141,10 +142,10 @@ class Ledger:
         """Return how many more of these the quotas of a flavor allow, and the limits on all flavors."""
         counts: list[int] = []
         for resource, need in requests:
-            if self._snapshot.tree.cell(queue.name, (flavor.name, resource)) is not None:
+            if self._tree.cell(queue.name, (flavor.name, resource)) is not None:
                 counts.append(self.usage.available(queue.name, (flavor.name, resource)).amount // need)
-            for name in self._snapshot.tree.path(queue.name):
-                most = self._snapshot.tree.limits(name).get(resource)
+            for name in self._tree.path(queue.name):
+                most = self._tree.limits(name).get(resource)
                 if most is not None:
                     counts.append((most - self.usage.used(name, "", resource)) // need)
         return max(0, min(counts, default=sys.maxsize))
@@ -179,16 +180,16 @@ class Ledger:
         """Return what is left of a resource in a place: on the `node` of this name, or of a flavor's `sum`."""
         if place == "node":
             return self._room.free(name).get(resource, 0)
-        flavor = self._snapshot.flavors[name]
+        flavor = self._snapshot.queues.flavors[name]
         return self._sum_left(flavor, resource) if resource in flavor.sums else sys.maxsize
 
     def emptiest_node(self, flavor: Flavor, shape: Shape) -> str | None:
         """Return a node of the flavor with room for this shape that is likely to be the last that fills up."""
-        return self._room.emptiest(flavor.name, shape.requests, self._snapshot.nodes.places(flavor, shape.constraints))
+        return self._room.emptiest(flavor.name, shape.requests, self._nodes.places(flavor, shape.constraints))
 
     def _sum_left(self, flavor: Flavor, resource: str) -> int:
         key = (flavor.name, resource)
-        return flavor.sums[resource] - self._snapshot.flavor_usage.get(key, 0) - self._spent_of_flavor.get(key, 0)
+        return flavor.sums[resource] - self._snapshot.usage.by_flavor.get(key, 0) - self._spent_of_flavor.get(key, 0)
 
     def find_node(self, flavor: Flavor, shape: Shape) -> str | None:
         """Return a node of the flavor with room for one more of this shape, fullest first; None when there is none."""
@@ -233,7 +234,7 @@ class Ledger:
 
         `is_kept`: time and again.
         """
-        nodes = self._snapshot.nodes
+        nodes = self._nodes
         at = nodes.places(flavor, shape.constraints)
         if without:
             at = at[self._elsewhere(flavor.name, without)[at]]
@@ -243,8 +244,8 @@ class Ledger:
         """Return of each usable node of a flavor whether it is none of these; few sets are asked for, many times."""
         known = self._others.get((flavor, without))
         if known is None:
-            known = self._others[flavor, without] = np.ones(len(self._snapshot.nodes.in_order(flavor)), dtype=np.bool_)
-            known[self._snapshot.nodes.places_of(flavor, without)] = False
+            known = self._others[flavor, without] = np.ones(len(self._nodes.in_order(flavor)), dtype=np.bool_)
+            known[self._nodes.places_of(flavor, without)] = False
         return known
 
     def pack(self, search: Search, count: int) -> list[str]:
@@ -253,29 +254,29 @@ class Ledger:
 
     def among(self, flavor: Flavor, shape: Shape, nodes: AbstractSet[str]) -> list[str]:
         """Return those of some nodes, by name, that are of a flavor and that a shape may use."""
-        return sorted(self._snapshot.nodes.allowed(flavor, shape.constraints) & nodes)
+        return sorted(self._nodes.allowed(flavor, shape.constraints) & nodes)
 
     def most_free(self, flavor: Flavor, shape: Shape, resource: str) -> int:
         """Say how much of a resource is left on the emptiest of the nodes that the shape may use."""
         key = (flavor.name, shape.constraints, resource)
         known = self._most_free.get(key)
         if known is None:
-            places = self._snapshot.nodes.places(flavor, shape.constraints)
+            places = self._nodes.places(flavor, shape.constraints)
             known = self._most_free[key] = self._room.most(flavor.name, resource, places)
         return known
 
     def flavor_of(self, node: str) -> str:
         """Return the flavor of a node; empty: it is of none."""
-        return self._snapshot.nodes.flavor_of.get(node, "")
+        return self._nodes.flavor_of.get(node, "")
 
     def fits_on(self, node: str, requests: Requests) -> int:
         """Say how many of these a node has room for now."""
         return self._room.count(node, requests)
 
     @property
-    def nodes_looked_at(self) -> int:
+    def nodes_visited(self) -> int:
         """How many nodes were compared with a shape one by one."""
-        return self._room.looked_at
+        return self._room.visited
 
     @property
     def nodes_compared(self) -> int:
@@ -323,7 +324,7 @@ class Ledger:
         if not self.is_trying:
             self.charges += 1
             self.charged.add(queue)
-            self.charged_in(self._snapshot.tree.path(queue)[-1]).append(queue)
+            self.charged_in(self._tree.path(queue)[-1]).append(queue)
         if flavor.is_summed:
             self._draw(flavor, requests)
         if self._shadow is not None and not self.is_trying:

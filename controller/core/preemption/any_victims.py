@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from controller.core.ledgers.away import Away
 from controller.core.ledgers.ledger import Ledger
+from controller.core.ledgers.simulation import Simulation
 from controller.core.preemption.borrowers import Borrowers
 from controller.core.preemption.eligibility import Candidates, Claim
 from controller.core.preemption.possible_room import PossibleRoom
 from controller.core.queueing.preemption_policy import Reclaim
 from controller.core.queueing.queues import ClusterQueue
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.workload import Workload
-from controller.core.world.snapshot import Snapshot
 
 
 class AnyVictims:
@@ -25,14 +25,14 @@ class AnyVictims:
         candidates: Candidates,
         borrowers: Borrowers,
         possible_room: PossibleRoom,
-        away: Away,
+        simulation: Simulation,
     ) -> None:
         self._snapshot = snapshot
-        self._tree = snapshot.tree
+        self._tree = snapshot.queues.tree
         self._ledger = ledger
         self._candidates = candidates
         self._borrowers = borrowers
-        self._away = away
+        self._simulation = simulation
         self._possible_room = possible_room
         self._going_in = {self._tree.path(name)[-1] for name in candidates.going}
         """The roots of the trees in which pods go anyway."""
@@ -44,7 +44,7 @@ class AnyVictims:
 
         Who goes for others by now, in whatever tree, leaves room that this does not know.
         """
-        if self._away.victims or self._tree.path(queue.name)[-1] in self._going_in:
+        if self._simulation.victims or self._tree.path(queue.name)[-1] in self._going_in:
             return True
         claim = self._candidates.claim(queue, workload)
         flavors = [one.flavor for one in queue.flavors]

@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from controller.core.candidates.reclaimable import ReclaimableCandidates
 from controller.core.fitting.unlike_sets import Onto
 from controller.core.kubernetes.amounts import Requests
-from controller.core.ledgers.away import Away
 from controller.core.ledgers.booked import AnyLedger
+from controller.core.ledgers.simulation import Simulation
 from controller.core.preemption.eligibility import Candidates, Claim
-from controller.core.preemption.offers import Offers
+from controller.core.preemption.reclaimable_index import ReclaimableIndex
 from controller.core.preemption.short_columns import Short, demand_of
 from controller.core.queueing.preemption_policy import Reclaim
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.quota_tree import Column, QuotaTree
 from controller.core.workloads.workload import WorkloadClass
-from controller.core.world.offer import Offer
 
 
 class Yield(Enum):
@@ -49,8 +49,8 @@ class Attempt:
 class Need:
     """What is searched for: room for a workload of this class, at whose cost, in what is left.
 
-    Its pod sets go `onto` flavors, `short` is what it lacks there. `offer` is what other queues give up of that where
-    shares do not decide.
+    Its pod sets go `onto` flavors, `short` is what it lacks there. `reclaimable` is what other queues give up of that
+    where shares do not decide.
     """
 
     claim: Claim
@@ -58,7 +58,7 @@ class Need:
     onto: Onto
     left: AnyLedger
     short: Short
-    offer: Offer | None
+    reclaimable: ReclaimableCandidates | None
 
     @property
     def queue(self) -> ClusterQueue:
@@ -92,11 +92,13 @@ class Need:
 class Attempts:
     """The attempts of one decision's searches."""
 
-    def __init__(self, tree: QuotaTree, candidates: Candidates, offers: Offers, away: Away) -> None:
+    def __init__(
+        self, tree: QuotaTree, candidates: Candidates, reclaimable_index: ReclaimableIndex, simulation: Simulation
+    ) -> None:
         self._tree = tree
         self._candidates = candidates
-        self._offers = offers
-        self._away = away
+        self._reclaimable_index = reclaimable_index
+        self._simulation = simulation
 
     def of(self, need: Need) -> list[Attempt]:
         """Mirrors the attempts of Kueue's `GetTargets`, but who goes anyway counts first alone, and then in each.
@@ -110,13 +112,13 @@ class Attempts:
         others = self._others(need)
         if not others:
             own = (next(self._candidates.own(need.claim, flavor), None) for flavor in need.flavors)
-            is_any = bool(self._away.victims) or any(one is not None for one in own)
+            is_any = bool(self._simulation.victims) or any(one is not None for one in own)
             return [Attempt(may_borrow=True, yields=Yield.GOING)] if is_any else []
         attempts: list[Attempt] = []
         if any(map(self._candidates.going_of, others)):
             attempts.append(Attempt(may_borrow=True, takes_going=True))
-        with self._away.ahead(need.left) as ahead:
-            level, is_under_nominal = _level(ahead, need), self._is_under_nominal(ahead, need)
+        with self._simulation.of(need.left) as simulated:
+            level, is_under_nominal = _level(simulated, need), self._is_under_nominal(simulated, need)
         first = self._advantage(need, others, level)
         # who stays within its own takes that back first, whatever priorities say of borrowing
         if level and (first or policy.borrows):
@@ -128,13 +130,13 @@ class Attempts:
 
     def _others(self, need: Need) -> list[str]:
         """Return the other queues that borrow and have somebody whom the claim may drive out, or who goes anyway."""
-        offer, name = need.offer, need.queue.name
-        if offer is None or need.queue.preemption.reclaim is Reclaim.NEVER:
+        reclaimable, name = need.reclaimable, need.queue.name
+        if reclaimable is None or need.queue.preemption.reclaim is Reclaim.NEVER:
             return []
-        givers = self._offers.givers(offer, name)
+        givers = self._reclaimable_index.givers(reclaimable, name)
         if need.queue.preemption.reclaim is Reclaim.ANY:
             return [one for one in givers if one != name]
-        lines = ((one, offer.by_queue[one].known) for one in givers if one != name)
+        lines = ((one, reclaimable.by_queue[one].known) for one in givers if one != name)
         return [one for one, known in lines if any(need.claim.reclaims(it) for _, it in known)]
 
     def _advantage(self, need: Need, others: Iterable[str], level: int) -> frozenset[str]:
@@ -143,19 +145,19 @@ class Attempts:
         The queue may borrow inside of it. This is the hierarchical advantage of Kueue: what such a subtree lent is its
         own again, whatever `borrowWithinCohort` says.
         """
-        if not level or need.offer is None:
+        if not level or need.reclaimable is None:
             return frozenset()  # then it is within its own quota, and all others are outside
-        found = self._offers.outside(need.offer, need.queue.name, level)
+        found = self._reclaimable_index.outside(need.reclaimable, need.queue.name, level)
         return found if need.queue.preemption.reclaim is Reclaim.ANY else found.intersection(others)
 
-    def _is_under_nominal(self, ahead: AnyLedger, need: Need) -> bool:
+    def _is_under_nominal(self, simulated: AnyLedger, need: Need) -> bool:
         for column in need.short.own:
             cell = self._tree.cell(need.queue.name, column)
-            if cell is not None and ahead.usage.used(need.queue.name, *column) >= cell.subtree:
+            if cell is not None and simulated.usage.used(need.queue.name, *column) >= cell.subtree:
                 return False
         return True
 
 
-def _level(ahead: AnyLedger, need: Need) -> int:
+def _level(simulated: AnyLedger, need: Need) -> int:
     """Return how far up the tree it would borrow of what is short."""
-    return max(ahead.borrowing_level(need.queue, flavor, need.asked(flavor)) for flavor in need.flavors)
+    return max(simulated.borrowing_level(need.queue, flavor, need.asked(flavor)) for flavor in need.flavors)

@@ -11,17 +11,17 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 from math import inf
 
+from controller.core.candidates.candidate import Candidate, CandidatesByFlavor, by_flavor, candidate_rank
+from controller.core.evictions.returns import Returns
 from controller.core.kubernetes.amounts import Requests
 from controller.core.kubernetes.owners import Job
 from controller.core.preemption.rounds import quiet_until
 from controller.core.queueing.preemption_policy import Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.quota_tree import Column
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.pods import Pod, job_of, queue_priority
 from controller.core.workloads.workload import Workload
-from controller.core.world.candidates import Candidate, CandidatesByFlavor, by_flavor, standing
-from controller.core.world.returns import Returns
-from controller.core.world.snapshot import Snapshot
 
 _ANEW = "/anew"
 """Ends the key of the pods that were admitted in place of a gang's members that go."""
@@ -50,13 +50,13 @@ class Candidates:
 
     def __init__(self, snapshot: Snapshot, returns: Returns) -> None:
         self._snapshot = snapshot
-        self._leaving = snapshot.leaving
+        self._leaving = snapshot.running.leaving
         self._returns = returns
         self._of: dict[str, CandidatesByFlavor] = {}
         self._least: dict[str, dict[str, Mapping[Column, int]]] = {}
         self._columns_of: dict[tuple[str, str], AbstractSet[frozenset[Column]]] = {}
         moving = {*self._leaving.evicting, *self._leaving.lately_refused, *self._leaving.stuck}
-        self.moving = {snapshot.pods[uid].cluster_queue or "" for uid in moving if uid in snapshot.pods}
+        self.moving = {snapshot.running.pods[uid].cluster_queue or "" for uid in moving if uid in snapshot.running.pods}
         """Queues of which more than the pods says what may go."""
         self.going = self._look_for_going()
         """By cluster queue the pods that go anyway."""
@@ -65,10 +65,10 @@ class Candidates:
 
     def claim(self, queue: ClusterQueue, workload: Workload) -> Claim:
         """Return on what account a waiting workload preempts; a gang by its lowest priority and youngest member."""
-        pods = [self._snapshot.pods[uid] for uid in workload.pods if uid in self._snapshot.pods]
+        pods = [self._snapshot.running.pods[uid] for uid in workload.pods if uid in self._snapshot.running.pods]
         if not pods:
             return Claim(queue, -workload.order[0], workload.since)
-        since = max(_since(pod, self._snapshot.jobs) for pod in pods)
+        since = max(_since(pod, self._snapshot.running.jobs) for pod in pods)
         return Claim(queue, min(map(self._priority, pods)), since, self.key(pods[0]))
 
     def own(self, claim: Claim, flavor: str) -> Iterator[Candidate]:
@@ -98,12 +98,16 @@ class Candidates:
 
     def going_for(self, claim: Claim) -> Iterator[Candidate]:
         """Yield one by one the pods that go anyway, of those queues that the claim's queue may preempt from."""
-        tree, name = self._snapshot.tree, claim.queue.name
+        tree, name = self._snapshot.queues.tree, claim.queue.name
         is_alone = claim.queue.preemption.reclaim is Reclaim.NEVER or not claim.queue.parent
         root = tree.path(name)[-1]
         for one in [name] if is_alone else sorted(self.going):
             if tree.path(one)[-1] == root:
-                yield from map(self._going_alone, self.going_of(one))
+                yield from self.going_alone(one)
+
+    def going_alone(self, queue: str) -> Iterator[Candidate]:
+        """Yield each pod of a queue that goes anyway as a candidate of its own."""
+        return map(self._going_alone, self.going_of(queue))
 
     def going_of(self, queue: str) -> Sequence[Pod]:
         """Return the pods of a queue that go anyway."""
@@ -124,9 +128,10 @@ class Candidates:
     def _look_for_going(self) -> Mapping[str, Sequence[Pod]]:
         found: dict[str, list[Pod]] = {}
         uids = sorted({*self._leaving.evicting, *self._leaving.terminating} - {*self._leaving.stuck})
-        for pod in (self._snapshot.pods[uid] for uid in uids if uid in self._snapshot.pods):
+        charged, pods = self._snapshot.usage.charged, self._snapshot.running.pods
+        for pod in (pods[uid] for uid in uids if uid in pods):
             queue = pod.cluster_queue or ""
-            if self._is_going(pod) and self._is_known(pod, queue) and pod.uid in self._snapshot.admitted.get(queue, ()):
+            if self._is_going(pod) and self._is_known(pod, queue) and pod.uid in charged.get(queue, ()):
                 found.setdefault(queue, []).append(pod)
         return found
 
@@ -135,11 +140,11 @@ class Candidates:
         found = self._of.get(queue)
         if found is None:
             is_lasting = self.is_lasting(queue)
-            found = self._snapshot.candidates.get(queue) if is_lasting else None
+            found = self._snapshot.memo.candidates.get(queue) if is_lasting else None
             if found is None:
-                found = by_flavor(sorted(self._found(queue), key=lambda one: standing(one, queue)))
+                found = by_flavor(sorted(self._found(queue), key=lambda one: candidate_rank(one, queue)))
                 if is_lasting:
-                    self._snapshot.candidates.put(queue, found)
+                    self._snapshot.memo.candidates.put(queue, found)
             self._of[queue] = found
         return found.get(flavor, ())
 
@@ -148,7 +153,7 @@ class Candidates:
         of_queue = self._least.get(queue)
         if of_queue is None:
             is_lasting = self.is_lasting(queue)
-            of_queue = self._least[queue] = self._snapshot.candidates.least_of(queue) if is_lasting else {}
+            of_queue = self._least[queue] = self._snapshot.memo.candidates.least_of(queue) if is_lasting else {}
         known = of_queue.get(flavor)
         if known is None:
             amounts = [one.held for one in self.of(queue, flavor)]
@@ -165,13 +170,13 @@ class Candidates:
 
     def is_lasting(self, queue: str) -> bool:
         """Say whether who may go is the same until a pod of the queue changes, or whether a Job is there."""
-        found = self._snapshot.cluster_queues.get(queue)
+        found = self._snapshot.queues.cluster_queues.get(queue)
         is_plain = found is None or not (found.preemption.minimum_runtime or found.allow_job_retries)
         return is_plain and queue not in self.moving
 
     def key(self, pod: Pod) -> str:
         """Return the name of what goes together with the pod: its gang, or it alone."""
-        if pod.group is None or pod.group.key in self._snapshot.loose_groups:
+        if pod.group is None or pod.group.key in self._snapshot.waiting.loose_groups:
             return pod.uid
         return "/".join(map(str, astuple(pod.group.key)))
 
@@ -196,8 +201,8 @@ class Candidates:
         """Return the pods of a queue by what goes together, and what of that is not known as a whole yet."""
         units: dict[str, list[Pod]] = {}
         incomplete: set[str] = set()
-        for uid in self._snapshot.admitted.get(queue, ()):
-            pod = self._snapshot.pods[uid]
+        for uid in self._snapshot.usage.charged.get(queue, ()):
+            pod = self._snapshot.running.pods[uid]
             key = self.key(pod)
             units.setdefault(key, []).append(pod)
             # what is on its way to be admitted cannot be taken back before it is; nor can half a gang
@@ -224,7 +229,7 @@ class Candidates:
                 yield self._candidate(key, queue, pods, staying)
 
     def _is_known(self, pod: Pod, queue: str) -> bool:
-        return pod.is_admitted and pod.cluster_queue == queue and pod.flavor in self._snapshot.flavors
+        return pod.is_admitted and pod.cluster_queue == queue and pod.flavor in self._snapshot.queues.flavors
 
     def _apart(self, units: Mapping[str, list[Pod]]) -> Iterator[tuple[str, list[Pod]]]:
         """Tell pods that were admitted in place of members that go from the gang that goes: they go on without it."""
@@ -243,7 +248,7 @@ class Candidates:
             leaving,
             staying,
             max(map(self._priority, pods)),
-            max(_since(pod, self._snapshot.jobs) for pod in pods),
+            max(_since(pod, self._snapshot.running.jobs) for pod in pods),
             max(pod.admitted_at for pod in pods),
             _columns(tuple(((pod.flavor or "", *pod.also), pod.shape.requests) for pod in leaving)),
             _held(tuple((pod.flavor or "", pod.shape.requests) for pod in leaving)),
@@ -253,7 +258,7 @@ class Candidates:
         )
 
     def _spared(self, queue: str) -> int:
-        found = self._snapshot.cluster_queues.get(queue)
+        found = self._snapshot.queues.cluster_queues.get(queue)
         return found.preemption.minimum_runtime if found is not None else 0
 
     def _is_going(self, pod: Pod) -> bool:
@@ -264,7 +269,7 @@ class Candidates:
         return pod.uid not in self._leaving.refused and self._returns.verdict(pod, queue).may_return
 
     def _priority(self, pod: Pod) -> int:
-        return queue_priority(pod, self._snapshot.priority_classes)
+        return queue_priority(pod, job_of(pod, self._snapshot.running.jobs), self._snapshot.queues.priority_classes)
 
 
 @lru_cache(maxsize=4096)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
+from controller.core.candidates.candidate import Candidate, candidate_rank
 from controller.core.preemption.targets import Targets
 from controller.core.queueing.fair_sharing_policy import Share, Strategy
 from controller.core.quota.fair_sharing import NOTHING, Demand, FairShares, Ranked
 from controller.core.quota.quota_tree import Column, QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
-from controller.core.world.candidates import Candidate, standing
 
 
 class FairVictims:
@@ -32,7 +32,7 @@ class FairVictims:
         now: float,
         least_of: Callable[[str], Mapping[Column, int]],
     ) -> None:
-        """`shares` know what holds while nobody is away; each candidate has at least what `least_of` its queue says.
+        """`shares` know what holds while nobody is removed; each candidate has at least what `least_of` its queue says.
 
         `own` is what of the demand is asked for to stay within what the preemptor's queue owns.
         """
@@ -46,10 +46,10 @@ class FairVictims:
         self._least_of = least_of
         self._path = tree.path(demand.queue)
         self._known: dict[str, Share] = {}
-        """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is away."""
+        """Of queues on the preemptor's path, its demand counted in, and of those of which somebody is removed."""
         self._is_within: bool | None = None
         self._given: set[str] = set()
-        """Queues at or below which somebody is away."""
+        """Queues at or below which somebody is removed."""
 
     def take(
         self,
@@ -57,7 +57,7 @@ class FairVictims:
         line_of: Callable[[str], Iterator[Candidate]],
         strategies: tuple[Strategy, ...],
     ) -> Iterator[Candidate]:
-        """Yield whom to take away, as long as anybody may be; `line_of` says who of a queue is asked, in order.
+        """Yield whom to remove, as long as anybody may be; `line_of` says who of a queue is asked, in order.
 
         Those that are `going` anyway come first.
         """
@@ -158,7 +158,7 @@ class FairVictims:
 
     def _stands_before(self, one: Candidate, other: Candidate) -> bool:
         own = self._demand.queue
-        return standing(one, own) < standing(other, own)
+        return candidate_rank(one, own) < candidate_rank(other, own)
 
     def _next(self, targets: Targets) -> str | None:
         """Return the queue that gives somebody up next."""
@@ -255,7 +255,7 @@ class FairVictims:
         return self._path[self._path.index(common) - 1], theirs[theirs.index(common) - 1]
 
     def _is_another(self, name: str) -> bool:
-        """Whether a queue's share is another than while nobody is away, or counts the demand in."""
+        """Whether a queue's share is another than while nobody is removed, or counts the demand in."""
         return name in self._path or name in self._given
 
     def _share(self, name: str) -> Share:
@@ -303,27 +303,6 @@ class FairVictims:
                         return True
                     break  # the others there have smaller ones
         return False
-
-    def _is_any_larger(self, mine: str, above: str) -> bool:
-        largest = next((share for share, _, name in reversed(self._shares.ranked(above)) if name != mine), NOTHING)
-        return largest != NOTHING and self._is_less(mine, largest)
-
-    def may_take(self, one: Candidate, strategies: tuple[Strategy, ...]) -> bool:
-        """Say whether a candidate of another queue may go, whoever goes before.
-
-        Whom its queue cannot spare now it cannot once others have gone.
-        """
-        mine, theirs = self._almost_common(one.queue)
-        before = self._share(theirs)
-        if before == NOTHING or self._is_within_nominal():
-            return before != NOTHING
-        for below, above in takewhile(lambda link: link[0] != mine, pairwise(self._path)):
-            if self._is_any_larger(below, above):
-                return True  # those there may go first, and leave the preemptor's part less
-        preemptor = self._share(mine)
-        if not preemptor < before or strategies[0] is Strategy.LESS_THAN_INITIAL_SHARE:
-            return preemptor < before
-        return len(strategies) > 1 or self._shares.surplus(theirs, one.queue, preemptor).covers(one.held)
 
     def _is_less(self, mine: str, share: Share) -> bool:
         return self._is_within_nominal() or self._share(mine) < share

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from controller.core.candidates.candidate import Candidate
 from controller.core.kubernetes.amounts import Requests
-from controller.core.ledgers.away import Away
 from controller.core.ledgers.booked import AnyLedger
+from controller.core.ledgers.simulation import Simulation
 from controller.core.queueing.queues import Flavor
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.shapes import Shape
-from controller.core.world.candidates import Candidate
-from controller.core.world.snapshot import Snapshot
 
 
 class OneNode:
@@ -23,18 +23,18 @@ class OneNode:
     def __init__(
         self,
         snapshot: Snapshot,
-        away: Away,
-        ahead: AnyLedger,
+        simulation: Simulation,
+        simulated: AnyLedger,
         flavor: Flavor,
         shape: Shape,
     ) -> None:
-        self._away = away
+        self._simulation = simulation
         self._flavor = flavor
         self._shape = shape
-        self._ledger = away.behind(ahead)
-        self._only_shrank = self._ledger is ahead
-        """Else who is away may have been taken off it since it was asked before."""
-        self._allowed = snapshot.nodes.allowed(flavor, shape.constraints)
+        self._ledger = simulation.base(simulated)
+        self._only_shrank = self._ledger is simulated
+        """Else who is removed may have been taken off it since it was asked before."""
+        self._allowed = snapshot.nodes.index.allowed(flavor, shape.constraints)
         self._free: dict[str, dict[str, int]] = {}
         self._there: dict[str, list[Candidate]] = {}
 
@@ -58,7 +58,7 @@ class OneNode:
         for flavor, _ in one.columns:
             if flavor != self._flavor.name:
                 return []
-        for node, requests in self._away.on_nodes(one):
+        for node, requests in self._simulation.on_nodes(one):
             if node in self._allowed:
                 self._there.setdefault(node, []).append(one)
                 if self._has_room(node, requests):

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from controller.core.ledgers.away import Away
+from controller.core.candidates.candidate import Candidate
+from controller.core.candidates.reclaimable import Freed, Line
 from controller.core.ledgers.ledger import Ledger
+from controller.core.ledgers.simulation import Simulation
 from controller.core.preemption.attempts import Attempt, Attempts, Need
 from controller.core.preemption.eligibility import Candidates, Claim
-from controller.core.preemption.giving_way import line_of
-from controller.core.preemption.offers import Offers
+from controller.core.preemption.reclaim_order import line_of
+from controller.core.preemption.reclaimable_index import ReclaimableIndex
 from controller.core.preemption.short_columns import ShortColumns
 from controller.core.queueing.queues import ClusterQueue, Flavor, FlavorMode
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.shapes import Shape
 from controller.core.workloads.workload import WorkloadClass
-from controller.core.world.candidates import Candidate
-from controller.core.world.offer import Freed, Line
-from controller.core.world.snapshot import Snapshot
 
 
 class PossibleRoom:
@@ -31,19 +31,19 @@ class PossibleRoom:
         snapshot: Snapshot,
         ledger: Ledger,
         candidates: Candidates,
-        offers: Offers,
+        reclaimable_index: ReclaimableIndex,
         attempts: Attempts,
         short: ShortColumns,
-        away: Away,
+        simulation: Simulation,
     ) -> None:
         self._snapshot = snapshot
-        self._tree = snapshot.tree
+        self._tree = snapshot.queues.tree
         self._ledger = ledger
         self._candidates = candidates
-        self._offers = offers
+        self._reclaimable_index = reclaimable_index
         self._attempts = attempts
         self._short = short
-        self._away = away
+        self._simulation = simulation
         self._occupied = 0
         self._known: dict[tuple[Line[Candidate], Shape], bool] = {}
         """By line of candidates and shape, as long as nothing was taken from a node."""
@@ -54,13 +54,14 @@ class PossibleRoom:
         """Say whether there may come to be room; yes, where that rests on more than what nodes have free."""
         if not self._is_told(queue, kind):
             return True
-        return any(self._may_be_in(queue, kind, claim, self._snapshot.flavors[one.flavor]) for one in queue.flavors)
+        flavors = self._snapshot.queues.flavors
+        return any(self._may_be_in(queue, kind, claim, flavors[one.flavor]) for one in queue.flavors)
 
     def _is_told(self, queue: ClusterQueue, kind: WorkloadClass) -> bool:
         """Whether it is one pod that goes onto one flavor, and neither a mix nor shares say who may go."""
         if not kind.is_free or queue.mix is not None or queue.flavor_mode is not FlavorMode.ORDERED:
             return False
-        return not self._away.victims and not self._tree.strategies(queue.name)
+        return not self._simulation.victims and not self._tree.strategies(queue.name)
 
     def _may_be_in(self, queue: ClusterQueue, kind: WorkloadClass, claim: Claim, flavor: Flavor) -> bool:
         shape = kind.pod_sets[0].shape
@@ -83,14 +84,16 @@ class PossibleRoom:
     ) -> tuple[Line[Candidate], ...]:
         """Return who goes of other queues, attempt by attempt; the same as long as nothing moves in the tree."""
         # without room on nodes all that it asks for is short
-        offer = self._offers.of(queue.name, tuple([(flavor.name, resource) for resource, _ in kind.requests]))
+        reclaimable = self._reclaimable_index.of(
+            queue.name, tuple([(flavor.name, resource) for resource, _ in kind.requests])
+        )
         scarce = self._scarce(flavor, kind.pod_sets[0].shape)
         key = (queue.name, queue.preemption, claim.priority, kind.requests, scarce)
-        known = offer.asked.get(key)
+        known = reclaimable.asked.get(key)
         if known is None:
             need = self._need(queue, kind, claim, flavor.name)
             lines = [self._line(need, one) for one in self._attempts.of(need) if self._may_own(need, one, ())]
-            known = offer.asked[key] = tuple([one for one in lines if one is not None])
+            known = reclaimable.asked[key] = tuple([one for one in lines if one is not None])
         return known
 
     def _scarce(self, flavor: Flavor, shape: Shape) -> frozenset[str]:
@@ -109,19 +112,19 @@ class PossibleRoom:
     def _may_own(self, need: Need, attempt: Attempt, own: Sequence[Candidate]) -> bool:
         """Whether its queue may come to stay within its own where it has to."""
         asked = need.asked(need.flavor)
-        return attempt.may_borrow or self._away.would_own(self._ledger, need.queue.name, need.flavor, asked, own)
+        return attempt.may_borrow or self._simulation.would_own(self._ledger, need.queue.name, need.flavor, asked, own)
 
     def _need(self, queue: ClusterQueue, kind: WorkloadClass, claim: Claim, flavor: str) -> Need:
         short = self._short.of(self._ledger, queue, kind, (flavor,))
-        offer = self._offers.of(queue.name, short.columns) if short.columns else None
-        return Need(claim, kind, (flavor,), self._ledger, short, offer)
+        reclaimable = self._reclaimable_index.of(queue.name, short.columns) if short.columns else None
+        return Need(claim, kind, (flavor,), self._ledger, short, reclaimable)
 
     def _line(self, need: Need, attempt: Attempt) -> Line[Candidate] | None:
         """Return who of other queues goes in an attempt, some of its own among them."""
-        if need.offer is None:
+        if need.reclaimable is None:
             return None
-        above = self._offers.above(need.queue.name)
-        return line_of(need, attempt, need.offer, self._tree, above, self._ledger.usage, self._away.victims)
+        above = self._reclaimable_index.above(need.queue.name)
+        return line_of(need, attempt, need.reclaimable, self._tree, above, self._ledger.usage, self._simulation.victims)
 
     def _is_ruled_out(self, line: Line[Candidate], flavor: Flavor, shape: Shape) -> bool:
         """Say whether no node has room even if all of a line go; asked for all who meet the same line together."""
@@ -142,7 +145,7 @@ class PossibleRoom:
     def _has_room(self, flavor: Flavor, shape: Shape, freed: Freed) -> bool:
         if freed.is_of_several:
             return True
-        allowed, left = self._snapshot.nodes.allowed(flavor, shape.constraints), self._ledger.left
+        allowed, left = self._snapshot.nodes.index.allowed(flavor, shape.constraints), self._ledger.left
         for node, there in freed.nodes.items():
             if node in allowed and all(
                 left("node", node, resource) + there.get(resource, 0) >= need for resource, need in shape.requests

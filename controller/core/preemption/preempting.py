@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from controller.core.candidates.candidate import Candidate
+from controller.core.candidates.reclaimable import KnownReclaimable
 from controller.core.fitting.placement import Placements, place, places
 from controller.core.fitting.unlike_sets import Onto, UnlikeSets
 from controller.core.ledgers.booked import AnyLedger
@@ -21,12 +23,9 @@ from controller.core.preemption.short_columns import demand_of
 from controller.core.preemption.victim_search import VictimSearch
 from controller.core.queueing.queues import ClusterQueue, WhenCanBorrow
 from controller.core.reasons import Reason, waits_for
-from controller.core.workloads.decisions import Evict, EvictionCause, Place, Wait
+from controller.core.snapshot import Snapshot
+from controller.core.workloads.decisions import Evict, EvictionCause, FlavorNode, Wait
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.candidates import Candidate
-from controller.core.world.offer import KnownOffers
-from controller.core.world.returns import Returns
-from controller.core.world.snapshot import Snapshot
 
 _Found = tuple[Claim, list[Candidate], Onto]
 """On whose account, whom, and so that its sets go onto which flavors."""
@@ -41,7 +40,7 @@ class Preempting:
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
         self._snapshot = snapshot
-        self._returns = Returns(snapshot)
+        self._returns = snapshot.returns()
         self.search = VictimSearch(snapshot, ledger, self._returns)
         self.unlike = UnlikeSets(snapshot, ledger)
         self._ledger = ledger
@@ -50,9 +49,9 @@ class Preempting:
         """What was found in this state: how much was charged, for how many others go, and in what is left."""
         self._hopeless: set[str] = set()
         """Workloads that nobody can be preempted for."""
-        self._rather: dict[str, _Found] = {}
+        self._preferred: dict[str, _Found] = {}
         """What was found for a workload that could have a later flavor."""
-        self._goes_on: set[tuple[WorkloadClass, int]] = set()
+        self._tries_later_flavor: set[tuple[WorkloadClass, int]] = set()
         """Classes, with a priority, for which nobody goes in an earlier flavor; who comes later has no better claim."""
         self.preemptors: dict[str, int] = {}
         """As `Plan` has them."""
@@ -64,11 +63,11 @@ class Preempting:
 
     def end(self) -> Sequence[tuple[Evict, ...]]:
         """Return those that have to be sent; nothing is searched for any more."""
-        self.search.offers.close()
+        self.search.reclaimable_index.close()
         return self.evicts
 
     @property
-    def held(self) -> dict[str, Counter[Place]]:
+    def held(self) -> dict[str, Counter[FlavorNode]]:
         """What is held for whom, as `Plan` has it."""
         return {uid: places(placed) for uid, placed in self.placed.items()}
 
@@ -87,9 +86,11 @@ class Preempting:
         """Say whom to preempt for it, and on which flavor; None: nobody, nor later in this decision."""
         if not queue.preemption.is_any or any(one.reason is Reason.USER_LIMIT for one in wait.blockers):
             return None
-        if workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+        if workload.uid in self._hopeless or self._is_rejected(workload):
             return None
-        found = self._rather.pop(workload.uid, None)
+        found = self._preferred.pop(workload.uid, None)
+        if found is None and not self.looks_in(queue):
+            return None
         if not self._is_too_early(workload):
             found = found or self._found_just_now(queue, workload, wait, left)
             if found is None:
@@ -101,13 +102,21 @@ class Preempting:
             self.put_off.add(workload.uid)
         return found
 
+    def looks_in(self, queue: ClusterQueue) -> bool:
+        """Whether this decision looks for pods to preempt for the workloads of a queue."""
+        roots = self._snapshot.waiting.preempts_in
+        return queue.preemption.is_any and (roots is None or self._snapshot.queues.tree.path(queue.name)[-1] in roots)
+
+    def _is_rejected(self, workload: Workload) -> bool:
+        return any(uid in self._snapshot.waiting.rejected for uid in workload.pods)
+
     def _is_too_early(self, workload: Workload) -> bool:
         """Whether nobody may be evicted for it yet: as many are to be by now as may be at once.
 
         What is found for more is not acted upon, and it would be looked for in each decision until all those are gone.
         """
-        enough = self._snapshot.leaving.evictions_left
-        return sum(map(len, self.evicts)) >= enough and workload.uid not in self._snapshot.preemptors
+        enough = self._snapshot.running.leaving.evictions_left
+        return sum(map(len, self.evicts)) >= enough and workload.uid not in self._snapshot.waiting.preemptors
 
     def _among_going(self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger) -> _Found | None:
         """Say which of those that go anyway it needs gone, and on which flavor; None: they are too few."""
@@ -135,14 +144,16 @@ class Preempting:
 
         `left` is a fork of the decision's ledger: nothing of this is remembered.
         """
-        alone = replace(self._snapshot, offers=KnownOffers())
+        seen = self._snapshot
+        waiting, memo = replace(seen.waiting, preempts_in=None), replace(seen.memo, reclaimable=KnownReclaimable())
+        alone = replace(seen, waiting=waiting, memo=memo)
         other = Preempting(alone, left)
         other.search.leave_out(self.search)
         found = other.find(queue, workload, wait, left)
         other.end()
         return found is not None and any(one.to_evict for one in found[1])
 
-    def rather(
+    def prefer_preemption(
         self, queue: ClusterQueue, workload: Workload, found: Placements | Wait, left: AnyLedger
     ) -> Placements | Wait:
         """Return why a workload waits that could have a later flavor, where others go for it in an earlier one.
@@ -151,21 +162,22 @@ class Preempting:
         that earlier flavor, and its queue rather tries the next one then, nobody goes.
         """
         last = _last_of(queue, found)
-        if not last or workload.uid in self._hopeless or any(uid in self._snapshot.rejected for uid in workload.pods):
+        if not last or workload.uid in self._hopeless or self._is_rejected(workload):
             return found
         alike = (workload.kind, self.search.candidates.claim(queue, workload).priority)
-        if alike in self._goes_on:
+        if alike in self._tries_later_flavor:
             return found
         may_borrow = queue.when_can_borrow is WhenCanBorrow.MAY_STOP_SEARCH
         while last:
             earlier = replace(queue, flavors=queue.flavors[:last])
             there = place(self._snapshot, left, earlier, workload.kind)
             if isinstance(there, Wait):
-                victims = self._find(queue, workload, there, left, may_borrow=may_borrow)
+                # in these flavors alone: for a gang that would go onto the same ones others would go in vain, and again
+                victims = self._find(earlier, workload, there, left, may_borrow=may_borrow)
                 if victims is None:
-                    self._goes_on.add(alike)
+                    self._tries_later_flavor.add(alike)
                     return found
-                self._rather[workload.uid] = victims
+                self._preferred[workload.uid] = victims
                 return there
             last = _last_of(queue, there)
         return found
@@ -173,7 +185,7 @@ class Preempting:
     def _find(
         self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool = True
     ) -> _Found | None:
-        begun = self._goes_on_waiting(queue, workload, wait, left, may_borrow=may_borrow)
+        begun = self._resume(queue, workload, wait, left, may_borrow=may_borrow)
         if begun is not None:
             return begun
         find, asked = partial(self.search.find, may_borrow=may_borrow), self._claims(queue, workload, wait)
@@ -201,7 +213,7 @@ class Preempting:
                 break
         return None if best is None else best[1]
 
-    def _goes_on_waiting(
+    def _resume(
         self, queue: ClusterQueue, workload: Workload, wait: Wait, left: AnyLedger, *, may_borrow: bool
     ) -> _Found | None:
         """Say who of those that go already is needed by who has begun: nobody is compared with it anew then.
@@ -209,7 +221,7 @@ class Preempting:
         Members of a gang go one after the other. By policies and shares as they are in between it might give up, and
         all would have gone for nothing.
         """
-        if not self._snapshot.preemptors.get(workload.uid):
+        if not self._snapshot.waiting.preemptors.get(workload.uid):
             return None
         asked = [claim for claim, _ in self._claims(queue, workload, wait)]
         claim = asked[-1] if asked else self.search.candidates.claim(queue, workload)
@@ -219,7 +231,7 @@ class Preempting:
     def _take(self, workload: Workload, claim: Claim, victims: list[Candidate], onto: Onto, left: AnyLedger) -> Wait:
         """Preempt these: evict those that do not go yet, and hold what the workload needs."""
         pods = [pod for one in victims for pod in one.pods]
-        begun = self._snapshot.preemptors.get(workload.uid, 0)
+        begun = self._snapshot.waiting.preemptors.get(workload.uid, 0)
         self.preemptors[workload.uid] = max(begun, led_to(pods, self._snapshot.now)) if pods else begun
         self.placed[workload.uid] = self.search.take(claim, workload.kind, victims, left)
         to_evict = [(pod, one) for one in victims for pod in one.to_evict]

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from controller.core.candidates.candidate import Candidate, uses
 from controller.core.fitting.mixing import mix_blocker
 from controller.core.fitting.unlike_sets import Onto
 from controller.core.kubernetes.amounts import Requests
-from controller.core.ledgers.away import Away
 from controller.core.ledgers.booked import AnyLedger
+from controller.core.ledgers.simulation import Simulation
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.quota_tree import Column
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.workload import WorkloadClass
-from controller.core.world.candidates import Candidate, uses
-from controller.core.world.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,67 +38,67 @@ class Short:
 class ShortColumns:
     """Those of one decision."""
 
-    def __init__(self, snapshot: Snapshot, away: Away) -> None:
+    def __init__(self, snapshot: Snapshot, simulation: Simulation) -> None:
         self._snapshot = snapshot
-        self._away = away
+        self._simulation = simulation
 
-    def of(self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto) -> Short:
-        """Return what is short of what is left `ahead`; all that is asked for, where it is something else.
+    def of(self, simulated: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto) -> Short:
+        """Return what is short of what is left `simulated`; all that is asked for, where it is something else.
 
         Where shares decide, and quota is short, that alone: `with_room` tells the rest.
         """
         demand = demand_of(kind, onto)
-        quota = {*self._of_quota(ahead, queue, demand), *self._of_sums(ahead, demand)}
-        if any(self._is_short_by_mix(ahead, queue, kind, onto)):
+        quota = {*self._of_quota(simulated, queue, demand), *self._of_sums(simulated, demand)}
+        if any(self._is_short_by_mix(simulated, queue, kind, onto)):
             return Short(tuple(demand), frozenset(demand))
-        if quota and self._snapshot.tree.strategies(queue.name):
+        if quota and self._snapshot.queues.tree.strategies(queue.name):
             return Short(tuple(one for one in demand if one in quota), frozenset(quota), frozenset(quota))
-        crowded = self._without_room(ahead, kind, onto, is_certain=not quota)
+        crowded = self._without_room(simulated, kind, onto, is_certain=not quota)
         columns = tuple(one for one in demand if one in quota or one[0] in crowded) or tuple(demand)
-        if self._snapshot.tree.strategies(queue.name):
+        if self._snapshot.queues.tree.strategies(queue.name):
             return Short(columns, frozenset(columns))
-        own = {*quota, *(one for one in self._scarce(ahead, kind, onto) if one[0] in crowded)} or columns
+        own = {*quota, *(one for one in self._scarce(simulated, kind, onto) if one[0] in crowded)} or columns
         return Short(columns, frozenset(own), frozenset(quota), self._asked_of_nodes(kind, onto, crowded))
 
     def with_room(
-        self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto, short: Short
+        self, simulated: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto, short: Short
     ) -> Short | None:
         """Return what is short where shares decide, if it is more than quota: room on nodes too; None: it is not.
 
         Asked where those who use what quota is short of (`short`, as `of` has it) are too few. By shares it has to stay
         within what its queue owns of all of that, or else to have the smaller share.
         """
-        if not short.quota or not self._snapshot.tree.strategies(queue.name):
+        if not short.quota or not self._snapshot.queues.tree.strategies(queue.name):
             return None
-        crowded = self._without_room(ahead, kind, onto, is_certain=False)
+        crowded = self._without_room(simulated, kind, onto, is_certain=False)
         demand = demand_of(kind, onto)
         columns = tuple(one for one in demand if one in short.quota or one[0] in crowded)
         return Short(columns, frozenset(columns)) if len(columns) > len(short.columns) else None
 
-    def is_in_the_way(self, ahead: AnyLedger, queue: str, short: Short, one: Candidate) -> bool:
+    def is_in_the_way(self, simulated: AnyLedger, queue: str, short: Short, one: Candidate) -> bool:
         """Say whether a candidate has, and has borrowed if it is of another queue, what is short where it is."""
         if not short.on_nodes or one.is_going:
             return True
-        if uses(one, short.quota) and self._gives(ahead, queue, short.quota, one):
+        if uses(one, short.quota) and self._gives(simulated, queue, short.quota, one):
             return True
-        ledger = self._away.behind(ahead)
-        for node, held in self._away.on_nodes(one):
-            flavor = self._snapshot.nodes.flavor_of.get(node, "")
+        ledger = self._simulation.base(simulated)
+        for node, held in self._simulation.on_nodes(one):
+            flavor = self._snapshot.nodes.index.flavor_of.get(node, "")
             asked = short.on_nodes.get(flavor)
             if asked is None:
                 continue
             lacks = {name for name, need in asked.items() if ledger.left("node", node, name) < need}
             columns = frozenset((flavor, name) for name in lacks)
-            if any(name in lacks for name, _ in held) and self._gives(ahead, queue, columns, one):
+            if any(name in lacks for name, _ in held) and self._gives(simulated, queue, columns, one):
                 return True
         return False
 
-    def _gives(self, ahead: AnyLedger, queue: str, columns: frozenset[Column], one: Candidate) -> bool:
-        return one.queue == queue or ahead.usage.borrows(one.queue, columns)
+    def _gives(self, simulated: AnyLedger, queue: str, columns: frozenset[Column], one: Candidate) -> bool:
+        return one.queue == queue or simulated.usage.borrows(one.queue, columns)
 
-    def _of_quota(self, ahead: AnyLedger, queue: ClusterQueue, demand: dict[Column, int]) -> Iterator[Column]:
+    def _of_quota(self, simulated: AnyLedger, queue: ClusterQueue, demand: dict[Column, int]) -> Iterator[Column]:
         """Yield those of which quota is too little, or a limit over all flavors leaves too little."""
-        tree, usage = self._snapshot.tree, ahead.usage
+        tree, usage = self._snapshot.queues.tree, simulated.usage
         total: dict[str, int] = {}
         for column, need in demand.items():
             total[column[1]] = total.get(column[1], 0) + need
@@ -111,27 +111,27 @@ class ShortColumns:
             if column[1] in limited or (is_counted and usage.available(queue.name, column).amount < need):
                 yield column
 
-    def _of_sums(self, ahead: AnyLedger, demand: dict[Column, int]) -> Iterator[Column]:
-        ledger = self._away.behind(ahead)
+    def _of_sums(self, simulated: AnyLedger, demand: dict[Column, int]) -> Iterator[Column]:
+        ledger = self._simulation.base(simulated)
         for column, need in demand.items():
-            flavor = self._snapshot.flavors[column[0]]
+            flavor = self._snapshot.queues.flavors[column[0]]
             if flavor.is_summed and column[1] in flavor.sums and ledger.left("sum", flavor.name, column[1]) < need:
                 yield column
 
     def _is_short_by_mix(
-        self, ahead: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto
+        self, simulated: AnyLedger, queue: ClusterQueue, kind: WorkloadClass, onto: Onto
     ) -> Iterator[bool]:
         for one, name in zip(kind.pod_sets, onto, strict=True):
-            flavor, whole = self._snapshot.flavors[name], self._snapshot.cluster_queues[queue.name]
-            yield mix_blocker(self._snapshot.flavors, ahead, whole, flavor, one.count) is not None
+            flavor, whole = self._snapshot.queues.flavors[name], self._snapshot.queues.cluster_queues[queue.name]
+            yield mix_blocker(self._snapshot.queues.flavors, simulated, whole, flavor, one.count) is not None
 
-    def _without_room(self, ahead: AnyLedger, kind: WorkloadClass, onto: Onto, *, is_certain: bool) -> set[str]:
+    def _without_room(self, simulated: AnyLedger, kind: WorkloadClass, onto: Onto, *, is_certain: bool) -> set[str]:
         """Return the flavors on whose nodes there is too little room now.
 
         `is_certain`: nothing else can be in the way of who goes onto a single one. Where pods have to stand together,
         it rests on more than what is free.
         """
-        flavors = [self._snapshot.flavors[name] for name in onto]
+        flavors = [self._snapshot.queues.flavors[name] for name in onto]
         on_nodes = {one.name for one in flavors if not one.is_summed}
         if kind.topology is not None or any(one.slices is not None for one in kind.pod_sets):
             return on_nodes
@@ -139,22 +139,22 @@ class ShortColumns:
             return on_nodes
         found, taken = set[str](), list[tuple[str, Requests]]()
         for one, flavor in zip(kind.pod_sets, flavors, strict=True):
-            nodes = [] if flavor.is_summed else ahead.find_nodes(flavor, one.shape, one.count)
+            nodes = [] if flavor.is_summed else simulated.find_nodes(flavor, one.shape, one.count)
             if len(nodes) < one.count and not flavor.is_summed:
                 found.add(flavor.name)
             for node in nodes:
-                ahead.occupy(node, one.shape.requests)
+                simulated.occupy(node, one.shape.requests)
                 taken.append((node, one.shape.requests))
         for node, requests in taken:
-            ahead.occupy(node, tuple([(resource, -need) for resource, need in requests]))
+            simulated.occupy(node, tuple([(resource, -need) for resource, need in requests]))
         return found or (on_nodes if is_certain else found)
 
-    def _scarce(self, ahead: AnyLedger, kind: WorkloadClass, onto: Onto) -> Iterator[Column]:
+    def _scarce(self, simulated: AnyLedger, kind: WorkloadClass, onto: Onto) -> Iterator[Column]:
         """Yield those of which not even the emptiest node has enough for one pod."""
         for one, name in zip(kind.pod_sets, onto, strict=True):
-            flavor = self._snapshot.flavors[name]
+            flavor = self._snapshot.queues.flavors[name]
             for resource, need in () if flavor.is_summed else one.shape.requests:
-                if ahead.most_free(flavor, one.shape, resource) < need:
+                if simulated.most_free(flavor, one.shape, resource) < need:
                     yield name, resource
 
     def _asked_of_nodes(self, kind: WorkloadClass, onto: Onto, flavors: set[str]) -> dict[str, dict[str, int]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from controller.core.candidates.candidate import Candidate
 from controller.core.quota.fair_sharing import Ranked
-from controller.core.world.candidates import Candidate
 
 
 class Targets:

@@ -11,10 +11,10 @@ from controller.core.workloads.workload import Hold
 _TOLD = 16
 
 
-def not_allowed(name: str, at: str, queues: Mapping[str, ClusterQueue]) -> Hold | None:
+def not_allowed(name: str, whose: str, at: str, queues: Mapping[str, ClusterQueue]) -> Hold | None:
     """Say which queue, from this one upwards, does not take pods that name the class; None: all do.
 
-    A circle of parents ends where it began: nobody is admitted there anyway.
+    `whose` label names it: `the pod` or `its Job`. A circle of parents ends where it began: nobody is admitted there.
     """
     passed: set[str] = set()
     while at in queues and at not in passed:
@@ -23,6 +23,6 @@ def not_allowed(name: str, at: str, queues: Mapping[str, ClusterQueue]) -> Hold 
         if allowed is not None and name not in allowed:
             which = first_few(sorted(allowed), _TOLD) or "none"
             text = f"WorkloadPriorityClass {name} is not allowed by ClusterQueue {at}, which allows {which}"
-            return Hold(Reason.PRIORITY_CLASS_NOT_ALLOWED, f"{text}: correct the pod's label, or ask the queue's owner")
+            return Hold(Reason.PRIORITY_CLASS_NOT_ALLOWED, f"{text}: correct {whose}'s label, or ask the queue's owner")
         at = queues[at].parent
     return None

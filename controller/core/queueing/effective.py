@@ -95,6 +95,14 @@ class Variation:
 FIXED: Final = Variation()
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenQueue:
+    """A ClusterQueue as it is written, and what of it changes by itself."""
+
+    queue: ClusterQueue
+    variation: Variation = FIXED
+
+
 def tells_users(queue: ClusterQueue | None, variation: Variation) -> bool:
     """Say whether it matters to a queue whose a pod is, if only while some window is open."""
     return queue is not None and (queue.tells_users or any(written.per_user for written in variation.limits))

@@ -62,8 +62,8 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What was done to an object before: its notes, and its stopPolicy; None of that for what is no queue."""
+class ActionMarks:
+    """The annotations of operator actions on an object, and its stopPolicy; None where it is no queue."""
 
     held: str | None = None
     on_top: str | None = None
@@ -92,7 +92,7 @@ class Misplaced:
     text: str
 
 
-def change(verb: Verb, standing: Standing, noted: str) -> Change | Spared | Misplaced:
+def change(verb: Verb, standing: ActionMarks, noted: str) -> Change | Spared | Misplaced:
     """Return what the verb, with this note, changes of an object. Queues have no place, and pods are not drained."""
     if standing.stop is not None:
         return _change_queue(verb, standing, standing.stop, noted)
@@ -104,7 +104,7 @@ def change(verb: Verb, standing: Standing, noted: str) -> Change | Spared | Misp
     return Change({key: noted if is_doing else None})
 
 
-def _change_queue(verb: Verb, standing: Standing, stop: str, noted: str) -> Change | Spared | Misplaced:
+def _change_queue(verb: Verb, standing: ActionMarks, stop: str, noted: str) -> Change | Spared | Misplaced:
     by = aside(standing.held or "")
     match verb, stop:
         case (Verb.HOLD, StopPolicy.NONE):

@@ -5,6 +5,6 @@ it, `levels` folds the modes into what a review answers. `rbac` says who may use
 
 What is changed where:
 
-- who may use a SchedulingPolicy: `core/scheduling_policies/rbac`, kept by `cache/access`, merged by account in
+- who may use a SchedulingPolicy: `core/scheduling_policies/rbac`, kept by `cache/policies/access`, merged by account in
   `webhook/world/account_policies`
 """

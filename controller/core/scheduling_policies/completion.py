@@ -12,8 +12,8 @@ from typing import Any
 
 from controller.core.kubernetes.directives import DEFAULT_SCHEDULER, PREFERRED, REQUIRED, PodAffinity, PodTermList
 from controller.core.kubernetes.labels import Term
-from controller.core.kubernetes.node_terms import Beside, TooManyTerms, product
-from controller.core.policies.policy_merge import can_hold
+from controller.core.kubernetes.node_terms import ConjoinedTerm, TooManyTerms, product
+from controller.core.pod_policies.merging import can_hold
 from controller.core.scheduling_policies.entries import (
     Entry,
     default_nodes,
@@ -121,7 +121,7 @@ def _select(work: _Work, key: str, value: str, entry: str, looked_up: Entry) -> 
     if any(key == have for have, _ in own.node_selector):
         return
     selector = tuple(sorted((*own.node_selector, (key, value))))
-    if can_hold(own, Beside.of(selector, own.node_name)):
+    if can_hold(own, ConjoinedTerm.of(selector, own.node_name)):
         addition = Addition(f"spec.nodeSelector[{key}]", value, entry, work.merged.giver(looked_up))
         work.give(addition, node_selector=selector)
 
@@ -153,7 +153,7 @@ def _narrowed(work: _Work, terms: Sequence[Term]) -> tuple[Term, ...] | None:
     """Join terms to the pod's own; None when that leaves no node, or more terms than a pod may have."""
     directives = work.pod.directives
     try:
-        return product(directives.required, terms, Beside.of(directives.node_selector, directives.node_name))
+        return product(directives.required, terms, ConjoinedTerm.of(directives.node_selector, directives.node_name))
     except TooManyTerms:
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from controller.core.kubernetes.directives import PREFERRED, REQUIRED, Directives
-from controller.core.kubernetes.node_terms import Beside, TooManyTerms, product
+from controller.core.kubernetes.node_terms import ConjoinedTerm, TooManyTerms, product
 from controller.core.scheduling_policies.completion import complete
 from controller.core.scheduling_policies.merging import Merged
 from controller.core.scheduling_policies.names import PRIORITY_CLASS, RUNTIME_CLASS, SCHEDULER
@@ -52,7 +52,7 @@ def _held(own: Directives, given: Directives) -> Iterator[str]:
 def _is_narrowed(own: Directives, given: Directives) -> bool:
     """Whether the pod's terms hold those that are given already."""
     try:
-        narrowed = product(own.required, given.required or (), Beside.of(own.node_selector, own.node_name))
+        narrowed = product(own.required, given.required or (), ConjoinedTerm.of(own.node_selector, own.node_name))
     except TooManyTerms:
         return False
     return narrowed == own.required

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from controller.core.policies.pod_policies import Mode
+from controller.core.pod_policies.policies import Mode
 from controller.core.scheduling_policies.merging import Merged, merge
 from controller.core.scheduling_policies.policy import Faulty, MergeOption, Policy
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from controller.core.keys import GROUP
-from controller.core.policies.pod_policies import Mode, Result
+from controller.core.pod_policies.policies import Mode, Result
 from controller.core.scheduling_policies.completion import Addition, Completion, complete
 from controller.core.scheduling_policies.judgement import judge
 from controller.core.scheduling_policies.levels import Level, Levels, enforced

@@ -14,7 +14,7 @@ from typing import Any
 from controller.core.kubernetes.directives import PodTermList, Preferred
 from controller.core.kubernetes.labels import Term
 from controller.core.kubernetes.taints import Toleration
-from controller.core.policies.pod_policies import Mode
+from controller.core.pod_policies.policies import Mode
 
 Names = tuple[str, ...]
 

@@ -23,14 +23,14 @@ from controller.core.kubernetes.amounts import Requests
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.fair_sharing_policy import Share
 from controller.core.quota.fair_sharing import FairShares
+from controller.core.snapshot import Snapshot
 from controller.core.turns.nominations import Nominations, Nominee, Takes, Turn
 from controller.core.workloads.workload import OrderKey, WorkloadClass
-from controller.core.world.snapshot import Snapshot
 
 _BEFORE_ALL: Final[OrderKey] = (-sys.maxsize, -inf, -sys.maxsize, -inf, "", "", ())
 
 
-class _Standing(NamedTuple):
+class _QueueRank(NamedTuple):
     """How a queue competes with others below the same one; the least wins. The order is total."""
 
     is_behind: bool
@@ -54,10 +54,10 @@ class FairTurns:
 
         `earliest` says, with no look at quota and room, before which turn none of that line comes; None: it is empty.
         """
-        self._tree = tree = snapshot.tree
+        self._tree = tree = snapshot.queues.tree
         self._ledger = ledger
         self._usage = ledger.usage
-        self._shares = FairShares(tree, ledger.usage, snapshot.shares.of(tree, snapshot.usage))
+        self._shares = FairShares(tree, ledger.usage, snapshot.memo.shares.of(tree, snapshot.usage.in_tree))
         self._charged: dict[str, int] = {}
         """By root how often anything was charged, of what the shares take in."""
         self._nominate = nominate
@@ -69,8 +69,8 @@ class FairTurns:
         """Lines that are to be looked at."""
         self._champions: dict[str, str] = {}
         """By queue the line that competes for it."""
-        self._standings: dict[str, _Standing] = {}
-        self._below: dict[str, list[tuple[_Standing, str]]] = {}
+        self._ranks: dict[str, _QueueRank] = {}
+        self._below: dict[str, list[tuple[_QueueRank, str]]] = {}
         """By queue a heap of the standings of those directly below it, and of some that are over."""
         self._turns: dict[str, Turn] = {}
 
@@ -116,7 +116,7 @@ class FairTurns:
 
         def loses(number: int) -> bool:
             turn = turn_at(number)
-            return any(self._standing(name, line, turn, number + 1) > rival for name, rival in rivals)
+            return any(self._rank(name, line, turn, number + 1) > rival for name, rival in rivals)
 
         # it borrows more with each, and those behind come later in the order
         return bisect_left(range(most), True, key=loses) if rivals else most
@@ -170,11 +170,11 @@ class FairTurns:
             if above:
                 self._stand(name, above, self._at_best(name, line))
 
-    def _at_best(self, name: str, line: str) -> _Standing:
+    def _at_best(self, name: str, line: str) -> _QueueRank:
         """Return a standing that a queue will not be before, whoever competes for it of those below."""
         turn = self._earliest(line) if name == line and not self._tree.children(name) else None
         is_behind, order, _ = turn or (False, _BEFORE_ALL, "")
-        return _Standing(is_behind, False, self._share(name), order, line)
+        return _QueueRank(is_behind, False, self._share(name), order, line)
 
     def _share(self, name: str) -> Share:
         root = self._tree.path(name)[-1]
@@ -184,9 +184,9 @@ class FairTurns:
             self._charged[root] = len(charged)
         return self._shares.kept(name)
 
-    def _stand(self, name: str, above: str, standing: _Standing) -> None:
-        self._standings[name] = standing
-        heappush(self._below.setdefault(above, []), (standing, name))
+    def _stand(self, name: str, above: str, rank: _QueueRank) -> None:
+        self._ranks[name] = rank
+        heappush(self._below.setdefault(above, []), (rank, name))
 
     def _settle(self, name: str) -> None:
         """See which line competes for a queue, and how the queue stands by that.
@@ -205,7 +205,7 @@ class FairTurns:
         champion = name if name in self._nominees.of else self._best_below(name)
         self._open.discard(name)
         if not champion:
-            for known in (self._champions, self._standings, self._turns):
+            for known in (self._champions, self._ranks, self._turns):
                 known.pop(name, None)
             return
         self._champions[name] = champion
@@ -213,7 +213,7 @@ class FairTurns:
         if len(path) == 1:
             self._turns[name] = (*turn[:2], name)
         else:
-            self._stand(name, path[1], self._standing(name, champion, turn, 1))
+            self._stand(name, path[1], self._rank(name, champion, turn, 1))
 
     def _stands_again(self, name: str) -> bool:
         """Let a line that is still to be looked at stand where its next head would at best be, if it has rivals."""
@@ -223,31 +223,31 @@ class FairTurns:
         self._stand(name, path[1], self._at_best(name, name))
         return True
 
-    def _standing(self, name: str, line: str, turn: Turn, number: int) -> _Standing:
+    def _rank(self, name: str, line: str, turn: Turn, number: int) -> _QueueRank:
         """Return how a queue stands by a line's turn, once so many less one of its head's class have gone."""
-        return _Standing(turn[0], *self._competes(name, line, number), turn[1], line)
+        return _QueueRank(turn[0], *self._competes(name, line, number), turn[1], line)
 
     def _best_below(self, name: str) -> str:
         """Return the line that wins among those directly below a queue; empty: none competes."""
         heap = self._below.get(name, [])
         while heap:
-            standing, below = heap[0]
-            if self._standings.get(below) is not standing:
+            rank, below = heap[0]
+            if self._ranks.get(below) is not rank:
                 heappop(heap)
             elif below in self._open:
                 heappop(heap)
                 self._settle(below)
             else:
-                return standing.line
+                return rank.line
         return ""
 
-    def _rival(self, name: str, above: str) -> _Standing | None:
+    def _rival(self, name: str, above: str) -> _QueueRank | None:
         """Return the best standing of those directly below a queue, but for this one."""
         heap, own = self._below.get(above, []), None
-        while heap and (heap[0][1] == name or self._standings.get(heap[0][1]) is not heap[0][0]):
-            standing, below = heappop(heap)
-            if self._standings.get(below) is standing:
-                own = (standing, below)
+        while heap and (heap[0][1] == name or self._ranks.get(heap[0][1]) is not heap[0][0]):
+            rank, below = heappop(heap)
+            if self._ranks.get(below) is rank:
+                own = (rank, below)
         rival = heap[0][0] if heap else None
         if own is not None:
             heappush(heap, own)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from controller.core.snapshot import Snapshot
 from controller.core.turns.nominations import Turn
 from controller.core.turns.past_usage_order import PastUsages, Rank
 from controller.core.workloads.workload import OrderKey, Workload, WorkloadClass, among_all, is_ahead
-from controller.core.world.snapshot import Snapshot
 
 Head = tuple[int, Rank, OrderKey, int, WorkloadClass]
 """Of a class: how many began before its head to preempt others, all where it has not; where past usage puts it, its
@@ -21,16 +21,16 @@ class Heads:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        begun = (uid for uid, preemptions in snapshot.preemptors.items() if preemptions)
+        begun = (uid for uid, preemptions in snapshot.waiting.preemptors.items() if preemptions)
         self._begun = {uid: number for number, uid in enumerate(begun)}
-        self._past = PastUsages(snapshot.past_usage)
+        self._past = PastUsages(snapshot.usage.past)
 
     def preemptors_first(self, run: Sequence[Workload]) -> Sequence[Workload] | None:
         """Return a run with those first for whom others went; None: it is as it is.
 
         What gangs lack comes before all else of a run, and may be those others.
         """
-        if not self._begun or all(one.uid not in self._begun for one in run[1:]):
+        if all(one.uid not in self._begun for one in run[1:]):
             return None
         return sorted(run, key=lambda one: self._begun.get(one.uid, len(self._begun)))
 
@@ -70,7 +70,7 @@ class Heads:
         """Return the turn of a line with this head."""
         _, _, order, _, _ = head
         # what is left of a gang goes on all the same: the others hold quota and wait for it
-        is_behind = not is_ahead(order) and self._snapshot.budgets.is_behind(self._snapshot.tree, line)
+        is_behind = not is_ahead(order) and self._snapshot.usage.budgets.is_behind(self._snapshot.queues.tree, line)
         return is_behind, among_all(order), line
 
     def earliest(self, line: str, heads: Sequence[Head]) -> Turn | None:
@@ -78,7 +78,7 @@ class Heads:
         if not heads:
             return None
         turn = self.turn(line, heads[0])
-        if not is_ahead(heads[0][2]) and not self._snapshot.past_usage:
+        if not is_ahead(heads[0][2]) and not self._snapshot.usage.past:
             return turn
         # what puts them first in their own line does not count among all
         return False, min(among_all(head[2]) for head in heads), line

@@ -23,10 +23,10 @@ Turn = tuple[bool, OrderKey, str]
 Of a tree that shares fairly: those of the line that wins, and the root's name.
 """
 
-Place = tuple[str, ...]
+RoomKey = tuple[str, ...]
 """("node", its name), or ("sum", the name of a flavor whose room is known by sums)."""
 
-_Shelf = tuple[str, ...]
+_ResourceKey = tuple[str, ...]
 """("quota", a queue, a flavor and a resource of it), or a place and a resource of it with nothing in between."""
 
 
@@ -35,7 +35,7 @@ class Takes:
     """What goes in takes, or is held for it until others go: amounts of quota by column, and of room by place."""
 
     amounts: Mapping[Column, int]
-    room: Mapping[tuple[Place, str], int] = field(default_factory=dict)
+    room: Mapping[tuple[RoomKey, str], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -66,8 +66,8 @@ class Nominations:
         self._ledger = ledger
         self.of: dict[str, Nominee] = {}
         self._touchy: dict[str, set[str]] = {}
-        self._taken: dict[_Shelf, int] = {}
-        self._bounds: dict[_Shelf, list[tuple[int, int, str, Nominee]]] = {}
+        self._taken: dict[_ResourceKey, int] = {}
+        self._bounds: dict[_ResourceKey, list[tuple[int, int, str, Nominee]]] = {}
         """Heaps of what may be taken there until a nominee is looked at again; the number makes their order total."""
         self._watched: set[str] = set()
         """Nodes of which there is such a heap: few of all."""
@@ -90,20 +90,20 @@ class Nominations:
                 for left in self._ledger.usage.bounds(line, column):
                     self._hold(("quota", left.at, *column), line, nominee, left.amount - amount)
         for place, resource in nominee.takes.room:
-            shelf = (*place, "", resource)
-            self._hold(shelf, line, nominee, self._spare(shelf, line, nominee))
+            at = (*place, "", resource)
+            self._hold(at, line, nominee, self._spare(at, line, nominee))
 
-    def _hold(self, shelf: _Shelf, line: str, nominee: Nominee, spare: int) -> None:
+    def _hold(self, at: _ResourceKey, line: str, nominee: Nominee, spare: int) -> None:
         """Note how much else may be taken there until the nominee is looked at again."""
         self._count += 1
-        bound = self._taken.get(shelf, 0) + spare
-        heappush(self._bounds.setdefault(shelf, []), (bound, self._count, line, nominee))
-        if shelf[0] == "node":
-            self._watched.add(shelf[1])
+        bound = self._taken.get(at, 0) + spare
+        heappush(self._bounds.setdefault(at, []), (bound, self._count, line, nominee))
+        if at[0] == "node":
+            self._watched.add(at[1])
 
-    def _spare(self, shelf: _Shelf, line: str, nominee: Nominee) -> int:
+    def _spare(self, at: _ResourceKey, line: str, nominee: Nominee) -> int:
         """Return how much more there is than the nominee needs; below zero: it has too little."""
-        kind, name, flavor, resource = shelf
+        kind, name, flavor, resource = at
         if kind != "quota":
             return self._ledger.left(kind, name, resource) - nominee.takes.room[(kind, name), resource]
         bounds = self._ledger.usage.bounds(line, (flavor, resource))
@@ -116,8 +116,8 @@ class Nominations:
         """
         if self._touchy.get(self._tree.path(taker)[-1]):
             return 1
-        asked = ((shelf, amount) for shelf, amount in self._shelves(taker, takes) if shelf[0] != "node")
-        return min((self._spared(shelf) // amount + 1 for shelf, amount in asked if amount), default=sys.maxsize)
+        asked = ((at, amount) for at, amount in self._resource_keys(taker, takes) if at[0] != "node")
+        return min((self._spared(at) // amount + 1 for at, amount in asked if amount), default=sys.maxsize)
 
     def lasts_on(self, nodes: Sequence[str | None], requests: Requests) -> int:
         """Return how many pods that ask for the same may go to these nodes before that, the last one counted in."""
@@ -131,45 +131,45 @@ class Nominations:
                     return number + 1
         return len(nodes)
 
-    def _shelves(self, taker: str, takes: Takes) -> list[tuple[_Shelf, int]]:
+    def _resource_keys(self, taker: str, takes: Takes) -> list[tuple[_ResourceKey, int]]:
         """Return where a line takes something, and how much; of nodes those that anybody rests on."""
         path = self._tree.path(taker)
-        shelves: list[tuple[_Shelf, int]] = [
+        keys: list[tuple[_ResourceKey, int]] = [
             (("quota", name, *column), amount) for column, amount in takes.amounts.items() for name in path
         ]
-        return shelves + [
+        return keys + [
             ((*place, "", resource), amount)
             for (place, resource), amount in takes.room.items()
             if place[0] != "node" or place[1] in self._watched
         ]
 
-    def _spared(self, shelf: _Shelf) -> int:
+    def _spared(self, at: _ResourceKey) -> int:
         """Return how much more may be taken there before anybody is looked at again."""
-        heap = self._bounds.get(shelf)
-        return max(0, heap[0][0] - self._taken.get(shelf, 0)) if heap else sys.maxsize
+        heap = self._bounds.get(at)
+        return max(0, heap[0][0] - self._taken.get(at, 0)) if heap else sys.maxsize
 
     def outdated(self, taker: str, taken: Takes) -> set[str]:
         """Note what a line took; return the lines whose nominee may not fit any more."""
         found = set(self._touchy.get(self._tree.path(taker)[-1], ()))
-        for shelf, amount in self._shelves(taker, taken):
-            heap = self._bounds.get(shelf)
+        for at, amount in self._resource_keys(taker, taken):
+            heap = self._bounds.get(at)
             # where nobody is, what is taken is counted by those who come
             if heap:
-                now = self._taken[shelf] = self._taken.get(shelf, 0) + amount
+                now = self._taken[at] = self._taken.get(at, 0) + amount
                 if heap[0][0] < now:
-                    found.update(self._due(shelf, heap))
+                    found.update(self._due(at, heap))
         return found
 
-    def _due(self, shelf: _Shelf, heap: list[tuple[int, int, str, Nominee]]) -> Iterator[str]:
+    def _due(self, at: _ResourceKey, heap: list[tuple[int, int, str, Nominee]]) -> Iterator[str]:
         """Yield the lines whose nominee has too little there by now, of those that are to be looked at."""
         due = []
-        while heap and heap[0][0] < self._taken[shelf]:
+        while heap and heap[0][0] < self._taken[at]:
             due.append(heappop(heap)[2:])
         for line, nominee in due:
             if self.of.get(line) is not nominee:
                 continue
-            spare = self._spare(shelf, line, nominee)
+            spare = self._spare(at, line, nominee)
             if spare < 0:
                 yield line
             else:  # what others take of a tree is often their own
-                self._hold(shelf, line, nominee, spare)
+                self._hold(at, line, nominee, spare)

@@ -9,7 +9,7 @@ from controller.core.fitting.placement import Placement, Placements
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.quota.quota_tree import Column, QuotaTree
-from controller.core.turns.nominations import Nominee, Place, Takes, Turn
+from controller.core.turns.nominations import Nominee, RoomKey, Takes, Turn
 from controller.core.workloads.workload import WorkloadClass
 
 
@@ -18,14 +18,14 @@ def taken_by(kind: WorkloadClass, placed: Placements) -> Takes:
     if not placed:
         return Takes({})
     if kind.size == 1 and not placed[0].among:
-        name, places = placed[0].flavor.name, _places(placed[0])
+        name, places = placed[0].flavor.name, _room_keys(placed[0])
         rooms = {(place, resource): need for place in places for resource, need in kind.requests}
         return Takes({(name, resource): need for resource, need in kind.requests}, rooms)
     amounts: Counter[Column] = Counter()
-    room: Counter[tuple[Place, str]] = Counter()
+    room: Counter[tuple[RoomKey, str]] = Counter()
     shapes = [one.shape for one in kind.pod_sets for _ in range(one.count)]
     for shape, one in zip(shapes, placed, strict=True):
-        places = _places(one)
+        places = _room_keys(one)
         for resource, need in shape.requests:
             for flavor in (one.flavor, *one.also):
                 amounts[flavor.name, resource] += need
@@ -38,20 +38,20 @@ def taken_in_stretch(kind: WorkloadClass, first: Placement, nodes: Sequence[str 
     """Return what pods of one class take: the first where it was placed, others of its flavor on these nodes."""
     flavor, requests, count = first.flavor, kind.requests, 1 + len(nodes)
     amounts: dict[Column, int] = {(flavor.name, resource): need * count for resource, need in requests}
-    room: dict[tuple[Place, str], int] = {}
+    room: dict[tuple[RoomKey, str], int] = {}
     for node, number in Counter((first.node, *nodes)).items():
-        for place in _places_at(node, (flavor,)):
+        for place in _room_keys_at(node, (flavor,)):
             room.update({(place, resource): need * number for resource, need in requests})
     return Takes(amounts, room)
 
 
-def _places(placed: Placement) -> list[Place]:
+def _room_keys(placed: Placement) -> list[RoomKey]:
     """Return where it takes room: on its node, and of each flavor that pays for it or holds quota for it by sums."""
-    return _places_at(placed.node, (placed.flavor, *placed.also))
+    return _room_keys_at(placed.node, (placed.flavor, *placed.also))
 
 
-def _places_at(node: str | None, flavors: Sequence[Flavor]) -> list[Place]:
-    nodes: list[Place] = [] if node is None else [("node", node)]
+def _room_keys_at(node: str | None, flavors: Sequence[Flavor]) -> list[RoomKey]:
+    nodes: list[RoomKey] = [] if node is None else [("node", node)]
     return nodes + [("sum", one.name) for one in flavors if one.is_summed]
 
 

@@ -86,6 +86,10 @@ class Backlog:
         """Classes that have workloads waiting in this local queue."""
         return frozenset(self._classes.get(queue, ()))
 
+    def count_classes(self, queue: QueueKey) -> int:
+        """Return how many classes wait in this local queue."""
+        return len(self._classes.get(queue, ()))
+
     def waiting(self, queue: QueueKey) -> list[Workload]:
         """Return what waits in this local queue, in no order."""
         return [workload for kind in self._classes.get(queue, ()) for workload in self._runs[kind]]

@@ -13,7 +13,7 @@ from controller.core.workloads.pods import Pod
 from controller.core.workloads.topology import Domain
 from controller.core.workloads.workload import Workload, WorkloadClass
 
-Place = tuple[str, str | None]
+FlavorNode = tuple[str, str | None]
 """A flavor, and a node of it; None: its sums."""
 
 
@@ -27,14 +27,15 @@ class Booking:
     queue: str
     uid: str
     at: float
-    places: frozenset[Place] = frozenset()
+    places: frozenset[FlavorNode] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
     """Why one flavor did not take the workload. `need` and `free` are amounts of `resource`, in its unit.
 
-    `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding. `at` is the cluster
+    `detail` is a clause for what numbers do not say; with `resource` None it is the whole finding, and `now` the same
+    with what is so at the moment, where it says more. `at` is the cluster
     queue whose quota or limit is too narrow. `flavor` empty: a limit on all flavors, of `user` where it is a user's.
     `booking`: the reservation beside which there is too little. `kept`:
     how much is kept for members that gangs have lost, and until when, epoch seconds.
@@ -50,6 +51,7 @@ class Blocker:
     user: str = ""
     booking: Booking | None = None
     kept: tuple[int, float] | None = None
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ class Admit:
         return tuple(one for one in self.flavors if one != self.flavor)
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[FlavorNode]:
         """Where it takes quota and room."""
         return [(flavor, self.node) for flavor in (self.flavor, *self.also)]
 
@@ -166,7 +168,7 @@ class EvictionCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Return this pod to its owner, which `world.returns` allows; `text` says on whose account, and at what cost.
+    """Return this pod to its owner, which `evictions.returns` allows; `text` says on whose account, and at what cost.
 
     `together`: the same on those of one gang that go all or not at all; empty: it goes by itself.
     """
@@ -201,4 +203,4 @@ class Plan:
     is_complete: bool
     evicts: tuple[Evict, ...] = ()
     preemptors: Mapping[str, int] = field(default_factory=dict)
-    held: Mapping[str, Counter[Place]] = field(default_factory=dict)
+    held: Mapping[str, Counter[FlavorNode]] = field(default_factory=dict)

@@ -30,7 +30,7 @@ from controller.core.reasons import Reason, first_few
 from controller.core.workloads.gang_slices import portions
 from controller.core.workloads.groups import GroupKey, PodGroup
 from controller.core.workloads.pods import Pod
-from controller.core.workloads.topology import Slices, Topology, going_on
+from controller.core.workloads.topology import Slices, Topology, rest_of_gang
 from controller.core.workloads.workload import Hold, OrderKey, PodSet, Workload, WorkloadClass, ahead
 
 PATIENCE_SECONDS = 300.0
@@ -38,7 +38,7 @@ PATIENCE_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class QueuedPod:
     """A queued pod, its place in the order, what keeps it from being looked at; `waited`, `runtime` as of its class."""
 
     pod: Pod
@@ -56,7 +56,7 @@ class Group:
     """
 
     key: GroupKey
-    waiting: Sequence[Candidate]
+    waiting: Sequence[QueuedPod]
     admitted: Sequence[Pod] = ()
     succeeded: Sequence[Pod] = ()
     job: Job | None = None
@@ -114,7 +114,7 @@ def _unknown(group: Group) -> str | None:
     return None
 
 
-def _rest(group: Group, waiting: Sequence[Candidate], lacking: int, members: int, now: float) -> Assembly:
+def _rest(group: Group, waiting: Sequence[QueuedPod], lacking: int, members: int, now: float) -> Assembly:
     """Who waits of a group that has begun, and lacks so many; so many of them belong to it, the others are too many."""
     slices, topology = _slices_of(waiting[0].pod), _left_to(group)
     own, others = waiting[:members], map(single, waiting[members:])
@@ -187,7 +187,7 @@ def _more_than_its_job(group: Group) -> str | None:
     return f"the annotation {POD_GROUP_MIN} is {minimum}, and {made}; write at most that"
 
 
-def _no_slices(group: Group, members: Sequence[Candidate]) -> str | None:
+def _no_slices(group: Group, members: Sequence[QueuedPod]) -> str | None:
     """Say of how many pods slices cannot be made. At its end a Job has fewer to make, so its last slice is smaller."""
     slices = _slices_of(members[0].pod)
     if slices is None:
@@ -207,7 +207,7 @@ def _left_to(group: Group) -> Topology | None:
     member = group.waiting[0].pod.group
     if member is None or member.topology is None:
         return None
-    return going_on(member.topology, (pod.shape.constraints for pod in group.admitted))
+    return rest_of_gang(member.topology, (pod.shape.constraints for pod in group.admitted))
 
 
 def _size_of(pod: Pod) -> int:
@@ -235,7 +235,7 @@ def _ended(group: Group) -> list[Pod]:
     return [pod for pod in group.succeeded if pod.cluster_queue and pod.owner is not None and pod.owner.uid in owners]
 
 
-def _not_all(group: Group, there: Sequence[Candidate], of: str, now: float) -> tuple[Hold, float]:
+def _not_all(group: Group, there: Sequence[QueuedPod], of: str, now: float) -> tuple[Hold, float]:
     """Say that only these exist of what has to go together, and when that is to be said in other words."""
     late_at = max(one.pod.created for one in there) + PATIENCE_SECONDS
     text = f"{len(there)} of the {of} of {_named(group.key)} exist; they are admitted together"
@@ -246,9 +246,9 @@ def _not_all(group: Group, there: Sequence[Candidate], of: str, now: float) -> t
     return Hold(Reason.MEMBERS_NEVER_COMPLETE, f"{text}; {hint}"), inf
 
 
-def _together(key: GroupKey, members: Sequence[Candidate], hold: Hold | None) -> Workload:
+def _together(key: GroupKey, members: Sequence[QueuedPod], hold: Hold | None) -> Workload:
     """One workload of these, standing where the last of them stands: nobody's place is better for being in a group."""
-    by_shape: dict[PodSet, list[Candidate]] = {}
+    by_shape: dict[PodSet, list[QueuedPod]] = {}
     for one in members:
         by_shape.setdefault(PodSet(one.pod.shape, slices=_slices_of(one.pod)), []).append(one)
     sets = sorted(by_shape.items(), key=lambda item: _size(item[0]), reverse=True)
@@ -275,7 +275,7 @@ def _size(made: PodSet) -> tuple[int, int, int]:
     return sum("/" in resource for resource in amounts), amounts.get(CPU, 0), amounts.get("memory", 0)
 
 
-def single(one: Candidate, topology: Topology | None = None, slices: Slices | None = None) -> Workload:
+def single(one: QueuedPod, topology: Topology | None = None, slices: Slices | None = None) -> Workload:
     """Return the workload that one pod is; the others are what it shares with those of its gang that are admitted."""
     pod = one.pod
     queue, sets = (pod.namespace, pod.queue or ""), (PodSet(pod.shape, slices=slices),)
@@ -283,7 +283,7 @@ def single(one: Candidate, topology: Topology | None = None, slices: Slices | No
     return Workload(pod.uid, pod.key, kind, one.order, pod.created)
 
 
-def _first_hold(members: Sequence[Candidate]) -> Hold | None:
+def _first_hold(members: Sequence[QueuedPod]) -> Hold | None:
     for one in members:
         if one.hold is not None:
             return Hold(one.hold.reason, f"pod {one.pod.name} of the group: {one.hold.text}")

@@ -63,8 +63,8 @@ class Pod:
     the same. `owner` is the controlling one, `completion_index` that of a pod of an Indexed Job, `group` the gang it
     belongs to. `held` and `is_on_top` are what people did to it by hand (`queueing.operator_actions`). `started` and
     `ended` are as its node reports them, in seconds since 1970; 0: it does not say. `expected_runtime`: seconds, as
-    `world.runtimes.stated` reads them; 0: nobody says; `deadline`: its own activeDeadlineSeconds; 0: none. `user` is
-    whom admission noted; empty: nobody. `gone_by`: when
+    `forecasts.runtimes.stated` reads them; 0: nobody says; `deadline`: its own activeDeadlineSeconds; 0: none. `user`
+    is whom admission noted; empty: nobody. `gone_by`: when
     its node should have ended it that is being deleted, in seconds since 1970, which is the request and its `grace`
     period, in seconds; 0: it is not being deleted, or nobody says. `generation` 0: the apiserver sets none, so the
     release patch tests `resource_version`.
@@ -148,11 +148,18 @@ def job_of(pod: Pod, jobs: Mapping[str, Job]) -> Job | None:
     return job if job is not None and job.namespace == pod.namespace else None
 
 
-def queue_priority(pod: Pod, classes: Mapping[str, int]) -> int:
+def priority_class_of(pod: Pod, job: Job | None) -> str | None:
+    """Return the WorkloadPriorityClass by which a pod of this Job goes: the Job's label comes before the pod's.
+
+    The template of a Job cannot be changed, and its label can, so that is how people change their mind.
+    """
+    return pod.priority_class if job is None or job.priority_class is None else job.priority_class
+
+
+def queue_priority(pod: Pod, job: Job | None, classes: Mapping[str, int]) -> int:
     """Return the pod's priority in its queue, ageing aside: that of its WorkloadPriorityClass, else its own."""
-    if pod.priority_class is None:
-        return pod.priority
-    return classes.get(pod.priority_class, pod.priority)
+    named = priority_class_of(pod, job)
+    return pod.priority if named is None else classes.get(named, pod.priority)
 
 
 def foreign_gates(pod: Pod) -> Hold | None:

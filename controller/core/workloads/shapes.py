@@ -6,7 +6,6 @@ each time would cost more than the decision.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.core.kubernetes.amounts import Requests
@@ -31,12 +30,6 @@ class Constraints:
 
     def __hash__(self) -> int:
         return self._hash
-
-    def allow(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Say whether nodeSelector and required affinity hold on the node of this name and labels."""
-        if any(labels.get(key) != value for key, value in self.node_selector):
-            return False
-        return self.terms is None or any(term.matches(name, labels) for term in self.terms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def _check(name: str, key: str) -> None:
         raise TopologyFault(f"the annotation {name} is {key[:40]!r}; {wanted}")
 
 
-def going_on(topology: Topology, admitted: Iterable[Constraints]) -> Topology | None:
+def rest_of_gang(topology: Topology, admitted: Iterable[Constraints]) -> Topology | None:
     """Return what the rest of a gang is held to, of which these members are admitted; None: to nothing."""
     if not topology.is_required:
         return None

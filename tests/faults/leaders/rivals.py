@@ -22,13 +22,16 @@ class Rivals:
         self._client = client
         self._folder = folder
         self._disturbed = disturbed
-        self._direct = kubeconfigs / f"{NAMESPACE}.{CONTROLLER_ACCOUNT}"
+        self.kubeconfig = kubeconfigs / f"{NAMESPACE}.{CONTROLLER_ACCOUNT}"
         self._programs: list[Program] = []
 
-    async def start(self, name: str, *, is_disturbed: bool = False) -> Program:
-        """Start one; it stands by, or leads already, when this returns."""
-        kubeconfig = self._disturbed if is_disturbed else self._direct
+    async def start(
+        self, name: str, *, is_disturbed: bool = False, is_warm: bool = False, by: Path | None = None
+    ) -> Program:
+        """Start one; it stands by, or leads already, when this returns. `is_warm`: it knows the cluster meanwhile."""
+        kubeconfig = by or (self._disturbed if is_disturbed else self.kubeconfig)
         arguments = ["--kubeconfig", str(kubeconfig), "--http-address", "127.0.0.1:0", "--identity", name]
+        arguments += ["--visibility-address", "127.0.0.1:0"] if is_warm else []
         program = Program("controller", [*arguments, "--lease-seconds", str(LEASE_SECONDS)], self._folder / name)
         self._programs.append(program)
         program.start()

@@ -44,7 +44,7 @@ async def waiting(team: Team, rivals: Rivals) -> Team:
     await rivals.start("leader", is_disturbed=True)
     await team.pod("first")
     await team.pod("second")
-    await team.looked_at()
+    await team.visited()
     return team
 
 
@@ -151,7 +151,7 @@ async def test_an_edit_in_between_leaves_the_quota_whole(waiting: Team, proxy: A
     await eventually(lambda: some_released(waiting), message="nobody came through the gate")
     for one in (late, *revocations):
         assert await one.let_go() in (200, 422)
-    await waiting.looked_at("again")
+    await waiting.visited("again")
     assert len(await released(waiting)) == 1
 
 

@@ -14,7 +14,7 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from controller.core.world.forecast import USUAL_DEPTH
+from controller.core.forecasts.forecast import USUAL_DEPTH
 from tests.support import renderer
 from tests.support.deployments import container_of, options_of
 
@@ -29,6 +29,7 @@ VALUES: dict[str, Json] = {
     "scheduling-policies": {"schedulingPolicies": {"enabled": True}},
     "default-scheduling-policies": {"defaultSchedulingPolicies": {"enabled": True}},
     "client-certificates": {"clientCertificates": {"enabled": True}},
+    "visibility": {"visibility": {"enabled": True}},
     "network-policy": {"networkPolicy": {"enabled": True}},
     "cert-manager": {"certificate": {"source": "cert-manager"}},
 }
@@ -262,7 +263,8 @@ def test_another_namespace_leaves_nothing_in_the_usual_one() -> None:
 
     assert "penstock-system" not in json.dumps(objects)
     elsewhere = [one for one in objects if one["metadata"].get("namespace", "12345") != "12345"]
-    assert [one["metadata"]["name"] for one in elsewhere] == ["sp:kube-system-privileged"]
+    names = {one["metadata"]["name"] for one in elsewhere}
+    assert names == {"sp:kube-system-privileged", "penstock-visibility-authentication"}
     controller = by_name(objects)["apps/v1 Deployment 12345/penstock-controller"]
     assert options_of(controller)["lease_namespace"] == "12345"
 

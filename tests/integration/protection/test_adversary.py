@@ -100,7 +100,7 @@ async def test_nothing_done_to_a_pod_that_waits_lets_it_run(team: Team, adversar
     await tried(adversary, "wanted", ON_WAITING)
     assert (await adversary.change("wanted", debugging(), "ephemeralcontainers")).code == 200
 
-    await team.looked_at()
+    await team.visited()
     await team.until_waiting("wanted", "QuotaExceeded")
     await until_charged(team, "4")
 
@@ -115,7 +115,7 @@ async def test_nothing_done_to_a_pod_that_runs_is_free(team: Team, adversary: Ad
     await tried(adversary, "first", ON_ANY)
     assert (await adversary.change("first", debugging(), "ephemeralcontainers")).code == 200
 
-    await team.looked_at()
+    await team.visited()
     assert await charged(team) == "4"
 
 
@@ -165,7 +165,7 @@ async def test_a_pod_deleted_while_it_waits_never_runs(team: Team, adversary: Ad
     assert (await adversary.change("first", opened)).code in (403, 422)
     assert (await adversary.change("first", {}, "binding")).code == 409
 
-    await team.looked_at()
+    await team.visited()
     assert "nodeName" not in (await team.get("first"))["spec"]
     assert (await adversary.change("first", {"metadata": {"finalizers": None}})).code == 200
 
@@ -240,7 +240,7 @@ async def test_a_local_queue_that_is_made_anew_moves_no_pod_that_runs(team: Team
     assert (await adversary.edit_queue("DELETE", "main", {})).code == 200
     await team.local_queue("main", "other")
 
-    await team.looked_at()
+    await team.visited()
 
     assert (await charged(team), await charged(team, "other")) == ("4", "0")
 

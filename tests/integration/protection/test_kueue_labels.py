@@ -168,7 +168,7 @@ async def test_running_pods_of_kueue_are_adopted_and_charged(protected: Protecte
     assert done.output == f"Adopted 1 pod ({team.full('cq')}/{team.full('spot')} 1).\n", done
     # 3 of the 4 cpu are charged now, and the pod keeps its labels as any other of ours
     await team.pod("next", "2")
-    assert "1 of its quota is free" in await team.until_waiting("next", "QuotaExceeded")
+    assert "more than is free of its quota" in await team.until_waiting("next", "QuotaExceeded")
     with pytest.raises(Forbidden, match="keys-are-ours"):
         await team.patch("runs", [{"op": "remove", "path": "/metadata/labels/penstock.dev~1queue-name"}])
     await team.end("runs")

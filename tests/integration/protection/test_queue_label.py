@@ -47,9 +47,13 @@ def path_of(document: Json, namespace: str) -> str:
 
 
 def texts(reply: Reply, before: str = BEFORE) -> tuple[str, ...]:
-    """What an answer warns of, of a request that was carried out all the same."""
+    """What the policy warns of, of a request that was carried out all the same.
+
+    That a template names a LocalQueue which does not exist, the webhook warns of beside it.
+    """
     assert reply.code in (200, 201), reply.body
-    found = tuple(warning.rstrip('"') for warning in reply.warnings)
+    told = (warning.rstrip('"') for warning in reply.warnings)
+    found = tuple(text for text in told if not text.startswith("LocalQueue "))
     assert all(text.startswith(before) for text in found), found
     return tuple(text.removeprefix(before) for text in found)
 

@@ -36,6 +36,7 @@ PROTECTS = ("validatingwebhookconfigurations", "validatingadmissionpolicies", "v
 LEFT = (
     *(f"{ADMISSION}/{kind}" for kind in (*ADDS, *PROTECTS)),
     *(f"{RBAC}/{kind}" for kind in ("clusterroles", "clusterrolebindings")),
+    "/apis/apiregistration.k8s.io/v1/apiservices",
     CRDS,
     "/api/v1/namespaces",
 )
@@ -43,7 +44,7 @@ LEFT = (
 
 def by_helm(gate: Gate) -> list[Json]:
     chart = ROOT / "deploy" / "chart"
-    return renderer.objects(renderer.helm(chart, {"gate": {"mode": gate.value}}))
+    return renderer.objects(renderer.helm(chart, {"gate": {"mode": gate.value}, "visibility": {"enabled": True}}))
 
 
 def by_kustomize(gate: Gate) -> list[Json]:
@@ -136,19 +137,19 @@ def stopping(programs: Installation) -> Callable[[], Any]:
 
 
 @pytest.mark.parametrize(
-    ("gate", "render", "other"),
+    ("gate", "render", "components", "other"),
     [
-        pytest.param(Gate.WEBHOOK, by_helm, "kustomize", id="webhook-helm"),
-        pytest.param(Gate.POLICIES, by_kustomize, "Helm", id="in-apiserver-kustomize"),
+        pytest.param(Gate.WEBHOOK, by_helm, ["visibility"], "kustomize", id="webhook-helm"),
+        pytest.param(Gate.POLICIES, by_kustomize, [], "Helm", id="in-apiserver-kustomize"),
     ],
 )
 async def test_uninstalling_in_order_frees_pods_and_leaves_nothing(
-    gate: Gate, render: Callable[[Gate], list[Json]], other: str, bare: Sandbox
+    gate: Gate, render: Callable[[Gate], list[Json]], components: list[str], other: str, bare: Sandbox
 ) -> None:
     objects = render(gate)
     async with bare.client() as client:
         await put_in_place(client, objects)
-        async with installed(bare, gate=gate) as programs:
+        async with installed(bare, gate=gate, components=components) as programs:
             team = Team(client, bare)
             owner = Owner(team)
             await team.open()
@@ -194,6 +195,6 @@ async def seen_after(section: str, command: str, team: Team) -> None:
 
 def test_the_document_has_a_command_for_every_step() -> None:
     found = commands("uninstall.md", leaving_out="with kustomize")
-    assert [section[0] for section, _ in found] == list("1112223455")
-    found = commands("uninstall.md", leaving_out="with Helm")
     assert [section[0] for section, _ in found] == list("11122234455")
+    found = commands("uninstall.md", leaving_out="with Helm")
+    assert [section[0] for section, _ in found] == list("111222344455")

@@ -167,7 +167,7 @@ async def test_each_user_has_a_share_of_the_queue(team: Team, apiserver: Imperso
 
     gated = await eventually(one_waits_not, message="not one pod of three was admitted")
     sentence = await team.until_waiting(gated[0], "UserLimit")
-    assert sentence == f"needs 1 pods, 0 of what {team.full('cq')} gives each user is free for user alice"
+    assert sentence == f"needs 1 pods, more than is free for user alice of what {team.full('cq')} gives each user"
     body = {"metadata": {"name": "bobs", **QUEUED}, "spec": POD_SPEC}
     done(await apiserver.send(BOB, "POST", team.pods_path, body))
     await team.until_bound("bobs")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from re import search
 
 import pytest
 
 from controller.core.keys import EXPECTED_RUNTIME
 from controller.kube.clock import epoch, now
+from tests.support.command import penstock
 from tests.support.eventually import eventually
 from tests.support.team import Team, condition_of, is_gated
 
@@ -20,25 +22,31 @@ async def runs_for(team: Team, name: str, cpu: str, runtime: str) -> None:
     await team.pod(name, cpu, annotations={EXPECTED_RUNTIME: runtime})
 
 
-def kept_from(message: str) -> float:
-    """When the reservation begins that a condition tells of, epoch seconds."""
-    found = search(r"from (\S+Z) on", message)
-    assert found is not None, message
+async def kept_from(team: Team, name: str, folder: Path) -> float:
+    """When the reservation begins for which a pod waits, or that it has, epoch seconds, as `penstock replay` says."""
+    file = str(folder / "now.json")
+    assert (await penstock(team.sandbox, "snapshot", "-o", file)).code == 0
+    done = await penstock(team.sandbox, "replay", file, "--pod", f"{team.namespace}/{name}")
+    found = search(r"from (\S+Z) on", done.output)
+    assert found is not None, done.output
     return epoch(found[1])
 
 
 @pytest.mark.timeout(120)
-async def test_short_pods_pass_a_large_one_and_long_ones_do_not(team: Team) -> None:
+async def test_short_pods_pass_a_large_one_and_long_ones_do_not(team: Team, tmp_path: Path) -> None:
     await team.ready({"spot": {"cpu": 8}}, queueingStrategy="Backfill")
     await runs_for(team, "running", "5", "1h")
     await team.until_bound("running")
     await runs_for(team, "large", "6", "2h")
-    await team.looked_at()
+    await team.visited()
     await runs_for(team, "long", "3", "2h")
-    kept = kept_from(await team.until_waiting("long", "WouldDelay"))
+    message = await team.until_waiting("long", "WouldDelay")
+    kept_for = f"kept for the first of ClusterQueue {team.full('cq')}; it is expected to run 2h"
+    assert message == f"flavor {team.full('spot')}: needs 3 cpu, more than is left beside what is {kept_for}"
+    kept = await kept_from(team, "long", tmp_path)
     assert 50 * MINUTE < kept - now() <= 60 * MINUTE
-    message = await team.until_waiting("large", "QuotaExceeded")
-    assert kept_from(message) == kept, message
+    await team.until_waiting("large", "QuotaExceeded")
+    assert await kept_from(team, "large", tmp_path) == kept
     await runs_for(team, "short", "1", "10m")
     await runs_for(team, "beside", "2", "20h")
     await team.until_bound("short", "beside")
@@ -50,7 +58,7 @@ async def test_short_pods_pass_a_large_one_and_long_ones_do_not(team: Team) -> N
 
 
 @pytest.mark.timeout(120)
-async def test_deadlines_are_runtimes_and_unreadable_ones_are_none(team: Team) -> None:
+async def test_deadlines_are_runtimes_and_unreadable_ones_are_none(team: Team, tmp_path: Path) -> None:
     await team.ready({"spot": {"cpu": 4}}, queueingStrategy="Backfill")
     await team.job("first", "3", activeDeadlineSeconds=1800)
 
@@ -59,9 +67,10 @@ async def test_deadlines_are_runtimes_and_unreadable_ones_are_none(team: Team) -
 
     await eventually(started, seconds=30, message="the Job's pod did not start")
     await team.pod("large", "4")
-    await team.looked_at()
+    await team.visited()
     await team.pod("unknown", annotations={EXPECTED_RUNTIME: "soon"})
-    kept = kept_from(await team.until_waiting("unknown", "WouldDelay"))
+    await team.until_waiting("unknown", "WouldDelay")
+    kept = await kept_from(team, "unknown", tmp_path)
     assert 20 * MINUTE < kept - now() <= 30 * MINUTE
     condition = condition_of(await team.get("unknown"))
     assert condition is not None

@@ -36,7 +36,7 @@ async def test_a_queue_borrows_and_the_lender_gets_it_back(siblings: Team) -> No
     await team.pod("owner", "2", queue="other")
     message = await team.until_waiting("owner", "ParentQueueLimit")
     assert message == (
-        f"flavor {team.full('spot')}: needs 2 cpu, 1 is free of its quota and what it may borrow "
+        f"flavor {team.full('spot')}: needs 2 cpu, more than is free of its quota and what it may borrow "
         f"(limited at {team.full('org')})"
     )
 
@@ -56,7 +56,7 @@ async def test_a_queue_borrows_and_the_lender_gets_it_back(siblings: Team) -> No
 async def test_a_parent_that_is_held_holds_all_below_it(siblings: Team) -> None:
     team = siblings
     await team.change("clusterqueues", team.full("org"), {"stopPolicy": "Hold"})
-    await team.looked_at()
+    await team.visited()
     await team.pod("one")
     await team.pod("two", queue="other")
     said = f"ClusterQueue {team.full('org')} has stopPolicy Hold"
@@ -73,7 +73,7 @@ async def test_limits_hold_for_all_queues_below(siblings: Team) -> None:
     await team.until_bound("one", "two")
     await team.pod("three")
     message = await team.until_waiting("three", "QueueLimit")
-    assert message == f"needs 1 pods, 0 of the limit of {team.full('org')} is free"
+    assert message == f"needs 1 pods, more than is free of the limit of {team.full('org')}"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ async def test_a_budget_ends_outlives_a_restart_and_opens_again(team: Team, rest
     await team.delete("first")
     await restarted()
     await team.pod("third", "100m")
-    await team.looked_at()
+    await team.visited()
     assert is_gated(await team.get("second"))
     assert is_gated(await team.get("third"))
     await team.until_waiting("third", "BudgetExhausted")

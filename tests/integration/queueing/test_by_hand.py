@@ -34,7 +34,7 @@ async def test_a_pod_is_held_with_who_and_why_and_released_again(team: Team, jan
 
     done = await jane("hold", "pod/first", "--reason", "the file server moves")
     assert (done.code, done.output, done.errors) == (0, f"pod {team.namespace}/first: held\n", "")
-    await team.looked_at()
+    await team.visited()
     await team.end("running")
     assert is_gated((await team.until_bound("second"))["first"])
     message = await team.until_waiting("first", "Held")
@@ -85,7 +85,7 @@ async def test_who_is_put_on_top_goes_before_the_others_of_the_queue(team: Team,
     assert (await team.get("c"))["metadata"]["annotations"][ON_TOP] == f"{jane.name}: the board meets at noon"
     undone = await jane("top", "pod/b", "--undo")
     assert undone.output == f"pod {team.namespace}/b: on top no longer\n"
-    await team.looked_at()
+    await team.visited()
     await team.end("running")
     pods = await team.until_bound("c")
     assert (is_gated(pods["a"]), is_gated(pods["b"])) == (True, True)
@@ -96,7 +96,7 @@ async def test_an_editor_holds_the_local_queue_alone(team: Team, cluster: Cluste
     queue = team.full("cq")
     refused = await jane("hold", f"clusterqueue/{queue}")
     assert refused.code == 1
-    assert 'cannot get resource "clusterqueues" in API group "penstock.dev"' in refused.errors
+    assert "no right to get clusterqueues.penstock.dev in the whole cluster" in refused.errors
     assert refused.errors.count("\n") == 1
 
     held = await jane("hold", "queue/main", "--reason", "budget")
@@ -169,4 +169,4 @@ async def test_who_may_only_look_holds_nothing(team: Team, cluster: Cluster, jan
     done = await eventually(refused, message="the authorizer does not know the role")
     assert done is not None
     assert (done.code, done.output) == (1, "0 of 2 held; 2 could not be.\n")
-    assert 'cannot patch resource "pods"' in done.errors
+    assert f"no right to patch pods in namespace {team.namespace}: ask for the ClusterRole edit" in done.errors

@@ -36,7 +36,7 @@ async def test_a_gang_is_held_and_released_by_its_groups_name(team: Team, jane: 
         told = message.removeprefix("pod train-0 of the group: ").removeprefix("pod train-1 of the group: ")
         assert told == f"held by hand ({jane.name}: the file server moves); penstock release undoes it"
     await team.end("running")
-    await team.looked_at()
+    await team.visited()
     assert [is_gated(await team.get(name)) for name in gang] == [True, True]
 
     released = await jane("release", "group/train")
@@ -62,7 +62,7 @@ async def test_a_gang_on_top_goes_first_until_it_is_taken_off(team: Team, jane: 
     assert (undone.code, undone.output) == (0, lines(team, second, "on top no longer", "2 of 2 on top no longer."))
     assert await notes(team, ON_TOP, second) == [None, None]
 
-    await team.looked_at()
+    await team.visited()
     await team.end("running")
     pods = await team.until_bound(*first)
     assert [is_gated(pods[name]) for name in ("a", "b", *second)] == [True] * 4
@@ -109,7 +109,7 @@ async def test_a_stateful_set_is_put_on_top_until_that_is_undone(team: Team, jan
     done = await jane("top", "statefulset/db", "--reason", "the shop is down")
     assert (done.code, done.output) == (0, lines(team, names, "put on top", "2 of 2 put on top."))
     assert await notes(team, ON_TOP, names) == [f"{jane.name}: the shop is down"] * 2
-    await team.looked_at()
+    await team.visited()
     await team.end("running")
     pods = await team.until_bound("db-0")
     assert [is_gated(pods[name]) for name in ("before", "db-1")] == [True, True]
@@ -118,7 +118,7 @@ async def test_a_stateful_set_is_put_on_top_until_that_is_undone(team: Team, jan
     undone = await jane("top", "sts/db", "--undo")
     assert (undone.code, undone.output) == (0, f"pod {team.namespace}/db-1: on top no longer\n")
     assert await notes(team, ON_TOP, ["db-1"]) == [None]
-    await team.looked_at("again")
+    await team.visited("again")
     cpu = [{"name": "cpu", "nominalQuota": 2}]
     await team.change("clusterqueues", team.full("cq"), {"flavors": [{"name": team.full("spot"), "resources": cpu}]})
     pods = await team.until_bound("before")
@@ -133,7 +133,7 @@ async def test_only_its_owner_drains_and_opens_a_cluster_queue(team: Team, clust
     queue = team.full("cq")
     refused = await jane("drain", f"pcq/{queue}")
     assert (refused.code, refused.output) == (1, "")
-    assert 'cannot get resource "clusterqueues" in API group "penstock.dev"' in refused.errors
+    assert "no right to get clusterqueues.penstock.dev in the whole cluster" in refused.errors
 
     done = await penstock(cluster.sandbox, "drain", f"pcq/{queue}", "--reason", "the nodes go away")
     assert (done.code, done.errors) == (0, "")

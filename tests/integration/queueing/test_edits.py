@@ -152,7 +152,7 @@ async def test_a_recreated_pod_is_not_released_for_the_old_one(team: Team, contr
 
 async def test_edits_while_the_controller_is_paused_are_kept(team: Team, cluster: Cluster) -> None:
     await held_team(team)
-    await team.looked_at()
+    await team.visited()
     controller = cluster.programs.controller
     controller.process.send_signal(signal.SIGSTOP)
     try:

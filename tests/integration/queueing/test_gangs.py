@@ -38,7 +38,7 @@ async def test_pods_of_a_job_come_together_and_a_new_one_first(team: Team) -> No
     await team.job("train", parallelism=2, completions=2, template=gang_template())
     pods = await eventually(lambda: of_job(team, 2), message="the Job did not make its pods")
     message = await team.until_waiting(pods[0], "QuotaExceeded")
-    assert message.endswith("needs 2 cpu, 1 of its quota is free")
+    assert message.endswith("needs 2 cpu, more than is free of its quota")
     await team.end("small")
     await team.until_bound(*pods)
     await team.make("workloadpriorityclasses", "WorkloadPriorityClass", team.full("high"), {"value": 1000})

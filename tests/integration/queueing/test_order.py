@@ -11,6 +11,7 @@ import pytest
 from controller.core.keys import PRIORITY_CLASS
 from controller.core.kubernetes.pointers import escape
 from controller.kube import clock
+from controller.kube.client import MERGE_PATCH
 from controller.kube.clock import epoch
 from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
@@ -32,7 +33,7 @@ async def test_the_higher_priority_goes_first(team: Team) -> None:
     try:
         await team.pod("low")
         await team.pod("high", spec={"priorityClassName": team.full("high")})
-        await team.looked_at()
+        await team.visited()
         await team.end("running")
         pods = await team.until_bound("high")
         assert is_gated(pods["low"])
@@ -92,10 +93,31 @@ async def test_a_pod_that_its_job_makes_again_keeps_its_place(team: Team) -> Non
     await team.pod("later")
     await team.delete(first)
     second = await only_pod_of(team, "train", other_than=first)
-    await team.looked_at()
+    await team.visited()
     await team.end("running")
     pods = await team.until_bound(second)
     assert is_gated(pods["later"])
+
+
+async def test_the_label_of_a_job_moves_its_waiting_pods(team: Team) -> None:
+    await team.ready({"spot": {"cpu": 1}})
+    await team.make("workloadpriorityclasses", "WorkloadPriorityClass", team.full("high"), {"value": 100})
+    await team.pod("running")
+    await team.until_bound("running")
+    await team.pod("before")
+    await team.job("train")
+    pod = await only_pod_of(team, "train")
+    body = {"metadata": {"labels": {PRIORITY_CLASS: team.full("high")}}}
+    path = f"/apis/batch/v1/namespaces/{team.namespace}/jobs/train"
+    await team.client.patch(path, body, content_type=MERGE_PATCH)
+
+    async def counted() -> bool:
+        return bool((await team.status("workloadpriorityclasses", team.full("high"))).get("pending") == 1)
+
+    await eventually(counted, message="the pod does not go by the class of its Job")
+    await team.end("running")
+    pods = await team.until_bound(pod)
+    assert is_gated(pods["before"])
 
 
 async def only_pod_of(team: Team, job: str, *, other_than: str = "") -> str:
@@ -120,7 +142,7 @@ async def test_strict_fifo_holds_up_and_best_effort_lets_pass(team: Team) -> Non
     for queue in ("main", "loose"):
         await team.pod(f"{queue}-small", "1", queue=queue)
     pods = await team.until_bound("loose-small")
-    await team.looked_at()
+    await team.visited()
     assert is_gated(pods["loose-large"])
     assert is_gated(await team.get("main-small"))
     message = await team.until_waiting("main-small", "Priority")

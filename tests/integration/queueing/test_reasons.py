@@ -102,7 +102,7 @@ async def test_a_pod_that_fits_nowhere_keeps_waiting_and_says_why(team: Team) ->
 async def test_a_foreign_gate_stays_until_its_owner_removes_it(team: Team) -> None:
     await team.ready()
     await team.pod("one", spec={"schedulingGates": [{"name": "example.com/hold"}]})
-    await team.looked_at()
+    await team.visited()
     gates = [gate["name"] for gate in (await team.get("one"))["spec"]["schedulingGates"]]
     assert gates == ["example.com/hold", "penstock.dev/queue"]
     await team.patch("one", [{"op": "remove", "path": "/spec/schedulingGates/0"}])

@@ -48,8 +48,8 @@ async def test_the_second_flavor_is_used_for_want_of_quota(team: Team) -> None:
     placed = [flavor_of(pods[name]) for name in ("a", "b", "c")]
     assert placed == [team.full("spot"), team.full("spot"), team.full("on-demand")]
     assert message == (
-        f"flavor {team.full('spot')}: needs 1 cpu, 0 of its quota is free; "
-        f"flavor {team.full('on-demand')}: needs 1 cpu, 0 of its quota is free"
+        f"flavor {team.full('spot')}: needs 1 cpu, more than is free of its quota; "
+        f"flavor {team.full('on-demand')}: needs 1 cpu, more than is free of its quota"
     )
 
 
@@ -68,7 +68,7 @@ async def test_a_waiting_pod_gets_quota_that_another_returns(team: Team, how: st
     await team.pod("first")
     await team.until_bound("first")
     await team.pod("second")
-    await team.looked_at()
+    await team.visited()
     assert is_gated(await team.get("second"))
     match how:
         case "is deleted":
@@ -83,7 +83,7 @@ async def test_a_waiting_pod_gets_room_that_comes_back(team: Team) -> None:
     await team.pod("first", "8")
     await team.until_bound("first")
     await team.pod("second", "8")
-    await team.looked_at()
+    await team.visited()
     assert is_gated(await team.get("second"))
     await team.end("first")
     await team.until_bound("second")
@@ -92,7 +92,7 @@ async def test_a_waiting_pod_gets_room_that_comes_back(team: Team) -> None:
 async def test_a_waiting_pod_is_released_when_a_node_comes(team: Team) -> None:
     await team.ready({"spot": {"cpu": 100}})
     await team.pod("large", "16")
-    await team.looked_at()
+    await team.visited()
     assert is_gated(await team.get("large"))
     names = await team.nodes("spot", cpu="16", memory="32Gi")
     pods = await team.until_bound("large")
@@ -106,16 +106,16 @@ async def test_pods_that_are_not_ours_take_room_too(team: Team) -> None:
     await team.until_bound("foreign")
     await team.pod("ours", "4")
     message = await team.until_waiting("ours", "NoCapacity")
-    assert message == f"flavor {team.full('spot')}: needs 4 cpu, 2 free on its emptiest node"
+    assert message == f"flavor {team.full('spot')}: needs 4 cpu, more than is free on its emptiest node"
 
 
 async def test_a_cordoned_node_takes_no_pod_until_it_is_open_again(team: Team) -> None:
     await team.ready()
     node = f"/api/v1/nodes/{team.full('spot')}-0"
     await team.client.patch(node, {"spec": {"unschedulable": True}}, content_type=MERGE_PATCH)
-    await team.looked_at("first-probe")
+    await team.visited("first-probe")
     await team.pod("one")
-    await team.looked_at()
+    await team.visited()
     assert is_gated(await team.get("one"))
     await team.client.patch(node, {"spec": {"unschedulable": False}}, content_type=MERGE_PATCH)
     await team.until_bound("one")
@@ -156,7 +156,7 @@ async def test_a_static_flavor_counts_sums_over_all_queues(team: Team) -> None:
     await team.pod("b", queue="second")
     await team.until_bound("b")
     await team.pod("c", queue="second")
-    await team.looked_at()
+    await team.visited()
     assert is_gated(await team.get("c"))
     await team.end("a")
     await team.until_bound("c")

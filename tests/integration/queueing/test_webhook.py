@@ -49,6 +49,25 @@ async def test_a_queue_that_does_not_exist_is_warned_of_at_once(team: Team, clus
     assert f"LocalQueue 'absent' does not exist in namespace '{team.namespace}'" in warnings[0]
 
 
+async def test_a_job_of_a_queue_that_does_not_exist_is_warned_of(team: Team, cluster: Cluster) -> None:
+    await team.local_queue("main", "cq")
+    template = {"metadata": {"labels": {QUEUE_NAME: "mian"}}, "spec": pod("one")["spec"]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}, "spec": {"template": template}}
+    path = f"/apis/batch/v1/namespaces/{team.namespace}/jobs?dryRun=All"
+    why = f"LocalQueue 'mian' does not exist in namespace '{team.namespace}': pods of spec.template stay queued until"
+
+    async def proposed() -> bool:
+        # the webhook learns of the queue a moment after the apiserver has it
+        _, warnings = await plain_http.create(cluster.sandbox, path, job)
+        assert [text.rstrip('"') for text in warnings] == [f"{why} it does (QueueNotFound); did you mean 'main'?"]
+        return True
+
+    await eventually(proposed, message="the queue that was meant is not proposed")
+    template["metadata"]["labels"][QUEUE_NAME] = "main"
+    _, warnings = await plain_http.create(cluster.sandbox, path, job)
+    assert warnings == []
+
+
 async def test_a_cluster_queue_rules_kube_schedulers_preemption(
     team: Team, cluster: Cluster, classes: tuple[str, str]
 ) -> None:

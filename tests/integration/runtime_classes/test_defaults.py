@@ -169,7 +169,7 @@ async def test_the_overhead_of_a_default_class_is_charged_once(corner: Corner) -
     await corner.until_bound("pod-0", "pod-1")
     await corner.pod("third", "1m")
     text = await corner.until_waiting("third", "QuotaExceeded")
-    assert text == f"flavor {corner.full('all')}: needs 251m cpu, 0 of its quota is free"
+    assert text == f"flavor {corner.full('all')}: needs 251m cpu, more than is free of its quota"
 
 
 async def test_pods_of_a_job_get_the_default_class(corner: Corner) -> None:

@@ -12,7 +12,7 @@ from tests.support.clusters import Cluster, a_cluster
 
 PODS = "PENSTOCK_SCALE_PODS"
 """Environment variable: how many pods instead of `_PODS`."""
-_PODS = 5_000
+_PODS = 1_500
 
 
 @pytest.fixture(scope="package")

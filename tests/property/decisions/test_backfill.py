@@ -34,6 +34,7 @@ from tests.support.builders import (
     a_tree_quota,
     decided,
 )
+from tests.support.snapshots import changed
 
 BACKFILL, BEST_EFFORT = QueueingStrategy.BACKFILL, QueueingStrategy.BEST_EFFORT_FIFO
 MINUTE = 60
@@ -102,7 +103,7 @@ class Simulation:
                 self.start(admit)
             if not plan.admits:
                 break
-        full = replace(self.cache.snapshot(), asked=None)
+        full = changed(self.cache.snapshot(), asked=None)
         assert decide(full, limit=UNLIMITED).admits == ()
         self.note_promises()
 
@@ -147,6 +148,6 @@ def simulations(draw: st.DrawFn) -> Simulation:
 
 
 @given(simulations())
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_nobody_starts_later_than_promised(simulation: Simulation) -> None:
     simulation.run()

@@ -15,6 +15,7 @@ from controller.cache.cluster import ClusterCache
 from controller.core.calendar.windows import outlook
 from controller.core.capacity.room import Room
 from controller.core.decision.decide import decide
+from controller.core.evictions.lost_pods import LOST_SECONDS
 from controller.core.gate.narrowing import Conflict, narrow
 from controller.core.keys import GATE
 from controller.core.queueing.effective import FIXED, Variation
@@ -23,8 +24,8 @@ from controller.core.queueing.shares import Share
 from controller.core.reasons import Reason
 from controller.core.workloads.decisions import Admit
 from controller.core.workloads.pods import Pod
-from controller.core.world.lost_pods import LOST_SECONDS
 from tests.support.builders import UNLIMITED, a_cache, a_foreign_pod, decided, list_pods
+from tests.support.snapshots import changed
 from tests.support.strategies import DOORS, FLAVORS, parent_queues, waiting_pods
 from tests.support.tight_worlds import SHAPES, VARIATIONS, tight_nodes, tight_queues
 from tests.support.zones import utc
@@ -240,7 +241,7 @@ class ClusterMachine(RuleBasedStateMachine):
     def decisions_come_to_rest(self, limit: int) -> None:
         while not self.step(limit):
             pass
-        full = replace(self.cache.snapshot(), asked=None)
+        full = changed(self.cache.snapshot(), asked=None)
         assert decide(full, limit=UNLIMITED).admits == ()
         for kind in self.cache.backlog.runs:
             assert self.cache.reasons.of(kind).reason is not Reason.PENDING
@@ -359,5 +360,5 @@ class ClusterMachine(RuleBasedStateMachine):
 # for that add Phase.shrink and --timeout 0
 TestClusterMachine = pytest.mark.timeout(400)(ClusterMachine.TestCase)
 TestClusterMachine.settings = settings(
-    deadline=None, max_examples=300, stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate)
+    max_examples=300, stateful_step_count=40, phases=(Phase.explicit, Phase.reuse, Phase.generate)
 )

@@ -15,8 +15,8 @@ import yaml
 
 from controller.core.decision.decide import decide
 from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Plan, Wait
-from controller.core.world.snapshot import Snapshot
 from tests.oracle import agreement, rules, sequences
 from tests.oracle.agreement import decided, disagreement, report, smallest
 from tests.oracle.drawing import draw_world
@@ -388,7 +388,7 @@ def test_a_disagreement_is_shown_as_its_smallest_scenario(monkeypatch: pytest.Mo
     def admitting_one(snapshot: Snapshot, *, limit: int, index: object) -> Plan:
         assert index is not None
         admits = decide(snapshot, limit=limit).admits[:1]
-        return Plan(admits, {kind: Wait(Reason.NO_CAPACITY) for kind in snapshot.runs}, is_complete=True)
+        return Plan(admits, {kind: Wait(Reason.NO_CAPACITY) for kind in snapshot.waiting.runs}, is_complete=True)
 
     monkeypatch.setattr(agreement, "decide", admitting_one)
     world = a_world(ONE, TWO, LARGE, node=8000, quota=8000)

@@ -13,8 +13,8 @@ from controller.core.queueing.fair_sharing_policy import Share
 from controller.core.queueing.queues import FlavorQuota
 from controller.core.quota.fair_sharing import FairShares
 from controller.core.quota.tree_usage import TreeUsage
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.workload import Workload, among_all
-from controller.core.world.snapshot import Snapshot
 from tests.support.builders import (
     UNLIMITED,
     a_cluster_queue,
@@ -25,9 +25,10 @@ from tests.support.builders import (
     a_snapshot,
     a_tree_quota,
 )
+from tests.support.snapshots import changed
 from tests.support.strategies import DOORS, FLAVORS, WEIGHTS, cluster_queues, nodes, parent_queues, waiting_pods
 
-THOROUGH = settings(deadline=None, max_examples=200)
+THOROUGH = settings(max_examples=200)
 TEAMS = ("team-a", "team-b", "team-c", "team-d")
 
 
@@ -48,7 +49,7 @@ def fair_worlds(draw: st.DrawFn) -> Snapshot:
 @THOROUGH
 @given(fair_worlds(), st.sampled_from((1, 2, UNLIMITED)))
 def test_who_is_not_looked_at_changes_nobodys_turn(world: Snapshot, limit: int) -> None:
-    assert decide(replace(world, asked=()), limit=limit).admits == decide(world, limit=limit).admits
+    assert decide(changed(world, asked=()), limit=limit).admits == decide(world, limit=limit).admits
 
 
 @st.composite
@@ -85,7 +86,7 @@ PARTS = ("part-1", "part-2")
 
 def tournament(world: Snapshot, usage: TreeUsage, waiting: list[Workload]) -> Workload | None:
     """Kueue's, as its documentation tells it, over whoever fits: descend from the root into the child that wins."""
-    tree, shares = world.tree, FairShares(world.tree, usage)
+    tree, shares = world.queues.tree, FairShares(world.queues.tree, usage)
 
     def heads(name: str) -> Iterator[Workload]:
         below = [one for one in waiting if one.kind.queue[1] == name]
@@ -117,7 +118,7 @@ def tournament(world: Snapshot, usage: TreeUsage, waiting: list[Workload]) -> Wo
 @THOROUGH
 @given(roomy_worlds())
 def test_workloads_go_in_as_the_tournament_says(world: Snapshot) -> None:
-    usage, waiting = TreeUsage(world.tree), [one for run in world.runs.values() for one in run]
+    usage, waiting = TreeUsage(world.queues.tree), [one for run in world.waiting.runs.values() for one in run]
     expected = []
     while (winner := tournament(world, usage, waiting)) is not None:
         waiting.remove(winner)

@@ -23,16 +23,16 @@ from controller.core.queueing.queues import ClusterQueue
 from controller.core.quota.available_amounts import MOST, QuotaRows
 from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.shapes import Constraints, Shape
-from controller.core.world.snapshot import Snapshot
 from tests.oracle.agreement import begin
 from tests.oracle.drawing import draw_world
 from tests.property.decisions.test_quota_tree import CPU, Charges, charged_trees, leaves
 from tests.property.decisions.test_room import NAMES, SPOT, amounts, clusters, requests
 from tests.support.builders import a_tree_quota
 
-THOROUGH = settings(deadline=None, max_examples=300)
+THOROUGH = settings(max_examples=300)
 _BATCHES, _BATCH = 5, 60
 Asked = list[tuple[Requests, set[str]]]
 """What pods ask for, and on which nodes they may run."""
@@ -129,7 +129,7 @@ def test_who_fits_is_found_feasible(number: int) -> None:
     for _ in range(_BATCH):
         snapshot = a_snapshot_of(chance)
         feasible = Feasible(snapshot, index_of(snapshot), Ledger(snapshot)).classes
-        for kind in snapshot.runs:
+        for kind in snapshot.waiting.runs:
             queue = admitting_queue(snapshot, kind.queue)
             if isinstance(queue, Wait):
                 continue
@@ -145,13 +145,15 @@ def test_rows_that_come_and_go_say_what_those_made_anew_say(number: int) -> None
     for _ in range(_BATCH):
         snapshot = a_snapshot_of(chance)
         kept, anew, ledger = index_of(snapshot), index_of(snapshot), Ledger(snapshot)
-        kinds = list(snapshot.runs)
+        kinds = list(snapshot.waiting.runs)
         gone = [kind for kind in kinds if chance.random() < 0.6]
         kept.classes.drop(gone)
         kept.classes.put(kind for kind in gone if chance.random() < 0.7)
-        found = kept.classes.verdicts(kept.amounts.available(kept.amounts.used(snapshot.usage), ledger), kept.fitting)
+        found = kept.classes.verdicts(
+            kept.amounts.available(kept.amounts.used(snapshot.usage.in_tree), ledger), kept.fitting
+        )
         expected = anew.classes.verdicts(
-            anew.amounts.available(anew.amounts.used(snapshot.usage), ledger), anew.fitting
+            anew.amounts.available(anew.amounts.used(snapshot.usage.in_tree), ledger), anew.fitting
         )
         for verdict in Verdict:
             there = {kind for kind in kinds if kind in kept.classes}

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import reduce
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
@@ -26,6 +26,7 @@ from tests.support.builders import (
     a_shape,
     decided,
 )
+from tests.support.snapshots import changed
 
 QUOTA, NODES = 8, 3
 SHAPES = (a_shape(cpu="1"), a_shape(cpu="2"), a_shape(cpu="3"))
@@ -91,7 +92,6 @@ def decide_once(cache: ClusterCache, limit: int) -> bool:
     return bool(plan.admits)
 
 
-@settings(deadline=None)
 @given(events=st.lists(EVENTS, max_size=60))
 def test_a_gang_is_admitted_whole_and_no_fit_is_left(events: list[tuple[str, object]]) -> None:
     cache = a_cache(
@@ -115,7 +115,7 @@ def test_a_gang_is_admitted_whole_and_no_fit_is_left(events: list[tuple[str, obj
         assert cache.usage.by_queue.get(("team-a", "spot", "cpu"), 0) <= QUOTA * 1000
     while decide_once(cache, UNLIMITED):
         pass
-    full = replace(cache.snapshot(), asked=None)
+    full = changed(cache.snapshot(), asked=None)
     assert decide(full, limit=UNLIMITED).admits == ()
     waiting = {uid for run in cache.backlog.runs.values() for workload in run for uid in workload.pods}
     assert waiting == {pod.uid for pod in cache.pods.values() if pod.gates and cache.assumed(pod.uid) is None}

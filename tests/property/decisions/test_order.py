@@ -63,7 +63,7 @@ def test_the_order_is_total_whatever_is_seen_first(
             created, namespace = jobs[event]
             cache.set_job(event, Job(uid=event, namespace=namespace, name=event, created=created))
         else:
-            cache.move(cache.places.set_class(event, classes[event]))
+            cache.move(cache.positions.set_class(event, classes[event]))
     waiting = [workload for run in cache.backlog.runs.values() for workload in run]
     assert len({workload.order for workload in waiting}) == len(made)
     found = [workload.uid for workload in sorted(waiting, key=lambda one: one.order)]

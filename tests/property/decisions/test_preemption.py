@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
+from controller.core.candidates.candidate import KnownCandidates
+from controller.core.candidates.reclaimable import KnownReclaimable
 from controller.core.decision.decide import decide
 from controller.core.kubernetes.owners import Owner
 from controller.core.preemption.rounds import OWNERS
@@ -17,8 +19,6 @@ from controller.core.queueing.preemption_policy import Preemption, Reclaim, With
 from controller.core.queueing.queues import ClusterQueue, FlavorQuota, WhenCanBorrow, WhenCanPreempt
 from controller.core.workloads.decisions import Plan
 from controller.core.workloads.pods import Pod
-from controller.core.world.candidates import KnownCandidates
-from controller.core.world.offer import KnownOffers
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -33,6 +33,7 @@ from tests.support.builders import (
     decided,
     too_much,
 )
+from tests.support.snapshots import changed
 from tests.support.strategies import WEIGHTS
 
 WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
@@ -107,7 +108,7 @@ class World:
 
     def step(self) -> bool:
         """Decide once, check the plan, carry it out; say whether anything happened."""
-        forgetful = replace(self.cache.snapshot(), candidates=KnownCandidates(), offers=KnownOffers())
+        forgetful = changed(self.cache.snapshot(), candidates=KnownCandidates(), reclaimable=KnownReclaimable())
         anew = decide(forgetful, limit=UNLIMITED)
         plan = decided(self.cache)
         assert (plan.admits, plan.evicts, plan.waits) == (anew.admits, anew.evicts, anew.waits)
@@ -146,7 +147,6 @@ class World:
         raise AssertionError(f"{ROUNDS} decisions in a row moved somebody: {self.evicted}")
 
 
-@settings(deadline=None)
 @given(data=st.data())
 def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> None:
     # with few nodes there is less room than quota
@@ -161,12 +161,11 @@ def test_preemption_comes_to_rest_and_passes_no_quota(data: st.DataObject) -> No
             world.cache.drop_pod(ended)
             world.rest()
         assert not too_much(world.cache)
-    full = replace(world.cache.snapshot(), asked=None)
+    full = changed(world.cache.snapshot(), asked=None)
     plan = decide(full, limit=UNLIMITED)
     assert (plan.admits, plan.evicts) == ((), ())
 
 
-@settings(deadline=None)
 @given(data=st.data())
 def test_within_a_queue_only_lower_priorities_go(data: st.DataObject) -> None:
     policy = Preemption(data.draw(st.sampled_from((Within.LOWER_PRIORITY, Within.NEVER))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core.queueing.preemption_policy import Preemption, Reclaim, Within
@@ -112,7 +112,6 @@ def begun(data: st.DataObject, policy: Preemption) -> OneAdmission:
 
 
 @pytest.mark.parametrize("policy", [WITHIN, RECLAIM], ids=["within", "reclaim"])
-@settings(deadline=None)
 @given(data=st.data())
 def test_slow_victims_are_waited_for_and_nobody_joins_them(policy: Preemption, data: st.DataObject) -> None:
     here = begun(data, policy)
@@ -133,7 +132,6 @@ def test_slow_victims_are_waited_for_and_nobody_joins_them(policy: Preemption, d
 
 
 @pytest.mark.parametrize("policy", [WITHIN, RECLAIM], ids=["within", "reclaim"])
-@settings(deadline=None)
 @given(data=st.data())
 def test_after_refusals_others_go_but_no_more_than_at_once(policy: Preemption, data: st.DataObject) -> None:
     here = begun(data, policy)

@@ -10,7 +10,7 @@ from controller.core.quota.quota_tree import QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
 from tests.support.builders import a_tree_quota
 
-THOROUGH = settings(deadline=None, max_examples=300)
+THOROUGH = settings(max_examples=300)
 CPU = ("spot", "cpu")
 _limits = st.none() | st.integers(0, 6)
 Charges = list[tuple[str, int]]

@@ -17,12 +17,13 @@ from controller.core.kubernetes.nodes import Node
 from controller.core.kubernetes.taints import Toleration, are_tolerated
 from controller.core.workloads.shapes import Constraints
 from tests.support.builders import a_flavor, a_node, a_taint, constraints
+from tests.support.constraints import allows
 from tests.support.strategies import node_labels, requirements
 
 RESOURCES = ("cpu", "memory", "pods")
 NAMES = tuple(f"n{number}" for number in range(6))
 SPOT = a_flavor("spot")
-THOROUGH = settings(deadline=None, max_examples=300)
+THOROUGH = settings(max_examples=300)
 
 amounts = st.dictionaries(st.sampled_from(RESOURCES), st.integers(0, 5))
 requests = amounts.map(as_requests)
@@ -91,7 +92,7 @@ def test_room_that_was_kept_up_is_room_made_anew(
     assert RoomLeft(kept).find(first) == RoomLeft(fresh).find(second)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.integers(260, 500))
 def test_the_nodes_at_hand_are_those_that_a_full_look_finds(chance: Random, count: int) -> None:
     """So many nodes that not all are at hand, and pods that take from them, from those at hand and from others."""
@@ -157,7 +158,7 @@ def test_the_allowed_nodes_are_those_that_allow_the_pod(cluster: dict[str, Node]
             name
             for name in index.members(flavor.name)
             if cluster[name].is_usable
-            and where.allow(name, cluster[name].labels)
+            and allows(where, name, cluster[name].labels)
             and are_tolerated(cluster[name].taints, where.tolerations)
         }
         assert index.allowed(flavor, where) == expected

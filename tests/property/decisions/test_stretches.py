@@ -18,9 +18,9 @@ from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.preemption_policy import NO_PREEMPTION, Preemption, Reclaim, Within
 from controller.core.queueing.queues import ClusterQueue, FlavorMode, QueueingStrategy
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Plan
 from controller.core.workloads.pods import Pod
-from controller.core.world.snapshot import Snapshot
 from tests.support.builders import (
     UNLIMITED,
     a_cache,
@@ -129,7 +129,7 @@ def one_by_one(world: Snapshot, limit: int) -> Plan:
         return decide(world, limit=limit)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(worlds(), st.sampled_from((UNLIMITED, UNLIMITED, 3)))
 def test_stretches_change_nothing(world: Snapshot, limit: int) -> None:
     plan, slow = decide(world, limit=limit), one_by_one(world, limit)

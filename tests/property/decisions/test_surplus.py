@@ -13,6 +13,7 @@ from controller.core.quota.fair_sharing import NOTHING, FairShares
 from controller.core.quota.quota_tree import Column, QuotaTree
 from controller.core.quota.tree_usage import TreeUsage
 from tests.support.builders import a_cluster_queue
+from tests.support.seeds import seeds
 
 _FLAVORS, _RESOURCES = ("spot", "steady"), ("cpu", "memory")
 _WEIGHTS = (Fraction(0), Fraction(1, 2), Fraction(1), Fraction(1), Fraction(3))
@@ -55,7 +56,7 @@ def a_floor(chance: Random, shares: FairShares, queue: str) -> Share:
     return drawn._replace(is_infinite=True) if chance.random() < 0.1 and drawn != NOTHING else drawn
 
 
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", seeds(10))
 def test_what_is_covered_leaves_no_smaller_share(number: int) -> None:
     chance = Random(number)  # noqa: S311 - cases, not secrets
     told = set()

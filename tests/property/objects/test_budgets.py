@@ -18,7 +18,7 @@ from tests.support.builders import a_cluster_queue
 from tests.support.zones import utc
 
 HOUR = 3600
-THOROUGH = settings(deadline=None, max_examples=300)
+THOROUGH = settings(max_examples=300)
 PERIODS: st.SearchStrategy[Period] = st.one_of(
     st.builds(a_calendar, st.sampled_from([*CalendarUnit]), st.sampled_from(("UTC", "Europe/Berlin", "Asia/Kolkata"))),
     st.builds(SlidingPeriod, st.sampled_from((1, 47, 48, 49, 3600, 5 * HOUR + 1, 24 * HOUR, 744 * HOUR))),

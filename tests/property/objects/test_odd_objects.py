@@ -20,8 +20,8 @@ from controller.core.keys import HELD
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_owners import decode_pod_group
 from controller.kube.errors import UnreadableObject
-from controller.runtime.controller import _reported
 from controller.runtime.status_lane import StatusLane
+from controller.runtime.watches import reported_kinds
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support import api_objects
 from tests.support.builders import decided
@@ -126,7 +126,7 @@ class World:
     def __init__(self, documents: dict[str, Json]) -> None:
         self.writer = Writer()
         self.cache, self.written = ClusterCache(lambda: None), Written()
-        watched = (*deciding(self.cache, self.written), *_reported(self.cache, self.written))
+        watched = (*deciding(self.cache, self.written), *reported_kinds(self.cache, self.written))
         self.watched = {path.rsplit("/", 1)[-1]: (read, sink) for path, read, sink in watched}
         self.watched["podgroups"] = decode_pod_group, PodGroupSink(self.cache)
         self.watched["pods"] = PodDecoder(), PodSink(self.cache)
@@ -193,7 +193,7 @@ def _with(document: Json, path: tuple[str | int, ...], value: object) -> Any:
     return changed
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.sampled_from(PLACES), st.sampled_from(ODD), st.booleans())
 def test_an_odd_object_is_taken_in_or_told_as_unreadable(
     place: tuple[str, tuple[str | int, ...]], odd: object, is_first: bool

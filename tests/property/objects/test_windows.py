@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache
 from zoneinfo import ZoneInfo
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.api.schedule import CRON_PATTERN
@@ -91,7 +91,6 @@ def new_times(place: str, at: str) -> dict[int, tuple[dt.datetime, ...]]:
     return found
 
 
-@settings(deadline=None)
 @given(
     CRONS,
     st.sampled_from(MOVED_CLOCKS),
@@ -136,7 +135,6 @@ def test_any_text_is_a_cron_that_comes_or_is_refused(text: str) -> None:
     assert fault_of(text) != "does not come"
 
 
-@settings(deadline=None)
 @given(st.from_regex(CRON_PATTERN, fullmatch=True))
 def test_crons_that_the_apiserver_takes_have_no_other_fault(text: str) -> None:
     fault = fault_of(text)

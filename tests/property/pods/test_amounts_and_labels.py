@@ -19,7 +19,7 @@ from controller.core.kubernetes.labels import Requirement, contradictory_key
 from tests.support.pod_update_rules import holds
 from tests.support.strategies import NUMBERS, VALUES, requirement_document, requirements
 
-BRIEF = settings(deadline=None, max_examples=200)
+BRIEF = settings(max_examples=200)
 RESOURCES = st.sampled_from((CPU, "memory", "nvidia.com/gpu"))
 QUANTITIES = st.from_regex(r"\A[0-9]{1,6}(\.[0-9]{0,6})?([numkMG]|[KMG]i|e-?[0-9]{1,2})?\Z")
 
@@ -51,7 +51,7 @@ def test_any_text_is_a_quantity_or_a_quantity_error(text: str) -> None:
         assert 0 <= parse_quantity(text) <= MAX_VALUE
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(st.lists(requirements(keys=("k",)), max_size=5))
 def test_a_contradiction_is_found_exactly_when_no_value_will_do(wanted: list[Requirement]) -> None:
     """Brute force: every value that any requirement could tell from another, and none at all."""

@@ -16,8 +16,8 @@ from controller.core.kubernetes.directives import Directives, Preferred
 from controller.core.kubernetes.labels import LabelSelector, Term
 from controller.core.kubernetes.node_terms import TERMS_MOST
 from controller.core.kubernetes.taints import Toleration
+from controller.core.pod_policies.policies import Mode, OnConflict, Policy, Verdict, apply
 from controller.core.pod_update import may_change
-from controller.core.policies.pod_policies import Mode, OnConflict, Policy, Verdict, apply
 from controller.core.queueing.queues import Flavor
 from controller.kube.decode_placement import read_term, read_toleration
 from controller.kube.wire import PodToleration, SelectorTerm
@@ -39,7 +39,7 @@ from webhook.pods import directives
 from webhook.reviews.patching import applied
 
 Json = dict[str, Any]
-THOROUGH = settings(deadline=None, max_examples=250)
+THOROUGH = settings(max_examples=250)
 
 
 def _term(document: Json) -> Term:
@@ -141,6 +141,11 @@ def _conflicts(verdict: Verdict) -> set[str]:
     return {conflict.field for conflict in verdict.merge.conflicts}
 
 
+def left_out(verdict: Verdict) -> tuple[set[str], bool]:
+    """The fields of the policy that the pod did not get, and whether the pod is refused."""
+    return _conflicts(verdict), verdict.merge.fault is not None
+
+
 EVERY_LABEL = ("spot", "steady", "a", "b", *NUMBERS, "4", "6", "other", None)
 """What a node may have of a key, by any requirement that is drawn; None: not the label."""
 
@@ -164,7 +169,7 @@ def has_a_node(pod: Directives) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(pod_documents(), policies(), st.booleans())
 def test_policies_never_take_the_last_node_from_a_pod(document: Json, chosen: list[Policy], held: bool) -> None:
     """With a warning or without one."""
@@ -179,7 +184,9 @@ def test_policies_never_take_the_last_node_from_a_pod(document: Json, chosen: li
 
 @THOROUGH
 @given(pod_documents(), policies(tuple(Mode)), st.booleans(), st.randoms(use_true_random=False))
-def test_policies_applied_twice_are_as_once(document: Json, chosen: list[Policy], held: bool, random: Any) -> None:
+def test_twice_is_once_whatever_the_order_of_the_list(
+    document: Json, chosen: list[Policy], held: bool, random: Any
+) -> None:
     pod = pod_of(document)
     outcome = apply(pod, chosen, is_held=held)
     shuffled = list(chosen)
@@ -188,8 +195,12 @@ def test_policies_applied_twice_are_as_once(document: Json, chosen: list[Policy]
     again = apply(outcome.pod, chosen, is_held=held)
     assert again.pod == outcome.pod
     enforced = [v for v in again.verdicts if v.policy.mode is Mode.ENFORCE]
+    first = [v for v in outcome.verdicts if v.policy.mode is Mode.ENFORCE]
     assert not any(v.merge.changed for v in enforced)
-    assert [v.reasons for v in enforced] == [v.reasons for v in outcome.verdicts if v.policy.mode is Mode.ENFORCE]
+    assert [left_out(v) for v in enforced] == [left_out(v) for v in first]
+    # A later policy can add a second cause, and then the second run may report that one.
+    if len(enforced) == 1:
+        assert enforced[0].reasons == first[0].reasons
     assert len(outcome.pod.required or ()) <= max(TERMS_MOST, len(pod.required or ()))
 
 

@@ -19,7 +19,7 @@ from tests.support.pod_update_rules import may_run_on
 from tests.support.strategies import narrowing_flavors, node_labels, pod_documents
 
 Json = dict[str, Any]
-THOROUGH = settings(deadline=None, max_examples=250)
+THOROUGH = settings(max_examples=250)
 NODES = st.sampled_from((None, "node-1"))
 
 

@@ -30,13 +30,13 @@ def answers(seed: int) -> None:
     assert response["allowed"] or response["status"]["message"]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.integers(0, 2**63))
 def test_a_spoilt_review_gets_an_answer(seed: int) -> None:
     answers(seed)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**63))
 def test_a_review_as_the_apiserver_sends_it_is_read(seed: int) -> None:
     path, review = drawn(random.Random(seed))  # noqa: S311 - repeatable

@@ -23,7 +23,7 @@ from tests.support.strategies import KEYS, VALUES, narrowing_flavors, node_label
 from webhook.reviews.admission import Request
 from webhook.steps.runtime_class import assign_runtime_class
 
-BRIEF = settings(deadline=None, max_examples=400)
+BRIEF = settings(max_examples=400)
 EFFECTS = ("", "NoSchedule", "NoExecute")
 
 

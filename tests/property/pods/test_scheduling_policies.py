@@ -22,7 +22,7 @@ from tests.support.scheduling_strategies import allowed_sections, pod_specs, pol
 from tests.support.strategies import node_labels
 
 Json = dict[str, Any]
-THOROUGH = settings(deadline=None, max_examples=300)
+THOROUGH = settings(max_examples=300)
 
 several = st.lists(policy_specs(), min_size=1, max_size=3)
 options = st.sampled_from(MergeOption)

@@ -21,7 +21,7 @@ from webhook.reviews.patching import applied
 from webhook.steps.chain import mutate
 
 Json = dict[str, Any]
-THOROUGH = settings(deadline=None, max_examples=300)
+THOROUGH = settings(max_examples=300)
 _TAINTS = st.sampled_from(("spot", "gpu"))
 
 

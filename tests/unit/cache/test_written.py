@@ -18,7 +18,7 @@ from controller.cache.written import Written
 from controller.core.keys import HELD
 from controller.core.kubernetes.labels import LabelSelector
 from controller.core.kubernetes.taints import Toleration
-from controller.core.policies.pod_policies import Mode
+from controller.core.pod_policies.policies import Mode
 from controller.kube.errors import UnreadableObject
 from controller.kube.wire import Owned
 from controller.objects.read import (

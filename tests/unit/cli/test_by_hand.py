@@ -78,7 +78,10 @@ def test_what_is_missing_is_told_and_the_rest_is_done(client: FakeClient, capsys
     assert run(["hold", "pod/gone", "pod/x", "job/j", "-n", "team-a", "--reason", "audit"]) == 1
     shown = capsys.readouterr()
     assert shown.out == "pod team-a/x: held\n"
-    assert shown.err == "Error: pod/gone does not exist in namespace team-a\nError: job/j: 403 Forbidden: no\n"
+    assert shown.err == (
+        "Error: pod/gone does not exist in namespace team-a; kubectl get pods -n team-a lists those that do\n"
+        "Error: job/j: 403 Forbidden: no\n"
+    )
     assert client.made("PATCH")[0].body["metadata"]["annotations"] == {HELD: "jane: audit"}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+import yaml
 
 from controller.cli.main import run
 from tests.support.api_objects import Json, cluster_pod_policy, pod_policy
@@ -170,11 +171,66 @@ def test_the_table_has_counts_pods_and_a_summary(tool: Tool) -> None:
         ["strict", "Audit", "5", "1", "0", "0", "4"],
         ["team-a/told", "Warn", "3", "0", "1", "1", "1"],
     ]
-    assert rows[4][:3] == ["team-a/refused", "refused", "strict:"]
+    assert rows[3] == ["OWNER", "WOULD", "BE", "PODS", "FIRST", "POD", "WHY"]
+    assert rows[4][:5] == ["team-a/Pod/refused", "refused", "1", "refused", "strict:"]
     assert text.endswith(
         "5 pods in all namespaces (1 finished: left out), were all policies enforced: 1 refused, 1 changed, "
         "1 with a policy left out in part, 2 as they are.\n"
     )
+
+
+def owned(pod: Json, kind: str, name: str, **labels: str) -> Json:
+    """The pod with a controller."""
+    owners: list[Json] = [{"apiVersion": "x/v1", "kind": "Other", "name": "no-controller", "uid": "o"}]
+    owners += [{"apiVersion": "x/v1", "kind": kind, "name": name, "uid": "u", "controller": True}]
+    return {**pod, "metadata": {**pod["metadata"], "labels": labels, "ownerReferences": owners}}
+
+
+def of_web(number: int, pool: str = "b", namespace: str = "team-a") -> Json:
+    """A pod of the Deployment web, of whose ReplicaSets there are two."""
+    template = f"5d{number % 2}"
+    pod = a_live_pod(f"web-{template}-{number:03}", namespace, nodeSelector={"pool": pool})
+    return owned(pod, "ReplicaSet", f"web-{template}", **{"pod-template-hash": template})
+
+
+def grouped(text: str) -> list[list[str]]:
+    """Owner, result, pods and first pod of each row of the second table."""
+    rows = [line.split() for line in text.splitlines()]
+    start = next(number for number, row in enumerate(rows) if row[:1] == ["OWNER"])
+    return [row[:4] for row in rows[start:] if len(row) > 4 and row[0].count("/") == 2 and row[2].isdigit()]
+
+
+def test_the_table_has_a_row_for_an_owner_and_reason(tool: Tool) -> None:
+    pods = [of_web(number) for number in range(500)]
+    others = [of_web(500, pool="c"), of_web(501, namespace="team-b")]
+    job = owned(a_live_pod("train-x", nodeSelector={"pool": "b"}), "Job", "train")
+    code, text, _ = tool(STRICT, *pods, *others, job, a_live_pod("alone", nodeSelector={"pool": "b"}))
+    assert code == 0
+    assert grouped(text) == [
+        ["team-a/Deployment/web", "refused", "500", "web-5d0-000"],
+        ["team-a/Deployment/web", "refused", "1", "web-5d0-500"],
+        ["team-b/Deployment/web", "refused", "1", "web-5d1-501"],
+        ["team-a/Job/train", "refused", "1", "train-x"],
+        ["team-a/Pod/alone", "refused", "1", "alone"],
+    ]
+    assert "--all" not in text
+
+
+def test_a_replica_set_that_no_deployment_made_is_the_owner(tool: Tool) -> None:
+    pod = owned(a_live_pod("web-x", nodeSelector={"pool": "b"}), "ReplicaSet", "web-5d0")
+    assert [one["owner"] for one in tool.answer(STRICT, pod)["findings"]] == ["ReplicaSet/web-5d0"]
+
+
+def test_documents_have_every_pod_with_its_owner(tool: Tool) -> None:
+    pods = [of_web(number) for number in range(3)]
+    findings = tool.answer(STRICT, *pods)["findings"]
+    assert [(one["name"], one["owner"]) for one in findings] == [
+        ("web-5d0-000", "Deployment/web"),
+        ("web-5d1-001", "Deployment/web"),
+        ("web-5d0-002", "Deployment/web"),
+    ]
+    code, text, err = tool(STRICT, *pods, arguments=("-o", "yaml"))
+    assert (code, err, yaml.safe_load(text)) == (0, "", tool.answer(STRICT, *pods))
 
 
 def test_what_there_is_not_is_said(tool: Tool) -> None:

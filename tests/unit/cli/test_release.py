@@ -20,7 +20,7 @@ from controller.cli.acting import Where
 from controller.cli.main import run
 from controller.core.gate.opening import GatedPod
 from controller.core.keys import GATE
-from controller.kube.client import ActingAs
+from controller.kube.connection import ActingAs
 from controller.kube.errors import Forbidden, KubeError
 from controller.runtime.gate_opener import Tally
 from tests.support.fake_client import FakeClient

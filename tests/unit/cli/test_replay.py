@@ -131,7 +131,7 @@ def test_a_file_is_read_packed_and_plain_and_from_stdin(
         (b"\x00\xff\xfe" * 99, "not a snapshot of Penstock: JSON is malformed"),
         ("kind: Pod\nname: pød".encode(), "not a snapshot of Penstock: JSON is malformed"),
         (b'{"version": "\xff"}', "not a snapshot of Penstock: "),
-        (b'{"version": 99}', "version 99: this Penstock reads version 1; read it by its own"),
+        (b'{"version": 99}', "version 99: this Penstock reads versions 1 and 2; read it by its own"),
         (b'{"version":1,"now":' + b"[" * 100_000, "not a snapshot of Penstock: it is nested too deeply"),
         (PREEMPTION.read_bytes()[:-20], "not a snapshot of Penstock: the end of the gzip file is missing"),
         (packed(b"[]"), "not a snapshot of Penstock: Expected `object`, got `array`"),

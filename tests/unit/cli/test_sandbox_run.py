@@ -93,8 +93,10 @@ async def test_what_a_killed_run_left_goes_before_anything_comes(
     } < gone
     # rights and policies stay, as after any run: they refuse nobody
     assert {kind.removesuffix("Binding") for kind, _ in gone} == {
+        "APIService",
         "MutatingAdmissionPolicy",
         "MutatingWebhookConfiguration",
+        "Service",
         "ValidatingAdmissionPolicy",
         "ValidatingWebhookConfiguration",
     }

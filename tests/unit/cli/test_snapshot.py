@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli import snapshot
+from controller.cli import snapshot_input
 from controller.cli.main import run
-from controller.core.world.forecast import USUAL_DEPTH
+from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.kube.client import Client
 from controller.kube.errors import Forbidden
+from controller.replay.as_written import AsWritten
 from controller.replay.packing import unpacked
 from controller.replay.recording import CannotRecordError, Recorded
 from controller.replay.snapshot_file import to_bytes
@@ -23,7 +24,8 @@ users: [{name: u, user: {}}]
 current-context: c
 """
 SAVED = read("live-backlog")
-PLAIN = to_bytes(SAVED)
+WRITTEN = AsWritten(cluster_queues={})
+PLAIN = to_bytes(SAVED, WRITTEN)
 
 
 @pytest.fixture
@@ -46,9 +48,9 @@ def answer(monkeypatch: pytest.MonkeyPatch, *unreadable: str, fault: Exception |
         depths.append(backfill_depth)
         if fault is not None:
             raise fault
-        return Recorded(SAVED, unreadable)
+        return Recorded(SAVED, WRITTEN, unreadable)
 
-    monkeypatch.setattr(snapshot, "record", record)
+    monkeypatch.setattr(snapshot_input, "record", record)
     return depths
 
 

@@ -12,6 +12,8 @@ from controller.cache.cluster import ClusterCache
 from controller.core.backfill import easy
 from controller.core.backfill.easy import Backfill
 from controller.core.decision.decide import decide
+from controller.core.forecasts.forecast import USUAL_DEPTH
+from controller.core.forecasts.run_history import LEAST
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.fair_sharing_policy import USUAL
@@ -20,8 +22,6 @@ from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.topology import Slices, Topology
 from controller.core.workloads.workload import Workload, WorkloadClass
-from controller.core.world.forecast import USUAL_DEPTH
-from controller.core.world.run_history import LEAST
 from tests.support.backfilling import HOUR, a_world, backfilling, kept, reservations, runs, waits
 from tests.support.builders import (
     UNLIMITED,
@@ -166,21 +166,23 @@ def test_beyond_the_ends_looked_at_there_is_no_reservation(monkeypatch: pytest.M
 def test_at_most_twice_the_needed_ends_are_looked_at() -> None:
     pods = [runs(f"r{number}", "1", 1 + number) for number in range(100)]
     snapshot = a_world(*pods, waits("large", "5", 1), cpu="100").snapshot()
-    assert snapshot.forecast is not None
-    (kind,) = snapshot.runs
-    planned = Backfill(snapshot, snapshot.forecast, Ledger(snapshot))
+    assert snapshot.running.forecast is not None
+    (kind,) = snapshot.waiting.runs
+    planned = Backfill(snapshot, snapshot.running.forecast, Ledger(snapshot))
     wait = decide(snapshot, limit=UNLIMITED).waits[kind]
-    booked = planned.book(snapshot.cluster_queues["team-a"], snapshot.runs[kind][0], replace(wait, booking=None))
+    booked = planned.book(
+        snapshot.queues.cluster_queues["team-a"], snapshot.waiting.runs[kind][0], replace(wait, booking=None)
+    )
     assert booked == wait
-    assert planned.ends_looked_at <= 2 * 5
+    assert planned.ends_visited <= 2 * 5
 
 
 def test_nothing_is_foretold_once_no_queue_backfills() -> None:
     cache = a_world(runs("r", "6", 1), waits("large", "8", 1))
-    assert [kind.runtime for kind in cache.snapshot().runs] == [HOUR]
+    assert [kind.runtime for kind in cache.snapshot().waiting.runs] == [HOUR]
     cache.set_cluster_queue("team-a", a_cluster_queue("team-a"))
     snapshot = cache.snapshot()
-    assert (snapshot.forecast, [kind.runtime for kind in snapshot.runs]) == (None, [0])
+    assert (snapshot.running.forecast, [kind.runtime for kind in snapshot.waiting.runs]) == (None, [0])
     cache.set_cluster_queue("team-a", backfilling())
     decided(cache)
     assert kept(cache) == {"large": HOUR + 1}

@@ -17,6 +17,7 @@ from controller.core.reasons import Reason
 from controller.core.workloads.workload import ahead
 from tests.support.budgets import a_budget, a_calendar, a_sliding
 from tests.support.builders import UNLIMITED, a_cluster_queue, a_local_queue, a_pod, a_shape, a_snapshot
+from tests.support.snapshots import changed
 from tests.support.zones import as_utc, utc
 
 GIB = 2**30
@@ -168,7 +169,7 @@ def test_the_rest_of_a_gang_that_has_begun_goes_first() -> None:
     )
     runs = {
         kind: [replace(one, order=ahead(one.order)) if one.uid == "a" else one for one in run]
-        for kind, run in snapshot.runs.items()
+        for kind, run in snapshot.waiting.runs.items()
     }
-    plan = decide(replace(snapshot, runs=runs), limit=UNLIMITED)
+    plan = decide(changed(snapshot, runs=runs), limit=UNLIMITED)
     assert [admit.workload.uid for admit in plan.admits] == ["a", "b"]

@@ -125,7 +125,7 @@ def test_nothing_waiting_is_complete_even_without_room() -> None:
         ),
         (
             a_pod(),
-            {"queues": [], "faulty_queues": {"team-a": "spec.flavors: bad"}},
+            {"queues": [], "faulty": {"team-a": "spec.flavors: bad"}},
             "QueueInvalid",
             "ClusterQueue team-a cannot be used as written: spec.flavors: bad",
         ),

@@ -7,19 +7,19 @@ import pytest
 from controller.core.keys import HELD, ON_TOP
 from controller.core.queueing.operator_actions import (
     NOTE_MOST,
+    ActionMarks,
     Change,
     Misplaced,
     Spared,
-    Standing,
     Verb,
     change,
     note,
     told,
 )
 
-FREE, HELD_BY_JO, ON_TOP_BY_JO = Standing(), Standing(held="jo: audit"), Standing(on_top="jo")
-OPEN, STOPPED = Standing(stop="None"), Standing(held="jo: audit", stop="Hold")
-DRAINED = Standing(held="jo", stop="HoldAndDrain")
+FREE, HELD_BY_JO, ON_TOP_BY_JO = ActionMarks(), ActionMarks(held="jo: audit"), ActionMarks(on_top="jo")
+OPEN, STOPPED = ActionMarks(stop="None"), ActionMarks(held="jo: audit", stop="Hold")
+DRAINED = ActionMarks(held="jo", stop="HoldAndDrain")
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ DRAINED = Standing(held="jo", stop="HoldAndDrain")
         (Verb.HOLD, FREE, Change({HELD: "jane"})),
         (Verb.HOLD, ON_TOP_BY_JO, Change({HELD: "jane"})),
         (Verb.HOLD, HELD_BY_JO, Spared("is held already (jo: audit)")),
-        (Verb.HOLD, Standing(held=""), Spared("is held already")),
+        (Verb.HOLD, ActionMarks(held=""), Spared("is held already")),
         (Verb.RELEASE, HELD_BY_JO, Change({HELD: None})),
-        (Verb.RELEASE, Standing(held=""), Change({HELD: None})),
+        (Verb.RELEASE, ActionMarks(held=""), Change({HELD: None})),
         (Verb.RELEASE, FREE, Spared("is not held")),
         (Verb.TOP, FREE, Change({ON_TOP: "jane"})),
         (Verb.TOP, ON_TOP_BY_JO, Spared("is on top already (jo)")),
@@ -38,7 +38,7 @@ DRAINED = Standing(held="jo", stop="HoldAndDrain")
         (Verb.UNTOP, HELD_BY_JO, Spared("is not on top")),
         (Verb.HOLD, OPEN, Change({HELD: "jane"}, "Hold")),
         (Verb.HOLD, STOPPED, Spared("has stopPolicy Hold already (jo: audit)")),
-        (Verb.HOLD, Standing(stop="Hold"), Spared("has stopPolicy Hold already")),
+        (Verb.HOLD, ActionMarks(stop="Hold"), Spared("has stopPolicy Hold already")),
         (Verb.RELEASE, STOPPED, Change({HELD: None}, "None")),
         (Verb.HOLD, DRAINED, Spared("has stopPolicy HoldAndDrain already (jo)")),
         (Verb.RELEASE, OPEN, Spared("is open")),
@@ -52,7 +52,7 @@ DRAINED = Standing(held="jo", stop="HoldAndDrain")
     ],
 )
 def test_each_verb_is_undone_by_its_opposite(
-    verb: Verb, standing: Standing, expected: Change | Spared | Misplaced
+    verb: Verb, standing: ActionMarks, expected: Change | Spared | Misplaced
 ) -> None:
     assert change(verb, standing, "jane") == expected
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.usage_sums import MOST_USERS
+from controller.cache.usage.usage_sums import MOST_USERS
 from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.past_usage import PastUsage, PastUsageRule, cores, mixed
 from controller.objects.read import Entry

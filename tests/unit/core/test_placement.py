@@ -78,7 +78,7 @@ def test_the_fullest_node_with_room_is_taken_first() -> None:
     ("used", "node"), [({}, "a"), ({"a": {"cpu": 3500}}, "b"), ({"a": {"pods": 110}, "b": {"cpu": 3000}}, "b")]
 )
 def test_a_node_counts_with_what_every_pod_on_it_takes(used: Mapping[str, Mapping[str, int]], node: str) -> None:
-    world = a_snapshot(a_pod("x"), nodes=[a_node("a"), a_node("b")], node_used=used)
+    world = a_snapshot(a_pod("x"), nodes=[a_node("a"), a_node("b")], used=used)
     assert admitted(decide(world, limit=UNLIMITED)) == {"x": ("spot", node)}
 
 
@@ -128,17 +128,17 @@ def test_pods_are_counted_only_where_a_quota_names_them() -> None:
             "flavor spot: needs 5 cpu, more than its largest node has (4)",
         ),
         (
-            {"node_used": {"node-1": {"cpu": 3500}}},
+            {"used": {"node-1": {"cpu": 3500}}},
             Reason.NO_CAPACITY,
             "flavor spot: needs 1 cpu, 500m free on its emptiest node",
         ),
         (
-            {"node_used": {"node-1": {"cpu": 9999}}},
+            {"used": {"node-1": {"cpu": 9999}}},
             Reason.NO_CAPACITY,
             "flavor spot: needs 1 cpu, 0 free on its emptiest node",
         ),
         (
-            {"node_used": {"node-1": {"pods": 110}}},
+            {"used": {"node-1": {"pods": 110}}},
             Reason.NO_CAPACITY,
             "flavor spot: needs 1 pods, 0 free on its emptiest node",
         ),
@@ -189,7 +189,7 @@ def test_pods_are_counted_only_where_a_quota_names_them() -> None:
                 "queues": [TWO],
                 "usage": {("team-a", "spot", "cpu"): 2000},
                 "nodes": [STEADY_NODE],
-                "node_used": {"node-2": {"cpu": 4000}},
+                "used": {"node-2": {"cpu": 4000}},
             },
             Reason.NO_CAPACITY,
             "flavor spot: needs 1 cpu, 0 of its quota is free; flavor steady: needs 1 cpu, 0 free on its emptiest node",
@@ -230,7 +230,7 @@ def test_a_static_sum_is_shared_by_all_queues() -> None:
     wait = the_wait(
         queues=[LICENCE],
         flavors=[a_static_flavor(cpu="2")],
-        flavor_usage={("licence", "cpu"): 1500},
+        by_flavor={("licence", "cpu"): 1500},
         usage={("team-b", "licence", "cpu"): 1500},
     )
     assert wait.blockers == (Blocker("licence", Reason.NO_CAPACITY, "cpu", 1000, 500),)

@@ -10,7 +10,7 @@ import pytest
 from controller.core.kubernetes.directives import REQUIRED, Directives, PodAffinity, Preferred
 from controller.core.kubernetes.labels import LabelSelector, Requirement, Term
 from controller.core.kubernetes.taints import Toleration
-from controller.core.policies.pod_policies import Mode, OnConflict, Outcome, Policy, Result, apply, contradictions
+from controller.core.pod_policies.policies import Mode, OnConflict, Outcome, Policy, Result, apply, contradictions
 from tests.support.builders import a_requirement, a_term
 
 EVERYTHING = LabelSelector()

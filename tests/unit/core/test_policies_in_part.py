@@ -8,7 +8,7 @@ import pytest
 
 from controller.core.kubernetes.directives import Directives
 from controller.core.kubernetes.labels import Term
-from controller.core.policies.pod_policies import OnConflict, apply
+from controller.core.pod_policies.policies import OnConflict, apply
 from tests.unit.core.test_pod_policies import a_policy, after, says, terms
 
 IN_PART: list[Any] = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.core.candidates.candidate import Candidate
 from controller.core.preemption.removals import Removals
-from controller.core.world.candidates import Candidate
 
 
 def candidate(number: int) -> Candidate:

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from controller.core.decision.decide import decide
+from controller.core.evictions.returns import may_return
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.queueing.queues import StopPolicy
 from controller.core.workloads.decisions import Evict
-from controller.core.world.returns import Returns, may_return
 from controller.runtime.drain_status import queue_drain
 from tests.support.builders import UNLIMITED, a_cache, a_cluster_queue, a_released_pod
 
@@ -76,7 +76,7 @@ def test_a_pod_on_its_way_out_does_not_hinder_itself() -> None:
     cache.set_job("job", Job(uid="job", namespace="default", name="train", backoff_limit=1))
     (evict,) = decide(cache.snapshot(), index=cache.feasibility, limit=UNLIMITED).evicts
     cache.evictions.begin(evict)
-    returns = Returns(cache.snapshot())
+    returns = cache.snapshot().returns()
     assert returns.verdict(evict.pod, "team-a").may_return
     assert not returns.verdict(a_released_pod("b", owner=an_owner()), "team-a").may_return
 

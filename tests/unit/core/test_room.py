@@ -24,14 +24,14 @@ def many_nodes(memory: str = "16Gi") -> list[Node]:
 
 
 def a_ledger(nodes: Iterable[Node], used: Mapping[str, Mapping[str, int]] | None = None) -> Ledger:
-    return Ledger(a_snapshot(nodes=nodes, node_used=used or {}))
+    return Ledger(a_snapshot(nodes=nodes, used=used or {}))
 
 
 def found(ledger: Ledger, shape: Shape) -> tuple[str | None, int]:
     """The node, and how many were looked at to find it."""
-    before = ledger.nodes_looked_at
+    before = ledger.nodes_visited
     node = ledger.find_node(SPOT, shape)
-    return node, ledger.nodes_looked_at - before
+    return node, ledger.nodes_visited - before
 
 
 def test_of_a_thousand_nodes_the_fullest_with_room_is_seen() -> None:
@@ -114,14 +114,14 @@ def test_filling_a_thousand_nodes_sees_one_an_admission() -> None:
     while (node := ledger.find_node(SPOT, shape)) is not None:
         ledger.spend("team-a", SPOT, shape.requests, node)
         admitted += 1
-    assert (admitted, ledger.nodes_looked_at) == (4 * MANY, 4 * MANY)
+    assert (admitted, ledger.nodes_visited) == (4 * MANY, 4 * MANY)
 
 
 def test_a_gang_fills_the_fullest_nodes_and_sees_no_more() -> None:
     nodes = [a_node("a", cpu="8"), a_node("b", cpu="4"), a_node("c", cpu="2"), a_node("d", cpu="1")]
     ledger = a_ledger(nodes)
     assert ledger.find_nodes(SPOT, a_shape(cpu="2"), 4) == ["c", "b", "b", "a"]
-    assert ledger.nodes_looked_at == 3
+    assert ledger.nodes_visited == 3
     assert ledger.find_nodes(SPOT, a_shape(cpu="2"), 9) == ["c", "b", "b", "a", "a", "a", "a"]
 
 

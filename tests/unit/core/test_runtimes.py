@@ -9,12 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from controller.core.keys import EXPECTED_RUNTIME
-from controller.core.kubernetes.amounts import Requests
-from controller.core.kubernetes.owners import Job
-from controller.core.world.expected_ends import ExpectedEnds, Holding
-from controller.core.world.run_history import LEAST, SAMPLES, RunHistory
-from controller.core.world.runtimes import (
+from controller.core.forecasts.expected_ends import ExpectedEnds, Holding
+from controller.core.forecasts.run_history import LEAST, SAMPLES, RunHistory
+from controller.core.forecasts.runtimes import (
     RuntimeFault,
     claimed,
     declared,
@@ -25,6 +22,9 @@ from controller.core.world.runtimes import (
     stated,
     step_after,
 )
+from controller.core.keys import EXPECTED_RUNTIME
+from controller.core.kubernetes.amounts import Requests
+from controller.core.kubernetes.owners import Job
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_owners import decode_job
 from tests.support.builders import MAIN, a_pod, a_released_pod

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pytest
 
-from controller.core.policies.pod_policies import Mode, Result
+from controller.core.pod_policies.policies import Mode, Result
 from controller.core.scheduling_policies.levels import Levels, levels
 from controller.core.scheduling_policies.outcome import NO_POLICY, Outcome, completed, judged, judged_update
 from controller.core.scheduling_policies.policy import Faulty, MergeOption, Policy

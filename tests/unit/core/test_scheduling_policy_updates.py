@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.core.policies.pod_policies import Mode
+from controller.core.pod_policies.policies import Mode
 from controller.core.scheduling_policies.holding import held_givers
 from controller.core.scheduling_policies.levels import Level
 from controller.core.scheduling_policies.update import newly_wrong

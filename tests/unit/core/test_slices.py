@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core.fitting.slices import stand
@@ -16,7 +16,7 @@ from controller.core.keys import SLICE_SIZE, SLICE_TOPOLOGY
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.queues import FlavorMode
 from controller.core.workloads.gang_slices import Portion, portions
-from controller.core.workloads.gangs import Candidate, Group, assemble
+from controller.core.workloads.gangs import Group, QueuedPod, assemble
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.topology import Domain, Slices, Topology, TopologyFault, read_slices
@@ -72,7 +72,6 @@ def ways(sizes: Sequence[int], slices: Sequence[int]) -> Iterator[tuple[int, ...
 SIZES = st.lists(st.integers(0, 6), max_size=3)
 
 
-@settings(deadline=None)
 @given(sizes=SIZES, count=st.integers(1, 7), size=st.integers(1, 4))
 def test_slices_stand_in_domains_with_room(sizes: list[int], count: int, size: int) -> None:
     room = {f"rack-{index}": amount for index, amount in enumerate(sizes)}
@@ -108,7 +107,6 @@ def a_member(name: str, slices: Slices = RACKS, size: int = 4, topology: Topolog
     return a_pod(name, group=Membership(GroupKey("default", "train"), size, topology, slices=slices), **fields)
 
 
-@settings(deadline=None)
 @given(
     cores=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.integers(0, 4)), min_size=1, max_size=6),
     size=st.sampled_from((2, 4, 6)),
@@ -165,9 +163,9 @@ def rest_of(group: Group) -> list[tuple[tuple[str, ...], bool, str]]:
     ]
 
 
-def waiting(*names: str, **fields: Any) -> list[Candidate]:
+def waiting(*names: str, **fields: Any) -> list[QueuedPod]:
     pods = [replace(a_member(name), **fields) for name in names]
-    return [Candidate(pod, order_key(priority=0, created=0, name=pod.name, uid=pod.uid, since=0)) for pod in pods]
+    return [QueuedPod(pod, order_key(priority=0, created=0, name=pod.name, uid=pod.uid, since=0)) for pod in pods]
 
 
 def test_only_the_minimum_goes_ahead_and_slices_fill_first() -> None:

@@ -14,7 +14,7 @@ from controller.core.kubernetes.nodes import Node
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.shapes import Constraints
-from controller.core.workloads.topology import Domain, Topology, TopologyFault, going_on, held_to, read_topology
+from controller.core.workloads.topology import Domain, Topology, TopologyFault, held_to, read_topology, rest_of_gang
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
@@ -65,8 +65,8 @@ def test_what_cannot_be_used_is_a_fault(notes: dict[str, str]) -> None:
 )
 def test_the_rest_of_a_gang_follows_those_that_are_admitted(held: Constraints, value: str | None) -> None:
     expected = None if value is None else replace(ZONE, value=value)
-    assert going_on(ZONE, [Constraints(), held]) == expected
-    assert going_on(Topology("zone", is_required=False), [held]) is None
+    assert rest_of_gang(ZONE, [Constraints(), held]) == expected
+    assert rest_of_gang(Topology("zone", is_required=False), [held]) is None
 
 
 def test_a_shape_is_held_to_a_domain_in_each_of_its_terms() -> None:

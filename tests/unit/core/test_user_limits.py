@@ -87,11 +87,11 @@ def test_an_end_opens_for_its_own_user_alone() -> None:
 def test_users_are_told_apart_only_where_some_queue_limits_them() -> None:
     pods = [a_pod(f"{user}", TWO, user=user) for user in ("ann", "bob")]
     cache = a_cache(*pods, queues=[OPEN])
-    assert len(cache.snapshot().runs) == 1
+    assert len(cache.snapshot().waiting.runs) == 1
     cache.set_cluster_queue("team-a", LIMITED)
-    assert {kind.pod_sets[0].shape.user for kind in cache.snapshot().runs} == {"ann", "bob"}
+    assert {kind.pod_sets[0].shape.user for kind in cache.snapshot().waiting.runs} == {"ann", "bob"}
     cache.set_cluster_queue("team-a", OPEN)
-    assert [kind.pod_sets[0].shape for kind in cache.snapshot().runs] == [TWO]
+    assert [kind.pod_sets[0].shape for kind in cache.snapshot().waiting.runs] == [TWO]
 
 
 def test_a_limit_that_comes_later_counts_what_runs() -> None:

@@ -8,10 +8,10 @@ from controller.core.fitting.placement import Placement
 from controller.core.ledgers.ledger import Ledger
 from controller.core.queueing.fair_sharing_policy import USUAL
 from controller.core.quota.quota_tree import UsageKey
+from controller.core.snapshot import Snapshot
 from controller.core.turns.fair_turns import FairTurns
 from controller.core.turns.nominations import Nominee, Takes, Turn
 from controller.core.workloads.workload import Workload
-from controller.core.world.snapshot import Snapshot
 from tests.support.builders import a_cluster_queue, a_flavor, a_pod, a_shape, a_snapshot, a_tree_quota, a_workload
 
 PARTS, TEAMS = 4, 5
@@ -23,7 +23,7 @@ class Lines:
 
     world: Snapshot
     full: set[str] = field(default_factory=set)
-    looked_at: list[str] = field(default_factory=list)
+    visited: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.world)
@@ -36,7 +36,7 @@ class Lines:
         return None if line in self.full else (False, self.workload(line).order, line)
 
     def nominate(self, line: str) -> Nominee | None:
-        self.looked_at.append(line)
+        self.visited.append(line)
         turn = None if line in self.full else self.earliest(line)
         takes = Takes({("spot", "cpu"): 1000})
         return None if turn is None else Nominee(turn, self.workload(line).kind, takes, (Placement(a_flavor(), None),))
@@ -65,29 +65,29 @@ def lines(*borrowing: str) -> Lines:
 def test_of_equal_shares_one_line_of_each_part_is_looked_at() -> None:
     found = lines()
     assert found.enter() == "team-0"
-    assert sorted(found.looked_at) == ["team-0", "team-1", "team-2", "team-3"]
+    assert sorted(found.visited) == ["team-0", "team-1", "team-2", "team-3"]
 
 
 def test_a_part_whose_share_is_larger_is_not_looked_at() -> None:
     found = lines("team-0")
     assert found.enter() == "team-1"
-    assert sorted(found.looked_at) == ["team-1", "team-2", "team-3"]
+    assert sorted(found.visited) == ["team-1", "team-2", "team-3"]
 
 
 def test_a_line_behind_one_that_cannot_go_is_looked_at() -> None:
     found = lines()
     found.full.add("team-0")
     assert found.enter() == "team-1"
-    assert sorted(found.looked_at) == ["team-0", "team-1", "team-2", "team-3", "team-4"]
+    assert sorted(found.visited) == ["team-0", "team-1", "team-2", "team-3", "team-4"]
 
 
 def test_after_a_turn_only_affected_lines_are_looked_at() -> None:
     found = lines()
     line = found.enter()
     assert line == "team-0"
-    found.looked_at.clear()
+    found.visited.clear()
     found.full.add(line)
     takes = Takes({("spot", "cpu"): 1000})
     found.ledger.charge(line, a_flavor(), a_shape(cpu="1").requests)
     turn, *_ = found.turns.moved(line, takes, None)
-    assert (found.turns.line_of(turn), found.looked_at) == ("team-1", ["team-0", "team-4"])
+    assert (found.turns.line_of(turn), found.visited) == ("team-1", ["team-0", "team-4"])

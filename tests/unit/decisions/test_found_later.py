@@ -14,6 +14,7 @@ from controller.core.queueing.queues import ClusterQueue, QueueingStrategy, When
 from controller.core.reasons import Reason
 from controller.core.workloads.groups import GroupKey, Membership, PodGroup
 from tests.support.builders import admitted, decided
+from tests.support.snapshots import changed
 from tests.unit.decisions.test_preemptors_after_events import (
     NOW,
     RECLAIMS,
@@ -181,7 +182,7 @@ def test_preferring_preemption_keeps_a_later_flavors_room() -> None:
         s1="2",
     )
     snapshot = cache.snapshot()
-    plan = decide(replace(snapshot, leaving=replace(snapshot.leaving, evictions_left=0)), limit=100)
+    plan = decide(changed(snapshot, leaving=replace(snapshot.running.leaving, evictions_left=0)), limit=100)
     booked = [(one.at, one.places) for wait in plan.waits.values() if (one := wait.booking) is not None]
     assert not plan.admits
     assert booked == [(NOW, frozenset({("steady", "s1")}))]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.core.world.leaving import stuck_at
+from controller.core.evictions.leaving import stuck_at
 from tests.support.builders import a_released_pod, decided
 from tests.unit.decisions.test_events_for_preemptors import NOW, a_world
 

@@ -9,13 +9,12 @@ import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.core.calendar.windows import FOR_EVER
+from controller.core.evictions.lost_pods import LOST_SECONDS, lost_at
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.queueing.preemption_policy import Preemption, Within
 from controller.core.queueing.queues import ClusterQueue, StopPolicy
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.pods import Phase, Pod
-from controller.core.world.lost_pods import LOST_SECONDS, lost_at
-from controller.core.world.returns import Returns
 from controller.runtime import gauges
 from controller.runtime.drain_status import queue_drain
 from controller.telemetry.metrics import ControllerMetrics
@@ -147,7 +146,7 @@ def test_it_counts_against_the_retries_of_its_job_as_before() -> None:
     for now in (GONE_BY, LOST):
         cache = a_cache_at(now, a_going_pod(owner=owner), other, queue=queue)
         cache.set_job("job", Job(uid="job", namespace="default", name="train", backoff_limit=1))
-        assert not Returns(cache.snapshot()).verdict(other, "team-a").may_return
+        assert not cache.snapshot().returns().verdict(other, "team-a").may_return
 
 
 def test_a_queue_that_drains_waits_for_it_no_more() -> None:

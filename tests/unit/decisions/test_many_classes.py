@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any
 
 import pytest
 
-from controller.cache.asked import PORTION
 from controller.cache.cluster import ClusterCache
+from controller.cache.queue.asked import PORTION
 from controller.core.decision.decide import decide
 from controller.core.queueing.preemption_policy import Preemption, Within
 from controller.core.queueing.queues import QueueingStrategy
@@ -34,6 +33,7 @@ from tests.support.builders import (
     waiting,
 )
 from tests.support.loop_work import work_of
+from tests.support.snapshots import changed
 
 NOW = 10_000.0
 IN_VAIN = 16
@@ -66,7 +66,7 @@ def until_at_rest(cache: ClusterCache, woken: list[bool], now: float = NOW) -> l
         cache.advance(now)
         plans.append(decided(cache, limit=100))
         if not woken and plans[-1].is_complete:
-            now = max(now, cache.next_asked())
+            now = max(now, cache.next_portion())
             if now == inf:
                 break
     return plans
@@ -164,7 +164,7 @@ def test_no_part_of_what_follows_an_event_grows(happens: Callable[[ClusterCache]
 def test_a_pod_beside_a_flood_costs_the_same(
     fields: dict[str, Any], *, is_full: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("controller.cache.kept_index.WINDOW", 100)
+    monkeypatch.setattr("controller.cache.index.kept_index.WINDOW", 100)
     costs = []
     for count in (300, 1200):
         woken: list[bool] = []
@@ -207,7 +207,7 @@ def test_all_behind_the_head_of_a_strict_queue_are_told() -> None:
 
 def test_a_class_behind_the_window_is_admitted_in_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """It costs no row, and the round over all reaches it."""
-    monkeypatch.setattr("controller.cache.kept_index.WINDOW", 50)
+    monkeypatch.setattr("controller.cache.index.kept_index.WINDOW", 50)
     woken: list[bool] = []
     cache = a_flooded_cache(200, woken=woken, quota="0")
     cache.put_pod(a_pod("last", a_shape(cpu="1"), created=9_000.0))
@@ -231,7 +231,7 @@ def test_local_queues_take_turns_at_being_told() -> None:
 def test_classes_that_cannot_fit_are_not_looked_at(count: int, quota: str) -> None:
     cache = a_flooded_cache(count, quota=quota)
     cache.advance(NOW)
-    plan = decide(replace(cache.snapshot(), asked=()), index=cache.feasibility, limit=1_000)
+    plan = decide(changed(cache.snapshot(), asked=()), index=cache.feasibility, limit=1_000)
     assert [one.uid for one in plan.admits] == (["p0000"] if quota == "1" else ["p0000", "p0001", "p0002"])
     assert len(plan.waits) <= IN_VAIN
 
@@ -240,6 +240,6 @@ def test_classes_that_cannot_fit_are_not_looked_at(count: int, quota: str) -> No
 def test_classes_without_room_any_more_are_not_looked_at(count: int) -> None:
     queue, nodes = a_cluster_queue("team-a", a_quota(cpu="64")), [a_node(cpu="3500m", pods="5000")]
     cache = a_cache(*a_flood(count), nodes=nodes, queues=[queue], locals_=[a_local_queue("main", "team-a")])
-    plan = decide(replace(cache.snapshot(), asked=()), index=cache.feasibility, limit=1_000)
+    plan = decide(changed(cache.snapshot(), asked=()), index=cache.feasibility, limit=1_000)
     assert [one.uid for one in plan.admits] == ["p0000", "p0001", "p0002"]
     assert len(plan.waits) <= IN_VAIN

@@ -20,6 +20,7 @@ from tests.support.builders import (
     a_released_pod,
     a_shape,
 )
+from tests.support.snapshots import changed
 
 TWO = a_shape(cpu="2")
 WEB = Owner("apps/v1", "ReplicaSet", "web", "web")
@@ -43,7 +44,7 @@ def a_tree_in_which_all_is_taken() -> ClusterCache:
 
 
 def decided_by_what_is_kept(cache: ClusterCache) -> Plan:
-    return decide(replace(cache.snapshot(), asked=()), index=cache.feasibility, limit=UNLIMITED)
+    return decide(changed(cache.snapshot(), asked=()), index=cache.feasibility, limit=UNLIMITED)
 
 
 def test_who_would_borrow_too_is_not_searched_for() -> None:

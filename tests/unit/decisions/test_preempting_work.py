@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from controller.core.candidates.reclaimable import ReclaimableCandidates
 from controller.core.fitting.placement import Placement, place
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.ledgers.ledger import Ledger
@@ -20,7 +21,6 @@ from controller.core.queueing.preemption_policy import Preemption, Reclaim, With
 from controller.core.queueing.queues import ClusterQueue, WhenCanPreempt
 from controller.core.workloads.decisions import Wait
 from controller.core.workloads.pods import Pod
-from controller.core.world.offer import Offer
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
@@ -63,7 +63,7 @@ class Search:
     def begin(self) -> None:
         """Begin another decision."""
         self.snapshot = self.cache.snapshot()
-        self.queue = self.snapshot.cluster_queues["team-a"]
+        self.queue = self.snapshot.queues.cluster_queues["team-a"]
         self.ledger = Ledger(self.snapshot)
         self.preempting = Preempting(self.snapshot, self.ledger)
         self.of = self.preempting.search
@@ -71,7 +71,7 @@ class Search:
     def go(self) -> list[int]:
         """Preempt for each that waits; return how many go in all after each."""
         found = []
-        for run in self.snapshot.runs.values():
+        for run in self.snapshot.waiting.runs.values():
             for workload in run:
                 wait = place(self.snapshot, self.ledger, self.queue, workload.kind)
                 assert isinstance(wait, Wait)
@@ -97,7 +97,7 @@ def urgent(name: str = "urgent", cpu: str = "1", **fields: Any) -> Pod:
 def test_candidates_are_compared_up_to_the_first_that_helps() -> None:
     search = Search(urgent())
     assert search.go() == [1]
-    assert (search.of.looked_at, search.of.tries) == (1, 2)
+    assert (search.of.visited, search.of.tries) == (1, 2)
 
 
 def test_a_node_sized_pod_tries_one_node() -> None:
@@ -105,7 +105,7 @@ def test_a_node_sized_pod_tries_one_node() -> None:
     search = Search(urgent(cpu="10"), queues=[ample])
     assert search.go() == [10]
     # the last admitted go first, one of each node: nine rounds and one more until a node is empty
-    assert search.of.looked_at == RUNNING - NODES + 1
+    assert search.of.visited == RUNNING - NODES + 1
     assert search.of.tries <= 2 * 10
 
 
@@ -113,14 +113,14 @@ def test_short_quota_tries_as_many_as_have_to_go() -> None:
     search = Search(urgent(cpu="10"))
     assert search.go() == [10]
     # once to find the node, once to take them away; then those are looked for whom it does without, more at once
-    assert search.of.looked_at == (RUNNING - NODES + 1) + RUNNING
+    assert search.of.visited == (RUNNING - NODES + 1) + RUNNING
     assert search.of.tries < RUNNING / 5
 
 
 def test_each_of_several_passes_by_those_who_go_already() -> None:
     search = Search(*(urgent(f"u{number}") for number in range(20)))
     assert search.go() == list(range(1, 21))
-    assert search.of.looked_at == sum(range(1, 21))
+    assert search.of.visited == sum(range(1, 21))
     assert search.of.tries <= 3 * 20
 
 
@@ -133,14 +133,14 @@ def test_shares_compare_only_queues_that_are_asked() -> None:
     search = Search(urgent(), queues=a_fair_tree("500", "500"), within="team-b")
     assert search.go() == [1]
     # the first of team-b's, and who would be the next
-    assert (search.of.looked_at, search.of.tries) == (2, 2)
+    assert (search.of.visited, search.of.tries) == (2, 2)
 
 
 def test_a_subtree_with_a_smaller_share_is_skipped() -> None:
     """By its weight team-b, which borrows 500, has less than team-a would have with one more than its own."""
     search = Search(urgent(), queues=a_fair_tree("0", "999", weight=10_000), within="team-b")
     assert search.go() == [0]
-    assert (search.of.looked_at, search.of.tries) == (0, 0)
+    assert (search.of.visited, search.of.tries) == (0, 0)
 
 
 def test_no_share_is_larger_so_nobody_is_compared() -> None:
@@ -154,25 +154,25 @@ def test_no_share_is_larger_so_nobody_is_compared() -> None:
     search.begin()
     assert search.go() == [0]
     # its own twice, who would be too few; then of one of twenty the first, and who would be the next
-    assert (search.of.looked_at, search.of.tries) == (4, 1)
+    assert (search.of.visited, search.of.tries) == (4, 1)
 
 
 def test_shares_skip_candidates_on_other_nodes() -> None:
     search = Search(urgent(cpu="2"), queues=a_fair_tree("500", "500"), within="team-b")
     assert search.go() == [2]
     # a hundred are asked before the second on a node, and only these two are tried there
-    assert (search.of.looked_at, search.of.tries) == (102, 4)
+    assert (search.of.visited, search.of.tries) == (102, 4)
 
 
 def test_by_shares_nothing_is_tried_where_nobody_borrows() -> None:
     search = Search(urgent(cpu="2"), queues=a_fair_tree("0", "1000"), within="team-b")
     assert search.go() == [0]
-    assert (search.of.looked_at, search.of.tries) == (0, 0)
+    assert (search.of.visited, search.of.tries) == (0, 0)
 
 
 def test_a_nominated_head_is_not_searched_for_again() -> None:
     search = Search(urgent(), queues=a_fair_tree("500", "500"), within="team-b")
-    (workload,) = next(iter(search.snapshot.runs.values()))
+    (workload,) = next(iter(search.snapshot.waiting.runs.values()))
     wait = place(search.snapshot, search.ledger, search.queue, workload.kind)
     assert isinstance(wait, Wait)
     found = search.preempting.find(search.queue, workload, wait, search.ledger)
@@ -188,14 +188,14 @@ def test_of_what_others_borrowed_no_more_is_looked_at(policy: Reclaim) -> None:
     search = Search(urgent(), queues=queues, within="team-b")
     assert search.go() == [1]
     # whom team-b gives up, eight at a time; and then the first of them
-    assert (search.of.offers.looked_at, search.of.looked_at, search.of.tries) == (8, 1, 2)
+    assert (search.of.reclaimable_index.visited, search.of.visited, search.of.tries) == (8, 1, 2)
 
 
 def test_search_stops_where_one_node_does_not_decide() -> None:
     org, taker, giver = a_tree("500", "500")
     search = Search(urgent(), queues=[org, replace(taker, limits={"cpu": 999_000}), giver], within="team-b")
     assert search.go() == [1]
-    assert (search.of.offers.looked_at, search.of.looked_at) == (8, 1)
+    assert (search.of.reclaimable_index.visited, search.of.visited) == (8, 1)
 
 
 def test_reclaimable_is_compared_again_after_a_charge() -> None:
@@ -203,22 +203,22 @@ def test_reclaimable_is_compared_again_after_a_charge() -> None:
     queues = [*a_tree("500", "990"), *idle]
     search = Search(*(urgent(f"u{number}", cpu="10") for number in range(20)), queues=queues, within="team-b")
     assert search.go() == [0] * 20
-    assert search.of.offers.looked_at == 10
+    assert search.of.reclaimable_index.visited == 10
     # all twenty stand in one place of the tree
-    assert search.of.looked_at == 10
+    assert search.of.visited == 10
 
 
 def test_reclaimable_is_compared_later_only_after_a_move() -> None:
     search = Search(urgent(cpu="10"), queues=a_tree("500", "990"), within="team-b")
-    cache, looked_at = search.cache, []
+    cache, visited = search.cache, []
     another = partial(cache.put_pod, urgent("another", cpu="10"))
     for happens in (cache.reopen_all, None, another, partial(cache.drop_pod, "v0999"), None):
         if happens is not None:
             happens()
         search.begin()
         search.go()
-        looked_at.append((search.of.offers.looked_at, search.of.looked_at))
-    assert looked_at == [(10, 10), (0, 0), (0, 0), (9, 9), (0, 0)]
+        visited.append((search.of.reclaimable_index.visited, search.of.visited))
+    assert visited == [(10, 10), (0, 0), (0, 0), (9, 9), (0, 0)]
 
 
 def test_of_a_moved_tree_one_queue_is_compared_again() -> None:
@@ -226,29 +226,29 @@ def test_of_a_moved_tree_one_queue_is_compared_again() -> None:
     givers = [a_cluster_queue(f"giver-{number}", a_quota(cpu="45"), parent="org") for number in range(10)]
     queues = [replace(org, flavors=(a_quota(cpu="40"),)), taker, *givers]
     search = Search(urgent(cpu="10"), queues=queues, within=[one.name for one in givers])
-    for happens, looked_at in ((None, 10 * 55), (partial(search.cache.drop_pod, "v0999"), 54)):
+    for happens, visited in ((None, 10 * 55), (partial(search.cache.drop_pod, "v0999"), 54)):
         if happens is not None:
             happens()
         search.begin()
         search.go()
-        assert search.of.offers.looked_at == looked_at
+        assert search.of.reclaimable_index.visited == visited
 
 
 def test_no_offer_that_is_not_kept_stays_in_memory() -> None:
-    def offers() -> int:
-        return sum(isinstance(one, Offer) for one in gc.get_objects())
+    def in_memory() -> int:
+        return sum(isinstance(one, ReclaimableCandidates) for one in gc.get_objects())
 
     # who would borrow takes from nobody, so that of those whom team-b could give up no more than eight are looked for
     cache = Search(urgent(), queues=a_tree("0", "490"), within="team-b").cache
     gc.collect()
     gc.disable()
     try:
-        before = offers()
+        before = in_memory()
         for number in range(5):
             cache.drop_pod(f"v{number:04}")
             cache.reopen_all()
             decided(cache)
-        assert offers() == before + 1
+        assert in_memory() == before + 1
     finally:
         gc.enable()
 
@@ -257,7 +257,7 @@ def test_queues_that_do_not_borrow_are_not_looked_at() -> None:
     queues = a_tree("0", "1000")
     search = Search(urgent(), queues=queues, within="team-b")
     assert search.go() == [0]
-    assert (search.of.looked_at, search.of.tries) == (0, 0)
+    assert (search.of.visited, search.of.tries) == (0, 0)
 
 
 def test_a_class_searches_the_earlier_flavor_once() -> None:
@@ -268,16 +268,16 @@ def test_a_class_searches_the_earlier_flavor_once() -> None:
     low = a_released_pod("low", owner=WEB, node="n0", admitted_at=1.0, cluster_queue="team-a", priority=-2)
     search = Search(low, *pods, queues=[a_cluster_queue("team-a", *quotas, **first)])
     dear = (Placement(replace(a_flavor(), name="dear"), None),)
-    (run,) = search.snapshot.runs.values()
+    (run,) = search.snapshot.waiting.runs.values()
     for workload in run:
-        assert search.preempting.rather(search.queue, workload, dear, search.ledger) is dear
-    assert 0 < search.of.looked_at <= 2 * 3
+        assert search.preempting.prefer_preemption(search.queue, workload, dear, search.ledger) is dear
+    assert 0 < search.of.visited <= 2 * 3
 
 
 def test_where_nobody_may_go_nothing_is_tried() -> None:
     search = Search(a_pod("equal"))
     assert search.go() == [0]
-    assert (search.of.looked_at, search.of.tries) == (0, 0)
+    assert (search.of.visited, search.of.tries) == (0, 0)
 
 
 def test_candidates_are_kept_until_a_pod_or_job_moves() -> None:

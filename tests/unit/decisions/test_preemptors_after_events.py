@@ -31,6 +31,7 @@ from tests.support.builders import (
     a_tree_quota,
     decided,
 )
+from tests.support.snapshots import changed
 
 NOW = 100_000.0
 RECLAIMS, WITHIN = Preemption(Within.NEVER, Reclaim.ANY), Preemption(Within.LOWER_PRIORITY)
@@ -182,7 +183,7 @@ def test_leaving_pods_count_the_same_after_a_preemption(has_gone_before: bool) -
 
 
 def in_full(cache: ClusterCache) -> Plan:
-    return decide(replace(cache.snapshot(), asked=None), limit=UNLIMITED)
+    return decide(changed(cache.snapshot(), asked=None), limit=UNLIMITED)
 
 
 def of_user(pod: Pod, user: str) -> Pod:

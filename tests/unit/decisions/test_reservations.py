@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.timers import Timers
+from controller.cache.timers.timers import Timers
 from controller.core.calendar.durations import format_duration, parse_duration
 from controller.core.calendar.windows import FOR_EVER
 from controller.core.keys import ADMITTED_AT
 from controller.core.queueing.queues import ClusterQueue
 from controller.core.workloads.pods import Pod
+from controller.kube.errors import NotFound
 from tests.support.builders import a_cache, a_cluster_queue, a_released_pod, a_saying
-from tests.support.conditions import a_lane
+from tests.support.conditions import write
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import FakeTime
 from tests.support.pod_documents import a_pod_document, decoded
@@ -95,27 +96,25 @@ def test_a_pod_without_our_stamp_is_never_overdue() -> None:
     assert cache.advance(1e9) == FOR_EVER
 
 
-def conditions(cache: ClusterCache) -> list[tuple[str, str, str]]:
-    """What would be written on released pods now."""
-    lane = a_lane(cache, FakeClient())
-    found = []
-    while (due := lane._next(0.0)) is not None:
-        found.append((due[1]["status"], due[1]["reason"], due[1]["message"]))
-    return found
+async def conditions(cache: ClusterCache) -> list[tuple[str, str, str]]:
+    """What is written on released pods now."""
+    calls = await write(cache, FakeClient().will("PATCH", *[NotFound(404, "NotFound", "gone")] * 100))
+    written = [call.body["status"]["conditions"][0] for call in calls]
+    return [(one["status"], one["reason"], one["message"]) for one in written]
 
 
-def test_the_condition_follows_the_scheduler(time: FakeTime) -> None:
+async def test_the_condition_follows_the_scheduler(time: FakeTime) -> None:
     cache = a_cache(a_reserved_pod(), queues=[an_impatient_queue()])
     cache.snapshot()
-    assert conditions(cache) == []
+    assert await conditions(cache) == []
     cache.advance(700.0)
     text = "Admitted by ClusterQueue team-a onto flavor spot, and on no node after 10m: no node fits"
-    assert conditions(cache) == [("True", "Reserved", text)]
+    assert await conditions(cache) == [("True", "Reserved", text)]
     said = a_saying("True", "Reserved")
     cache.put_pod(a_reserved_pod(said=said, resource_version="3"))
-    assert conditions(cache) == []
+    assert await conditions(cache) == []
     cache.put_pod(a_reserved_pod(said=said, node="node-1", resource_version="4"))
-    assert [(status, reason) for status, reason, _ in conditions(cache)] == [("True", "Admitted")]
+    assert [(status, reason) for status, reason, _ in await conditions(cache)] == [("True", "Admitted")]
 
 
 @pytest.mark.parametrize(("stamp", "at"), [("1970-01-01T00:01:40Z", 100.0), ("soon", 0.0), ("", 0.0)])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.stock_outs import StockOuts
+from controller.cache.timers.stock_outs import StockOuts
 from controller.core.calendar.windows import FOR_EVER
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.queues import CapacityMode, Flavor, OnReservationTimeout, StopPolicy
@@ -43,16 +43,16 @@ def an_autoscaled_cache(*pods: Pod, flavor: Flavor = SPOT) -> ClusterCache:
 def test_a_pod_without_a_node_makes_its_flavor_dry() -> None:
     cache = an_autoscaled_cache(a_stuck_pod(), a_pod("late"))
     assert cache.advance(699.0) == 700
-    assert cache.snapshot().dry == {}
+    assert cache.snapshot().nodes.dry == {}
     assert cache.advance(700.0) == 1900
     spell = DrySpell(1900.0, "no node came for pod default/a within 10m: no node fits")
-    assert cache.snapshot().dry == {"spot": spell}
+    assert cache.snapshot().nodes.dry == {"spot": spell}
     assert waiting(decided(cache)) == {"main/1000": "FlavorDry"}
     status = flavor_status(cache, Entry(("", "spot"), "u", 1, {}), 700.0)
     assert status["dryUntil"] == "1970-01-01T00:31:40Z"
     # the next ten minutes begin when the spell is over
     assert cache.advance(1900.0) == 2500
-    assert cache.snapshot().dry == {}
+    assert cache.snapshot().nodes.dry == {}
 
 
 def test_a_status_is_taken_up_after_a_restart() -> None:
@@ -61,10 +61,10 @@ def test_a_status_is_taken_up_after_a_restart() -> None:
     stock_outs.restore("spot", DrySpell(5000.0, "before"))
     cache.put_pod(a_stuck_pod(resource_version="3"))
     cache.advance(4000.0)
-    assert cache.snapshot().dry == {"spot": DrySpell(5000.0, "before")}
+    assert cache.snapshot().nodes.dry == {"spot": DrySpell(5000.0, "before")}
     assert cache.advance(5000.0) == 5600
     stock_outs.restore("spot", DrySpell(9000.0, "stale"))
-    assert cache.snapshot().dry == {}
+    assert cache.snapshot().nodes.dry == {}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_status_is_taken_up_after_a_restart() -> None:
 def test_a_flavor_that_gives_nodes_to_later_pods_is_not_dry(fields: dict[str, Any], is_dry: bool) -> None:
     cache = an_autoscaled_cache(a_stuck_pod(), a_released_pod("b", **fields))
     cache.advance(700.0)
-    assert bool(cache.snapshot().dry) is is_dry
+    assert bool(cache.snapshot().nodes.dry) is is_dry
     assert cache.advance(700.0) == (1900 if is_dry else 1300)
 
 
@@ -92,7 +92,7 @@ def test_an_alternative_flavor_keeps_all_of_them_from_drying(flavor: str, is_dry
     cache.snapshot()
     assert cache.pods["a"].flavor == "spot"
     cache.advance(700.0)
-    assert list(cache.snapshot().dry) == (["spot"] if is_dry else [])
+    assert list(cache.snapshot().nodes.dry) == (["spot"] if is_dry else [])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_an_alternative_flavor_keeps_all_of_them_from_drying(flavor: str, is_dry
 def test_only_unschedulable_reserved_pods_count(fields: dict[str, Any]) -> None:
     cache = an_autoscaled_cache(a_stuck_pod(**fields))
     assert cache.advance(1e6) == FOR_EVER
-    assert cache.snapshot().dry == {}
+    assert cache.snapshot().nodes.dry == {}
 
 
 def test_another_mode_is_never_dry() -> None:
@@ -112,7 +112,7 @@ def test_another_mode_is_never_dry() -> None:
     cache.set_flavor("spot", SPOT)
     cache.snapshot()
     cache.advance(1e6)
-    assert list(cache.snapshot().dry) == ["spot"]
+    assert list(cache.snapshot().nodes.dry) == ["spot"]
     cache.set_flavor("spot", None)
     cache.snapshot()
     assert cache.clocks.stock_outs.spells == {}
@@ -200,4 +200,4 @@ def test_time_between_an_edit_and_a_decision_does_no_harm(now: Flavor | None) ->
     decided(cache)
     cache.set_flavor("spot", now)
     assert cache.advance(1_000_000.0) > 1_000_000.0
-    assert cache.snapshot().dry == {}
+    assert cache.snapshot().nodes.dry == {}

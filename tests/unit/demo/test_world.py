@@ -9,7 +9,7 @@ import pytest
 from controller.api.parse import parse_cluster_queue, parse_local_queue, parse_resource_flavor
 from controller.core.keys import GATE, QUEUE_NAME
 from controller.demo import tenancy, workload, world
-from controller.demo.world import RUN_LABEL, World
+from controller.demo.world import RUN_LABEL, DemoSetup
 from controller.kube.manifests import load_documents
 from controller.sandbox.nodes import check_shape
 from controller.sandbox.shipped import manifests
@@ -31,7 +31,7 @@ def test_both_teams_share_a_parent_and_one_keeps_a_part() -> None:
 
 
 @pytest.mark.parametrize("here", WORLDS)
-def test_every_object_is_legal_and_carries_the_label_of_the_run(here: World) -> None:
+def test_every_object_is_legal_and_carries_the_label_of_the_run(here: DemoSetup) -> None:
     objects = world.objects(here)
     for body in objects:
         assert body["metadata"]["labels"] == {RUN_LABEL: "abc"}
@@ -71,7 +71,7 @@ def test_pods_differ_in_team_size_time_and_priority() -> None:
 
 
 @pytest.mark.parametrize("here", WORLDS)
-def test_pods_name_their_queue_and_are_gated_where_needed(here: World) -> None:
+def test_pods_name_their_queue_and_are_gated_where_needed(here: DemoSetup) -> None:
     for pod in workload.pods(here, 20, 1):
         assert pod["metadata"]["labels"][QUEUE_NAME] == "main"
         gates = pod["spec"].get("schedulingGates")

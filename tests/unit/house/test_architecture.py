@@ -10,7 +10,21 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).resolve().parents[3]
-_ROOMS = ("api", "cache", "cli", "core", "demo", "kube", "objects", "replay", "runtime", "sandbox", "telemetry")
+_ROOMS = (
+    "api",
+    "cache",
+    "cli",
+    "core",
+    "demo",
+    "extension_api",
+    "kube",
+    "objects",
+    "replay",
+    "runtime",
+    "sandbox",
+    "simulator",
+    "telemetry",
+)
 _PATH = re.compile(rf"`(?:controller/)?((?:{'|'.join(_ROOMS)}|webhook)/[a-z_/]+)(?:\.([A-Za-z_]+))?[^`]*`")
 _MODULE = re.compile(rf"`(?:controller\.)?((?:{'|'.join(_ROOMS)})(?:\.[a-z_]+)+)")
 _IN_CORE = sorted(room.name for room in (_ROOT / "controller/core").iterdir() if (room / "__init__.py").exists())

@@ -14,6 +14,7 @@ from tests.bench.measuring import measure
 from tests.bench.rules import RULES
 from tests.bench.worlds import Recipe, draw, load
 from tests.support.builders import UNLIMITED
+from tests.support.constraints import allows
 
 SMALL = Recipe(shapes=20, scale=0.01)
 
@@ -47,7 +48,7 @@ def test_pods_run_where_they_may_within_their_quota() -> None:
     assert ours
     for pod in ours:
         assert pod.node is not None
-        assert pod.shape.constraints.allow(pod.node, labels[pod.node])
+        assert allows(pod.shape.constraints, pod.node, labels[pod.node])
         assert cache.index.flavor_of[pod.node] == pod.flavor
     for queue in world.queues:
         for quota in queue.flavors:

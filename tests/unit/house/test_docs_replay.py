@@ -27,7 +27,7 @@ def test_what_is_shown_is_what_is_printed(
 
 
 def test_both_commands_are_shown_with_every_option() -> None:
-    assert len(SHOWN) == 2
+    assert len(SHOWN) == 3
     assert "$ penstock snapshot " in TEXT
     for name in ("replay", "snapshot"):
         command = root.get_command(click.Context(root), name)

@@ -13,12 +13,8 @@ PRODUCT = ("controller", "webhook", "deploy")
 OF_NAMED_TUPLES = frozenset({"_asdict", "_fields", "_make", "_replace"})
 NOT_YET = frozenset(
     {
-        "tests/property/objects/test_odd_objects.py",
-        "tests/unit/cache/test_access.py",
-        "tests/unit/cache/test_budget_book.py",
-        "tests/unit/cache/test_places.py",
-        "tests/unit/cache/test_pod_policies.py",
-        "tests/unit/decisions/test_reservations.py",
+        "tests/unit/cache/policies/test_access.py",
+        "tests/unit/cache/policies/test_pod_policies.py",
         "tests/unit/runtime/test_controller.py",
     }
 )

@@ -246,8 +246,12 @@ def test_the_namespace_is_the_contexts_own(file: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
-        ({"current-context": "absent"}, "kubeconfig .*: Invalid kube-config file"),
-        ({"current-context": ""}, "kubeconfig .*: "),
+        (
+            {"current-context": "absent"},
+            r"kubeconfig .*: current-context: 'absent' is none of its contexts; name one of here with --context",
+        ),
+        ({"current-context": ""}, "kubeconfig .*: it has no current-context; name one of here with --context"),
+        ({"contexts": []}, "kubeconfig .*; it has no contexts: add one"),
         ({"contexts": [{"context": {}}]}, "kubeconfig .*: "),
         ({"contexts": 3}, "contexts: must be a list"),
     ],
@@ -265,3 +269,61 @@ def test_the_namespace_of_a_pod_is_its_own(monkeypatch: pytest.MonkeyPatch, tmp_
     assert namespace() == "default"
     (tmp_path / "namespace").write_text("team-b\n")
     assert namespace() == "team-b"
+
+
+def test_a_wrong_context_is_answered_with_those_there_are(file: Path) -> None:
+    path = written(file, a_kubeconfig())
+    for ask in (read, namespace):
+        with pytest.raises(ConfigError) as caught:
+            ask(path, "nope")
+        assert str(caught.value) == f"kubeconfig {path}: there is no context 'nope'; name one of here with --context"
+
+
+def test_whom_a_kubeconfig_acts_as_is_read(file: Path) -> None:
+    user = {
+        "token": "t",
+        "as": "jane",
+        "as-uid": "7",
+        "as-groups": ["ops", "dev"],
+        "as-user-extra": {"Example.com/Team": ["a", "b"]},
+    }
+    file.write_text(yaml.safe_dump(a_kubeconfig(users=[{"name": "u", "user": user}])))
+    acting = read(str(file)).acting_as
+    assert acting is not None
+    assert acting.headers == [
+        ("Impersonate-User", "jane"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "ops"),
+        ("Impersonate-Group", "dev"),
+        ("Impersonate-Extra-example.com%2Fteam", "a"),
+        ("Impersonate-Extra-example.com%2Fteam", "b"),
+    ]
+
+
+def test_of_several_files_the_first_that_has_the_user_counts(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for path, name in ((file, "jane"), (other, "joe")):
+        path.write_text(yaml.safe_dump(a_kubeconfig(users=[{"name": "u", "user": {"token": "t", "as": name}}])))
+    acting = read(os.pathsep.join(map(str, (file, other)))).acting_as
+    assert acting is not None
+    assert acting.user == "jane"
+
+
+def test_who_acts_as_nobody_acts_as_itself(file: Path) -> None:
+    file.write_text(yaml.safe_dump(a_kubeconfig()))
+    assert read(str(file)).acting_as is None
+
+
+@pytest.mark.parametrize(
+    ("user", "text"),
+    [
+        ({"as-groups": ["ops"]}, "users: u: has as-groups and no as"),
+        ({"as": 7}, "users: u: cannot be acted as"),
+        ({"as": "jane", "as-groups": "ops"}, "users: u: cannot be acted as"),
+        ({"as": "jane", "as-user-extra": {"a": "b"}}, "users: u: cannot be acted as"),
+    ],
+)
+def test_an_impersonation_that_cannot_be_used_is_one_line(file: Path, user: Json, text: str) -> None:
+    file.write_text(yaml.safe_dump(a_kubeconfig(users=[{"name": "u", "user": {"token": "t", **user}}])))
+    with pytest.raises(ConfigError, match=text):
+        read(str(file))

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from controller.core.decision.decide import decide
+from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Plan
-from controller.core.world.snapshot import Snapshot
 from controller.replay.outcome import Outcome, outcome_of, stands
 from tests.corpus.plans import read
+from tests.support.snapshots import changed
 
 
 def outcome(name: str) -> Outcome:
@@ -84,7 +85,7 @@ def test_a_sentence_says_what_becomes_of_a_pod(name: str, pod: str, text: str) -
 
 def test_who_stays_has_no_row_and_its_standing_is_told() -> None:
     snapshot = read("live-backlog")
-    pods = {pod.name: pod for pod in snapshot.pods.values()}
+    pods = {pod.name: pod for pod in snapshot.running.pods.values()}
     assert outcome("live-backlog").of("backlog/first-0") is None
     running = pods["first-0"]
     assert stands(running) == (
@@ -113,8 +114,8 @@ def test_a_class_that_was_not_looked_at_waits_for_that() -> None:
 
 def test_a_job_with_a_deadline_is_told_as_in_the_condition() -> None:
     snapshot = read("live-preemption")
-    ((uid, job),) = snapshot.jobs.items()
-    dated = replace(snapshot, jobs={uid: replace(job, deadline=600, started=snapshot.now)})
+    ((uid, job),) = snapshot.running.jobs.items()
+    dated = changed(snapshot, jobs={uid: replace(job, deadline=600, started=snapshot.now)})
     waiting = outcome_of(dated, decide(dated, limit=sys.maxsize)).waiting
     dates = {one.pod.startswith("preemption/train-"): "activeDeadlineSeconds (600)" in one.text for one in waiting}
     assert dates == {True: True, False: False}

@@ -42,7 +42,9 @@ OF_MEMORY = {
     "gates/refused",
     "gates/refused-in-a-strict-queue",
     "lifecycle/restart-after-a-refusal",
+    "remedies/own-faults",
     # flavors in which pods that came back found no node
+    "remedies/time",
     "reservations/next-flavor",
     "reservations/next-flavor-of-a-gang",
     "reservations/next-flavor-of-another-queue",

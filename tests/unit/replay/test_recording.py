@@ -89,7 +89,7 @@ async def test_every_forbidden_kind_is_named_before_any_is_listed() -> None:
     cluster = FakeLists(collections(), dict.fromkeys(closed, FORBIDDEN))
     assert await told(cluster) == (
         "no right to list nodes, localqueues.penstock.dev, jobs.batch in the whole cluster: "
-        "ask for a ClusterRole with the verb list for each of them"
+        "ask for the ClusterRole view in the whole cluster and for the right to list nodes"
     )
     assert {params.get("limit") for _, params in cluster.asked} <= {None, "1"}
 
@@ -130,7 +130,7 @@ async def test_what_cannot_be_read_is_left_out_and_told() -> None:
     objects = collections()
     objects[PODS].insert(0, {**a_pod("odd"), "spec": {"containers": "none"}})
     recorded = await record(FakeLists(objects).as_client, now=lambda: NOW)
-    assert {pod.name for pod in recorded.snapshot.pods.values()} == {"first", "second"}
+    assert {pod.name for pod in recorded.snapshot.running.pods.values()} == {"first", "second"}
     assert len(recorded.unreadable) == 1
     assert recorded.unreadable[0].startswith("pods: pod: Expected `array`, got `str`")
 
@@ -138,7 +138,7 @@ async def test_what_cannot_be_read_is_left_out_and_told() -> None:
 async def test_a_list_that_the_apiserver_forgot_is_asked_for_at_once() -> None:
     cluster = Forgetful(collections())
     recorded = await record(cluster.as_client, now=lambda: NOW)
-    assert len(recorded.snapshot.pods) == 2
+    assert len(recorded.snapshot.running.pods) == 2
     assert cluster.asked[-1] == (PODS, {})
 
 
@@ -146,7 +146,7 @@ async def test_the_depth_of_backfill_is_that_which_is_told() -> None:
     objects = collections()
     objects[f"{OURS}/clusterqueues"][0]["spec"]["queueingStrategy"] = "Backfill"
     recorded = await record(FakeLists(objects).as_client, backfill_depth=7, now=lambda: NOW)
-    forecast = from_bytes(to_bytes(recorded.snapshot)).forecast
+    forecast = from_bytes(to_bytes(recorded.snapshot)).running.forecast
     assert forecast is not None
     assert forecast.depth == 7
 

@@ -9,12 +9,13 @@ import orjson
 import pytest
 
 from controller.core.decision.decide import decide
-from controller.core.world.snapshot import Snapshot
+from controller.core.snapshot import Snapshot
 from controller.kube.decode import PodDecoder
-from controller.replay.snapshot_file import SnapshotFileError, from_bytes, to_bytes, without_memory
+from controller.replay.snapshot_file import SnapshotFileError, from_bytes, to_bytes
 from tests.oracle.agreement import begin
 from tests.oracle.drawing import draw_world
 from tests.support.builders import a_cache, a_cluster_queue, a_pod, a_quota
+from tests.support.snapshots import without_memory
 
 
 def a_snapshot() -> Snapshot:
@@ -65,7 +66,7 @@ def test_nothing_of_a_pod_is_written_that_no_decision_reads() -> None:
         (b"\xff\xfe", "not a snapshot of Penstock: "),
         (b"[]", "not a snapshot of Penstock: Expected `object`, got `array`"),
         (b"{}", "not a snapshot of Penstock: Object missing required field `version`"),
-        (b'{"version": 99}', "version 99: this Penstock reads version 1; read it by its own"),
+        (b'{"version": 99}', "version 99: this Penstock reads versions 1 and 2; read it by its own"),
         (b'{"version": 1}', "not a snapshot of Penstock: Object missing required field `now`"),
     ],
 )

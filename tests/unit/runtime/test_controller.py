@@ -13,8 +13,9 @@ from controller import __main__ as program
 from controller.core.queueing.queues import QueueingStrategy
 from controller.kube.errors import Unreachable
 from controller.runtime import garbage
-from controller.runtime.app import Settings, _App
+from controller.runtime.app import _App
 from controller.runtime.controller import Controller
+from controller.runtime.settings import Settings
 from controller.runtime.status_lane import StatusLane
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import a_cluster_queue
@@ -39,7 +40,7 @@ async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch
     controller = Controller(
         FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
     )
-    first, last = controller._informers, controller._pods
+    first, last = controller._watches.informers, controller._watches.pods
     async with asyncio.TaskGroup() as group:
         group.create_task(controller._report_statuses(), name="statuses")
         for informer in first:
@@ -51,7 +52,7 @@ async def test_statuses_wait_for_the_first_lists_of_all_but_policies(monkeypatch
         async with asyncio.timeout(5):
             await counting.wait()
     assert controller.unsynced() is None
-    assert not any(informer.synced.is_set() for informer in controller._side_informers)
+    assert not any(informer.synced.is_set() for informer in controller._watches.side_informers)
 
 
 def test_as_many_have_a_reservation_as_the_option_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +64,7 @@ def test_as_many_have_a_reservation_as_the_option_says(monkeypatch: pytest.Monke
 
     for queue in (a_cluster_queue(strategy=QueueingStrategy.BACKFILL), None) * 2:
         cache.set_cluster_queue("team-a", queue)
-        forecast = cache.snapshot().forecast
+        forecast = cache.snapshot().running.forecast
         assert (None if forecast is None else forecast.depth) == (None if queue is None else 7)
 
 
@@ -86,10 +87,10 @@ async def test_pods_are_listed_last(
     async def run() -> None:
         watching.set()
 
-    monkeypatch.setattr(controller._pods, "run", run)
-    *first, last = controller._informers
+    monkeypatch.setattr(controller._watches.pods, "run", run)
+    *first, last = controller._watches.informers
     async with asyncio.TaskGroup() as group:
-        group.create_task(controller._watch_pods(), name="pods")
+        group.create_task(controller._watches.watch_pods(), name="pods")
         for informer in first:
             informer.synced.set()
         for _ in range(10):
@@ -132,7 +133,7 @@ async def test_a_leader_says_which_watches_are_broken(
     stop, abandon = asyncio.Event(), asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(controller.run(stop, abandon=abandon), name="controller")
-        watched = [*controller._informers, *controller._side_informers]
+        watched = [*controller._watches.informers, *controller._watches.side_informers]
         await eventually(lambda: sources(controller, metrics) == dict.fromkeys((one.resource for one in watched), 0.0))
         abandon.set()
         stop.set()
@@ -148,10 +149,10 @@ async def test_used_sums_are_left_only_if_all_was_listed(monkeypatch: pytest.Mon
     controller = Controller(
         FakeClient().as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading
     )
-    for informer in controller._informers:
+    for informer in controller._watches.informers:
         informer.synced.set()
     await controller._finish()
     assert settled == []
-    controller._pods.synced.set()
+    controller._watches.pods.synced.set()
     await controller._finish()
     assert len(settled) == 1

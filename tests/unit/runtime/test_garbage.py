@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -30,6 +31,25 @@ def test_a_full_pass_does_not_have_all_looked_through() -> None:
     assert len(made) == 300_000
     assert after[OLDEST]["collections"] == before[OLDEST]["collections"]
     assert after[YOUNGEST]["collections"] > before[YOUNGEST]["collections"]
+
+
+class Known:
+    """Something with a cycle, as a cache has."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_goes_before_is_not_spared() -> None:
+    former = Known()
+    garbage.spare_what_is_known()
+    gone, spared = weakref.ref(former), gc.get_freeze_count()
+    garbage.spare_what_is_known(but=gone)
+    # somebody still reads it: once they are done it has to be found
+    assert gc.get_freeze_count() == 0
+    del former
+    garbage.spare_what_is_known(but=gone)
+    assert (gone(), gc.get_freeze_count() > spared // 2) == (None, True)
 
 
 def test_what_is_known_is_not_looked_through_again() -> None:

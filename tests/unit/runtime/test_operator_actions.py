@@ -48,6 +48,8 @@ async def found(text: str, *answers: bytes | Exception) -> tuple[list[Subject], 
         ("localqueue/main", "queue/main"),
         ("plq/main", "queue/main"),
         ("pcq/main", "clusterqueue/main"),
+        ("lq/main", "queue/main"),
+        ("cq/main", "clusterqueue/main"),
         ("group/A_b", "group/A_b"),
         ("StatefulSet/web", "statefulset/web"),
         ("job.batch/train", "job/train"),
@@ -141,11 +143,23 @@ async def test_an_owner_of_the_core_group_means_what_it_controls() -> None:
 @pytest.mark.parametrize(
     ("text", "answer", "told"),
     [
-        ("pod/x", NotFound(404, "", ""), "pod/x does not exist in namespace team-a$"),
+        (
+            "pod/x",
+            NotFound(404, "", ""),
+            "pod/x does not exist in namespace team-a; kubectl get pods -n team-a lists those that do$",
+        ),
         ("pod/x", raw(an_object(gated=False)), "pod team-a/x does not wait at Penstock's gate"),
-        ("job/x", NotFound(404, "", ""), "job/x does not exist in namespace team-a$"),
-        ("queue/x", NotFound(404, "", ""), "queue/x does not exist in namespace team-a$"),
-        ("pcq/x", NotFound(404, "", ""), "clusterqueue/x does not exist$"),
+        ("job/x", NotFound(404, "", ""), "job/x does not exist in namespace team-a; kubectl get jobs -n team-a lists"),
+        (
+            "queue/x",
+            NotFound(404, "", ""),
+            "queue/x does not exist in namespace team-a; kubectl get localqueues.penstock.dev -n ",
+        ),
+        (
+            "pcq/x",
+            NotFound(404, "", ""),
+            "clusterqueue/x does not exist; kubectl get clusterqueues.penstock.dev lists those",
+        ),
         ("group/g", listed(), "no pod of the group g waits at Penstock's gate in namespace team-a"),
         ("replicaset/web", listed(an_object()), "no pod that a replicaset web controls waits at Penstock's gate in"),
         (

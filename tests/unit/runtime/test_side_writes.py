@@ -2,22 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-import orjson
 import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.core.keys import CONDITION
 from controller.core.kubernetes.owners import Owner
 from controller.core.queueing.preemption_policy import Preemption, Within
-from controller.core.workloads.decisions import Admit, Evict, EvictionCause
 from controller.core.workloads.pods import Pod
 from controller.kube.errors import Conflict, Forbidden, KubeError, NotFound, TooManyRequests, Unreachable
 from controller.runtime import gauges
-from controller.runtime.executor import Released
-from controller.runtime.side_writes import EventLane
 from controller.telemetry.metrics import ControllerMetrics
 from tests.support.builders import (
     a_cache,
@@ -27,10 +22,9 @@ from tests.support.builders import (
     a_released_pod,
     a_saying,
     a_shape,
-    a_workload,
     decided,
 )
-from tests.support.conditions import a_lane, answering, names, write
+from tests.support.conditions import a_lane, answering, names, write, writing
 from tests.support.fake_client import FakeClient
 from tests.support.fake_time import FakeTime, turns
 
@@ -75,7 +69,7 @@ async def test_only_preemptors_say_that_others_go_for_them(time: FakeTime) -> No
     conditions = [call.body["status"]["conditions"][0] for call in await write(cache, answering())]
     assert [(one["reason"], one["message"].split(";")[0]) for one in conditions] == [
         ("Preempting", "flavor spot: waits for 1 preempted pod to go"),
-        ("QuotaExceeded", "flavor spot: needs 8 cpu, 0 of its quota is free"),
+        ("QuotaExceeded", "flavor spot: needs 8 cpu, more than is free of its quota"),
     ]
 
 
@@ -86,7 +80,7 @@ async def test_a_restart_reads_from_pods_for_whom_others_go(
     decided(cache)
     await write(cache, answering())
     started = a_cache(*cache.pods.values(), nodes=cache.nodes.values(), queues=cache.cluster_queues.values())
-    assert list(started.snapshot().preemptors) == ["one"]
+    assert list(started.snapshot().waiting.preemptors) == ["one"]
 
 
 def test_the_gauge_counts_those_alone_for_whom_others_go() -> None:
@@ -239,91 +233,35 @@ async def test_other_words_for_a_reason_are_written_unless_figures(time: FakeTim
     assert names(await write(cache, answering())) == ["words"]
 
 
-def a_release(name: str = "a", node: str | None = "node-1") -> Released:
-    pod = a_pod(name, created=1_772_351_000.0)
-    return Released(pod, Admit(pod.uid, a_workload(pod), "team-a", "spot", node))
+Told = list[tuple[str, str, str]]
 
 
-async def publish(client: FakeClient, *releases: Released) -> ControllerMetrics:
-    metrics = ControllerMetrics()
-    lane = EventLane(client.as_client, metrics, instance="host-1")
-    for release in releases:
-        lane.announce(release)
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(lane.run(), name="events")
-        await turns(12)
-        task.cancel()
-    return metrics
+async def told(cache: ClusterCache, client: FakeClient, *, rounds: int = 5) -> Told:
+    """Of which pods the lane says that they wait, why and in which words."""
+    told: Told = []
+    lane = a_lane(cache, client, on_wait=lambda pod, reason, message: told.append((pod.name, reason, message)))
+    await writing(lane, rounds)
+    return told
 
 
-def counts(metrics: ControllerMetrics) -> dict[str, int]:
-    samples = [s for metric in metrics.side_writes.collect() for s in metric.samples if s.name.endswith("_total")]
-    return {f"{s.labels['kind']} {s.labels['result']}": int(s.value) for s in samples}
+async def test_who_begins_to_wait_is_told_of(time: FakeTime) -> None:
+    cache = a_cache(a_waiting_pod("a", time.now - 60), a_released_pod("r", said=a_saying()))
+    decided(cache)
+    message = "flavor spot: needs 9 cpu, more than the whole quota (8)"
+    assert await told(cache, answering()) == [("a", "NeverFits", message)]
 
 
-@pytest.mark.usefixtures("time")
-async def test_a_release_makes_one_event_named_after_the_pods_uid() -> None:
-    client = FakeClient().will("POST", b"{}", b"{}")
-    assert counts(await publish(client, a_release(), a_release("b", None))) == {"event written": 2}
-    first, second = client.made("POST")
-    assert first.path == "/api/v1/namespaces/default/events"
-    assert first.body["metadata"] == {"name": "a.a", "namespace": "default"}
-    assert first.body["involvedObject"]["uid"] == "a"
-    message = "Admitted by ClusterQueue team-a onto flavor spot after 1000 s"
-    assert (first.body["message"], second.body["message"]) == (f"{message}, room planned on node node-1", message)
-    assert (first.body["reason"], first.body["eventTime"]) == ("Admitted", "2026-03-01T08:00:00.000000Z")
-    assert orjson.loads(orjson.dumps(first.body)) == first.body
+async def test_another_reason_is_told_of_and_other_words_are_not(time: FakeTime) -> None:
+    old = a_saying(at=time.now - 300)
+    gone = a_saying("False", "QueueNotFound", at=time.now - 300, message="LocalQueue x does not exist")
+    pods = [a_waiting_pod("other", time.now - 900, said=old), a_waiting_pod("words", time.now, queue="y", said=gone)]
+    cache = a_cache(*pods)
+    decided(cache)
+    assert [name for name, _, _ in await told(cache, answering())] == ["other"]
 
 
-async def announced(lane: EventLane, client: FakeClient, count: int) -> None:
-    """So many releases at once, and their Events written."""
-    client.will("POST", *[b"{}"] * 200)
-    for number in range(count):
-        lane.announce(a_release(f"pod-{number}"))
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(lane.run(), name="events")
-        await turns(200)
-        task.cancel()
-
-
-async def test_the_first_fifty_releases_have_events_then_two_a_second(time: FakeTime) -> None:
-    client, metrics = FakeClient(), ControllerMetrics()
-    lane = EventLane(client.as_client, metrics, instance="host-1")
-    await announced(lane, client, 120)
-    assert counts(metrics) == {"event written": 50, "event left_out": 70}
-    time.now += 5
-    await announced(lane, client, 100)
-    assert counts(metrics) == {"event written": 60, "event left_out": 160}
-    time.now += 3_600
-    await announced(lane, client, 60)
-    assert counts(metrics) == {"event written": 110, "event left_out": 170}
-
-
-@pytest.mark.usefixtures("time")
-async def test_an_eviction_has_its_event_after_many_releases() -> None:
-    client, metrics = FakeClient(), ControllerMetrics()
-    lane = EventLane(client.as_client, metrics, instance="host-1")
-    await announced(lane, client, 60)
-    pod = a_released_pod("gone")
-    lane.announce_eviction(Evict(pod, EvictionCause.DRAINED, "of the test"))
-    await announced(lane, client, 0)
-    assert counts(metrics) == {"event written": 51, "event left_out": 10}
-    assert client.made("POST")[-1].body["reason"] == "Evicted"
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [(Conflict(409, "AlreadyExists", ""), {}), (NotFound(404, "", ""), {}), (Unreachable("x"), {"event failed": 1})],
-)
-@pytest.mark.usefixtures("time")
-async def test_an_unwritten_event_is_counted_unless_it_is_there(error: KubeError, expected: dict[str, int]) -> None:
-    client = FakeClient().will("POST", error, b"{}")
-    assert counts(await publish(client, a_release(), a_release("b"))) == {**expected, "event written": 1}
-
-
-@pytest.mark.usefixtures("time")
-async def test_an_event_of_a_long_name_still_fits() -> None:
-    client = FakeClient().will("POST", b"{}")
-    release = a_release()
-    await publish(client, replace(release, pod=replace(release.pod, name="n" * 253, uid="u" * 36)))
-    assert len(client.calls[0].body["metadata"]["name"]) <= 253
+@pytest.mark.parametrize("error", [NotFound(404, "", ""), Forbidden(403, "", "no")])
+async def test_nobody_is_told_of_whose_condition_is_unwritten(time: FakeTime, error: KubeError) -> None:
+    cache = a_cache(a_waiting_pod("a", time.now - 60))
+    decided(cache)
+    assert await told(cache, FakeClient().will("PATCH", error)) == []

@@ -92,7 +92,7 @@ def told(cache: ClusterCache) -> int:
 
 
 async def test_no_turn_of_the_loop_grows_with_the_flood(time: FakeTime, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("controller.cache.asked.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("controller.cache.queue.pauses.PAUSE_SECONDS", 0.0)
     longest = []
     for flood in (200, 600):
         start = Start(time, flood)

@@ -8,7 +8,7 @@ import pytest
 from controller.cache.written import Written
 from controller.core.kubernetes.directives import Directives
 from controller.core.kubernetes.labels import LabelSelector
-from controller.core.policies.pod_policies import Mode, Policy, Target
+from controller.core.pod_policies.policies import Mode, Policy, Target
 from controller.kube.errors import Forbidden, NotFound
 from controller.objects.read import Entry
 from controller.runtime.local_queue_status import local_queue_status
@@ -173,6 +173,7 @@ def test_a_flavor_sums_its_nodes_and_what_pods_take() -> None:
     assert status["allocatable"] == {"cpu": "8", "pods": "220"}
     assert status["used"] == {"cpu": "2", "pods": "2"}
     assert status["free"] == {"cpu": "6", "pods": "218"}
+    assert status["columns"] == {"used": "cpu 2/8"}
 
 
 def test_a_static_flavor_shows_its_sum_and_nothing_below_zero() -> None:
@@ -180,6 +181,7 @@ def test_a_static_flavor_shows_its_sum_and_nothing_below_zero() -> None:
     status = flavor_status(cache, an_entry(("", "licence")), NOW)
     shown = {name: status[name] for name in ("nodes", "allocatable", "used", "free")}
     assert shown == {"nodes": 0, "allocatable": {"cpu": "500m"}, "used": {"cpu": "1"}, "free": {"cpu": "0"}}
+    assert active(status) == ("True", "Ready", "Can be used")
 
 
 def test_overlapping_flavors_say_so_both() -> None:

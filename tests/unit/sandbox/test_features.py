@@ -27,13 +27,18 @@ def test_a_component_switches_its_step_of_the_webhook_on(asked: list[str]) -> No
 
 
 def test_every_component_is_known_to_work_or_refused() -> None:
-    works = {name for asked in (*ALONE, *TOGETHER) for name in asked}
+    works = {"visibility"}.union(*ALONE, *TOGETHER)
     assert works == set(features.usable())
     assert set(features.names()) - works == {"cert-manager", "client-certificates", "network-policy"}
     assert features.trouble(["cert-manager"]) == (
         "cert-manager cannot work here: a sandbox has no cert-manager, and the webhook there has the sandbox's own "
         "certificate; leave it out"
     )
+
+
+def test_the_visibility_api_needs_no_webhook() -> None:
+    assert features.trouble(["visibility"]) is None
+    assert features.webhook_arguments(["visibility"]) == []
 
 
 @pytest.mark.parametrize("asked", TOGETHER, ids="+".join)

@@ -21,7 +21,7 @@ from controller.sandbox.nodes import check_shape
 from controller.sandbox.process import ProcessId
 from controller.sandbox.progress import Progress
 from controller.sandbox.spec import Phase, Spec, State, check_name, check_spec, load_state, save_state
-from controller.sandbox.x509 import Authority, KeyPair
+from controller.telemetry.authority import Authority, KeyPair
 
 PROGRAMS = {
     name: f"/bin/{name}" for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")

@@ -15,7 +15,7 @@ from tests.support.classes import a_class
 from tests.support.fake_client import FakeClient
 from webhook.reviews.admission import Request
 from webhook.steps.chain import mutate
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 from webhook.world.runtime_classes import KnownClasses
 
 Json = dict[str, Any]
@@ -30,11 +30,11 @@ def a_request(namespace: str = "team", **spec: Any) -> Request:
     return Request(uid="1", operation="CREATE", namespace=namespace, subresource="", user="jane", groups=(), pod=pod)
 
 
-def a_cluster(default: str | None = None) -> ClusterWorld:
+def a_cluster(default: str | None = None) -> ClusterLookups:
     """Namespace team and the class gvisor are known."""
     known = KnownClasses(default)
     known.replace([GVISOR])
-    world = ClusterWorld(known)
+    world = ClusterLookups(known)
     world.namespaces.replace([Owned(name="team")])
     return world
 
@@ -44,8 +44,8 @@ def a_namespace(**labels: str) -> bytes:
 
 
 async def completed(
-    world: ClusterWorld, request: Request, *answers: bytes | Exception
-) -> tuple[ClusterWorld, list[str]]:
+    world: ClusterLookups, request: Request, *answers: bytes | Exception
+) -> tuple[ClusterLookups, list[str]]:
     """The world for this review, and what was asked for."""
     fake = FakeClient().will("GET", *answers)
     more = await world.completed(fake.as_client, request)
@@ -95,11 +95,11 @@ async def test_a_namespace_that_nobody_finds_has_no_labels(error: Exception) -> 
 
 
 def test_trust_is_by_user_and_break_glass_by_group() -> None:
-    world = ClusterWorld(trusted_users=frozenset(("ours",)), break_glass_group="fire-brigade")
+    world = ClusterLookups(trusted_users=frozenset(("ours",)), break_glass_group="fire-brigade")
     assert (world.trusts("ours"), world.trusts("fire-brigade"), world.trusts("")) == (True, False, False)
     assert world.breaks_glass(("others", "fire-brigade"))
     assert not world.breaks_glass(("ours", BREAK_GLASS))
-    assert ClusterWorld().breaks_glass((BREAK_GLASS,))
+    assert ClusterLookups().breaks_glass((BREAK_GLASS,))
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_trust_is_by_user_and_break_glass_by_group() -> None:
         (a_cluster(), a_request()),
         (a_cluster(), a_request(runtimeClassName="gvisor")),
         (a_cluster("gvisor"), a_request()),
-        (ClusterWorld(), a_request("", runtimeClassName="absent")),
+        (ClusterLookups(), a_request("", runtimeClassName="absent")),
         (a_cluster("fresh"), replace(a_request(), subresource="binding")),
     ],
 )
-async def test_nobody_is_asked_for_what_is_known_or_not_needed(world: ClusterWorld, request_: Request) -> None:
+async def test_nobody_is_asked_for_what_is_known_or_not_needed(world: ClusterLookups, request_: Request) -> None:
     assert await completed(world, request_) == (world, [])

@@ -16,7 +16,7 @@ from tests.support.worlds import EmptyWorld
 from webhook.checks.chain import validate
 from webhook.pods.limits import ENTRIES_MOST, VALUES_MOST
 from webhook.reviews.admission import Request
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.steps.chain import mutate
 
 MANY = ENTRIES_MOST + 1
@@ -24,7 +24,7 @@ IN = requirement("In", "x")
 NODES = "spec.affinity.nodeAffinity"
 
 
-def ask(pod: Json, world: World, *, old: Json | None = None, operation: str = "CREATE") -> str | None:
+def ask(pod: Json, world: ReviewLookups, *, old: Json | None = None, operation: str = "CREATE") -> str | None:
     request = Request(
         uid="1", operation=operation, namespace="default", subresource="", user="jane", groups=(), pod=pod, old=old
     )

@@ -11,7 +11,7 @@ from tests.support.api_objects import cluster_pod_policy, node_terms, pod_policy
 from tests.support.classes import a_class
 from tests.support.scheduling_worlds import a_world
 from webhook.metrics import WebhookMetrics
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 from webhook.world.runtime_classes import KnownClasses
 
 
@@ -45,7 +45,7 @@ def test_a_failing_source_shows_its_age_until_it_works() -> None:
 
 
 def test_a_policy_not_in_effect_is_named_until_mended() -> None:
-    world, metrics = ClusterWorld(), WebhookMetrics()
+    world, metrics = ClusterLookups(), WebhookMetrics()
     broken = node_terms({})
     world.policies.put(read_policy(Raw(orjson.dumps(pod_policy(affinity=broken)))))
     world.policies.put(read_cluster_policy(Raw(orjson.dumps(cluster_pod_policy("w", affinity=broken)))))
@@ -80,9 +80,9 @@ def test_many_broken_policies_do_not_become_many_series() -> None:
     assert (len(found), found["PodSchedulingPolicy", "(others)"], sum(found.values())) == (101, 900, 1000)
 
 
-def a_world_of_defaults(of_cluster: str | None, *of_namespaces: str) -> ClusterWorld:
+def a_world_of_defaults(of_cluster: str | None, *of_namespaces: str) -> ClusterLookups:
     """A world without any class; one namespace a label, and one without."""
-    world = ClusterWorld(KnownClasses(of_cluster))
+    world = ClusterLookups(KnownClasses(of_cluster))
     labelled = [Owned(name=f"n{i}", labels={DEFAULT_RUNTIME_CLASS: name}) for i, name in enumerate(of_namespaces)]
     world.namespaces.replace([Owned(name="plain"), *labelled])
     return world
@@ -99,7 +99,7 @@ def test_a_missing_default_class_is_named_once_until_it_exists() -> None:
 
 
 def test_without_step_or_default_no_class_is_missing() -> None:
-    off = ClusterWorld()
+    off = ClusterLookups()
     off.namespaces.replace([Owned(name="n", labels={DEFAULT_RUNTIME_CLASS: "kata"})])
     assert (off.missing_default_classes(), a_world_of_defaults(None).missing_default_classes()) == ([], [])
 

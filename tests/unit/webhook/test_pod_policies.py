@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from controller.cache.pod_policies import PolicySink
+from controller.cache.policies.pod_policies import PolicySink
 from controller.core.keys import DEFAULT_QUEUE, GATE, POLICIES, QUEUE_NAME
-from controller.core.policies.pod_policies import Target
+from controller.core.pod_policies.policies import Target
 from controller.kube.wire import Owned
 from controller.objects.pod_policies import read_cluster_policy, read_policy
 from tests.support.api_objects import Json, cluster_pod_policy, field_requirement, node_terms, pod_policy, requirement

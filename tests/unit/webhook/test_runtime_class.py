@@ -13,7 +13,7 @@ from tests.support.classes import ClassyWorld, a_class
 from tests.support.json_patch import patched
 from tests.support.worlds import EmptyWorld
 from webhook.reviews.admission import Answer, BadReview, Request, read
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.steps.chain import mutate
 from webhook.world.runtime_classes import KnownClasses
 
@@ -54,7 +54,7 @@ def a_request(spec: Json | None = None, *, metadata: Json | None = None, **field
     return Request(**{"uid": "1", "pod": pod, **filled, **fields})
 
 
-def after(spec: Json, world: World) -> Json:
+def after(spec: Json, world: ReviewLookups) -> Json:
     """The pod's spec after the answer; asking again must change nothing."""
     request = a_request(spec)
     answer = mutate(request, world)
@@ -66,7 +66,7 @@ def after(spec: Json, world: World) -> Json:
     return left
 
 
-def denial(spec: Json, world: World) -> str:
+def denial(spec: Json, world: ReviewLookups) -> str:
     answer = mutate(a_request(spec), world)
     assert answer.denial is not None
     assert answer.operations == ()
@@ -145,7 +145,7 @@ def test_the_pods_class_goes_before_namespace_and_cluster(
         (DEBUGGING, {}, {}, ClassyWorld(KATA, namespace_default="kata")),
     ],
 )
-def test_what_needs_no_class_passes_unchanged(spec: Json, metadata: Json, fields: Json, world: World) -> None:
+def test_what_needs_no_class_passes_unchanged(spec: Json, metadata: Json, fields: Json, world: ReviewLookups) -> None:
     assert mutate(a_request(spec, metadata=metadata, **fields), world) == Answer()
 
 
@@ -201,7 +201,7 @@ def test_a_queued_pod_gets_its_class_and_its_gate() -> None:
         ),
     ],
 )
-def test_a_contradiction_names_values_class_and_remedy(spec: Json, world: World, text: str) -> None:
+def test_a_contradiction_names_values_class_and_remedy(spec: Json, world: ReviewLookups, text: str) -> None:
     assert denial(spec, world) == text
 
 
@@ -234,7 +234,7 @@ def test_a_contradiction_names_values_class_and_remedy(spec: Json, world: World,
         ),
     ],
 )
-def test_a_missing_class_is_told_with_who_asked_and_what_is(spec: Json, world: World, text: str) -> None:
+def test_a_missing_class_is_told_with_who_asked_and_what_is(spec: Json, world: ReviewLookups, text: str) -> None:
     assert denial(spec, world) == text
 
 

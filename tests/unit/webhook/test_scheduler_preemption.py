@@ -17,7 +17,7 @@ from tests.support.scheduling_worlds import a_pod, a_request
 from tests.support.worlds import TRUSTED
 from webhook.reviews.admission import Answer, write
 from webhook.steps.chain import mutate
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 
 Json = dict[str, Any]
 QUEUED = {"labels": {"penstock.dev/queue-name": "main"}}
@@ -41,16 +41,16 @@ def cluster_queue(name: str = "cq", **spec: Any) -> bytes:
     return orjson.dumps({"metadata": {"name": name}, "spec": {"flavors": [], **spec}})
 
 
-def a_world(*queues: bytes, **labels: str) -> ClusterWorld:
+def a_world(*queues: bytes, **labels: str) -> ClusterLookups:
     """Namespace team with the LocalQueue main, which leads to cq."""
-    world = ClusterWorld(trusted_users=frozenset((TRUSTED,)))
+    world = ClusterLookups(trusted_users=frozenset((TRUSTED,)))
     world.namespaces.replace([Owned(name="team", labels=labels)])
     world.local_queues.replace([decode_local_queue(local_queue())])
     world.cluster_queues.replace(map(decode_cluster_queue, queues))
     return world
 
 
-def asked(world: ClusterWorld, metadata: Json | None = None, **spec: Any) -> Answer:
+def asked(world: ClusterLookups, metadata: Json | None = None, **spec: Any) -> Answer:
     return mutate(a_request(a_pod(QUEUED if metadata is None else metadata, **spec)), world)
 
 

@@ -16,9 +16,9 @@ from tests.support.policy_worlds import PolicyWorld
 from tests.support.scheduling_worlds import GIVEN, NAMESPACE, SPOT, a_pod, a_request, a_world, denial
 from webhook.checks.chain import validate
 from webhook.reviews.admission import Answer, write
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.steps.chain import mutate
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 
 DAEMON_SETS = "system:serviceaccount:kube-system:daemon-set-controller"
 OWNED = {"ownerReferences": [{"kind": "DaemonSet", "controller": True}]}
@@ -27,7 +27,7 @@ KATA = a_class("kata", selector={"runtime": "kata"})
 ENTRY = "SchedulingPolicy/schedpol-a"
 
 
-def after(pod: Json, world: World, **fields: Any) -> Json:
+def after(pod: Json, world: ReviewLookups, **fields: Any) -> Json:
     """The pod after the answer; asked again, nothing changes and nothing is stripped."""
     answer = mutate(a_request(pod, **fields), world)
     assert answer.denial is None
@@ -285,7 +285,7 @@ def test_images_of_static_pods_are_neither_changed_nor_judged() -> None:
 # -- what is kept ------------------------------------------------------------------------------------------------------
 
 
-def accounts_of(world: ClusterWorld) -> Any:
+def accounts_of(world: ClusterLookups) -> Any:
     assert world.account_policies is not None
     return world.account_policies
 

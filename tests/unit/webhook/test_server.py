@@ -30,7 +30,7 @@ from webhook.reviews.admission import Answer
 from webhook.server import admission
 from webhook.tls import Certificate, CertificateError
 from webhook.world.account_policies import AccountPolicies
-from webhook.world.cluster import ClusterWorld
+from webhook.world.cluster import ClusterLookups
 
 Json = dict[str, Any]
 
@@ -198,7 +198,7 @@ def counted(metrics: WebhookMetrics) -> dict[tuple[str, ...], float]:
 
 
 def test_the_counters_of_a_policy_that_is_gone_end() -> None:
-    metrics, world = WebhookMetrics(), ClusterWorld(account_policies=AccountPolicies(MergeOption.DEEP_MERGE))
+    metrics, world = WebhookMetrics(), ClusterLookups(account_policies=AccountPolicies(MergeOption.DEEP_MERGE))
     world.policies.put(ReadPolicy(("", "wide"), None, "faulty"))
     world.policies.put(read_policy(Raw(orjson.dumps(pod_policy("own", nodeSelector={"a": "b"})))))
     assert world.account_policies is not None

@@ -27,7 +27,7 @@ from tests.support.json_patch import patched
 from tests.support.worlds import EmptyWorld
 from webhook.pods.limits import ENTRIES_MOST
 from webhook.reviews.admission import Answer, BadReview, Request, read, write
-from webhook.reviews.lookups import World
+from webhook.reviews.lookups import ReviewLookups
 from webhook.steps import chain
 from webhook.steps.chain import mutate
 
@@ -259,11 +259,11 @@ def test_stamps_are_stripped_from_pods_outside_every_queue_too() -> None:
 
 
 def test_every_step_sees_the_pod_as_the_steps_before_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def count(request: Request, _: World) -> Answer:
+    def count(request: Request, _: ReviewLookups) -> Answer:
         seen = len(request.pod["spec"].get("counted", []))
         return Answer(operations=({"op": "add", "path": "/spec/counted", "value": ["x"] * (seen + 1)},))
 
-    def deny(request: Request, _: World) -> Answer:
+    def deny(request: Request, _: ReviewLookups) -> Answer:
         return Answer(denial="no") if len(request.pod["spec"]["counted"]) == 2 else Answer()
 
     monkeypatch.setattr(chain, "CHAIN", (count, count, deny, count))

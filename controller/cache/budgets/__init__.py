@@ -1,0 +1,1 @@
+"""What budgets have used over time, and what a clock that jumps does to that."""

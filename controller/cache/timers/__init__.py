@@ -1,0 +1,1 @@
+"""What the passing of time alone changes about pods: a module for each rule, joined in `clocks`."""

@@ -1,0 +1,145 @@
+"""`penstock explain`: why a workload waits, who holds what it waits for, and which change would admit it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+import msgspec
+from msgspec import structs
+
+from controller.cli.asking import Source, found_out, source_options, without_api_option
+from controller.cli.evicted import Evicted, evicted, evicted_text
+from controller.cli.explain_by_api import explain_by_api, explain_queue_by_api, known_targets, remedies_of
+from controller.cli.output import show_document
+from controller.cli.target_completion import complete_target
+from controller.cli.targets import nothing_named, read_target
+from controller.cli.visibility_client import VisibilityClient
+from controller.core.snapshot import Snapshot
+from controller.runtime.operator_action_targets import QUEUES, Target
+from controller.visibility.explanation_text import explanation_text, remedies_text
+from controller.visibility.explanations import Explanation, explain
+from controller.visibility.findings import Findings
+from controller.visibility.queue_explanations import (
+    QueueExplanation,
+    explain_cluster_queue,
+    explain_local_queue,
+    queue_text,
+)
+from controller.visibility.targets import Found, all_targets, find
+
+
+@click.command("explain")
+@click.argument("target", metavar="TARGET", shell_complete=complete_target)
+@click.option("-o", "--output", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
+@without_api_option
+@source_options
+def explain_command(target: str, form: str, source: Source) -> None:
+    """Say why a pod, Job or group waits, who holds what it waits for, and which change would admit it.
+
+    TARGET is pod/NAME (or just NAME), job/NAME, group/NAME, queue/NAME (a LocalQueue) or clusterqueue/NAME. Each change
+    that is shown was tried: the controller's own decision was made on the cluster as it is now with that change in it.
+    Of a Job the first of its pods that waits is explained, of a queue which reasons its pods wait for. Of a cluster it
+    is also told who of them was evicted in the last hour, for whom and by which rule.
+
+    Exit code: 0 there is an answer, 1 there is no such workload, 130 interrupted.
+
+    \b
+    Example:
+      penstock explain pod/train-7 -n team-a
+      penstock explain job/train -o json
+      penstock explain pod/train-7 --snapshot now.json.gz
+    """
+    wanted = read_target(target)
+    is_asked = source.from_api(lambda api: _by_api(api, source, wanted, form))
+    if is_asked is None:
+        _by_snapshot(source, wanted, form)
+
+
+async def _by_api(api: VisibilityClient, source: Source, wanted: Target, form: str) -> bool:
+    """Show what the API says; the remedies a moment after the rest."""
+    if wanted.kind in QUEUES:
+        _show_queue(await explain_queue_by_api(api, source, wanted), form)
+        return True
+    told = await explain_by_api(api, source, wanted)
+    before = await asyncio.to_thread(evicted, source, wanted)
+    if told is None and not before:
+        raise nothing_named(wanted, await known_targets(api, source), source.namespaces)
+    first = None if told is None else told.explanation
+    if told is None or first is None:
+        message = f"{wanted} is gone" if told is None else told.row.message
+        _show_admitted(wanted, None if told is None else told.namespace, message, before, form)
+        return True
+    if form == "text":
+        click.echo("\n".join(explanation_text(first, told.row.waiting)))
+    whole = structs.replace(first, remedies=await remedies_of(api, told, wanted))
+    _show_rest(whole, before, form)
+    return True
+
+
+def _by_snapshot(source: Source, wanted: Target, form: str) -> None:
+    """Decide on the cluster, or on a file, and show what that says."""
+    with source.snapshot() as snapshot:
+        findings = found_out(snapshot)
+        if wanted.kind in QUEUES:
+            _show_queue(_queue(snapshot, findings, wanted, source), form)
+            return
+        before = evicted(source, wanted)
+        found = _found(snapshot, findings, wanted, source, before)
+        if found is None or found.workload is None:
+            message = f"{wanted} is gone" if found is None else found.sentence
+            _show_admitted(wanted, None if found is None else found.namespace, message, before, form)
+            return
+        told = explain(snapshot, found.workload)
+    if form == "text":
+        click.echo("\n".join(explanation_text(told, found.waiting)))
+    _show_rest(told, before, form)
+
+
+def _show_rest(told: Explanation, before: list[Evicted], form: str) -> None:
+    """Print what would admit it and who was evicted before; for programs all of it."""
+    if form == "text":
+        click.echo("\n".join((*remedies_text(told), *evicted_text(before))))
+    else:
+        show_document({**msgspec.to_builtins(told), "evicted": msgspec.to_builtins(before)}, form)
+
+
+def _queue(snapshot: Snapshot, findings: Findings, wanted: Target, source: Source) -> QueueExplanation:
+    if wanted.kind == "clusterqueue":
+        known = [f"clusterqueue/{name}" for name in snapshot.queues.cluster_queues]
+        found = explain_cluster_queue(snapshot, findings, wanted.name)
+    else:
+        spaces = source.namespaces or sorted({namespace for namespace, _ in snapshot.queues.local_queues})
+        known = [f"queue/{name}" for namespace, name in snapshot.queues.local_queues if namespace in spaces]
+        every = (explain_local_queue(snapshot, findings, namespace, wanted.name) for namespace in spaces)
+        found = next((one for one in every if one is not None), None)
+    if found is None:
+        raise nothing_named(wanted, known, None if wanted.kind == "clusterqueue" else source.namespaces)
+    return found
+
+
+def _show_queue(told: QueueExplanation, form: str) -> None:
+    if form == "text":
+        click.echo("\n".join(queue_text(told)))
+    else:
+        show_document(msgspec.to_builtins(told), form)
+
+
+def _found(
+    snapshot: Snapshot, findings: Findings, wanted: Target, source: Source, before: list[Evicted]
+) -> Found | None:
+    """Return what the target stands for; None: it is gone, for it was evicted."""
+    found = find(snapshot, findings, wanted.kind, wanted.name, source.namespaces)
+    if found is not None or before:
+        return found
+    known = all_targets(snapshot.running.pods.values(), snapshot.running.jobs, source.namespaces)
+    raise nothing_named(wanted, known, source.namespaces)
+
+
+def _show_admitted(wanted: Target, namespace: str | None, message: str, before: list[Evicted], form: str) -> None:
+    if form == "text":
+        click.echo("\n".join((message, *evicted_text(before))))
+    else:
+        where = {} if namespace is None else {"namespace": namespace}
+        evictions = msgspec.to_builtins(before)
+        show_document({"target": str(wanted), **where, "message": message, "evicted": evictions}, form)

@@ -1,0 +1,152 @@
+"""`penstock simulate`: what another setup would do. What is simulated is `simulator.comparing`'s business."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from controller.cli.backfill_depth import depth_option
+from controller.cli.files import files_option
+from controller.cli.played import playable, saved_world
+from controller.cli.simulate_output import show
+from controller.core.kubernetes.owners import Job
+from controller.core.workloads.pods import Pod
+from controller.kube.errors import one_line
+from controller.kube.manifests import Document, ManifestError, parse_documents, read_stream
+from controller.simulator.changes import ChangeError, parse_change
+from controller.simulator.comparing import Comparison, Variant
+from controller.simulator.new_job import new_job
+from controller.simulator.runtimes import seeds_of
+from controller.simulator.traces import Trace, TraceError, read_csv, read_swf, trace_of
+from controller.simulator.world import World
+from controller.telemetry.options import connection_options
+
+_HOUR = 3600
+
+
+@click.command()
+@click.argument("file", metavar="[FILE]", required=False)
+@click.option("--change", "changes", metavar="CHANGE", multiple=True, help="What is changed; can be repeated.")
+@files_option("Jobs to add;", required=False)
+@click.option(
+    "--hours",
+    type=click.FloatRange(min=0, min_open=True),
+    default=24.0,
+    show_default=True,
+    help="How long each simulation lasts.",
+)
+@click.option("--runs", type=click.IntRange(1, 1000), default=5, show_default=True, help="Simulations of each setup.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same future.")
+@click.option(
+    "--resolution",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Seconds of a step: coarser is quicker.",
+)
+@click.option("--trace", metavar="TRACE", help="What comes: a .swf file, or a .csv file with submit and seconds.")
+@click.option("--trace-queue", metavar="NAMESPACE/NAME", help="The LocalQueue of what names none in the trace.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@depth_option
+@connection_options
+def simulate(
+    file: str | None,
+    changes: tuple[str, ...],
+    files: tuple[TextIO, ...],
+    hours: float,
+    runs: int,
+    seed: int,
+    resolution: float,
+    trace: str | None,
+    trace_queue: str | None,
+    output: str,
+    backfill_depth: int,
+    kubeconfig: str | None,
+    context: str | None,
+) -> None:
+    """Play the queues forward, as they are and with changes, and compare: waits, use, preemptions, cost.
+
+    FILE is one of `penstock snapshot`, - is stdin; without it, the cluster is listed once. Nothing is written to it.
+
+    \b
+    A CHANGE is one of
+      quota:QUEUE/FLAVOR/RESOURCE=[+|-]AMOUNT    weight:QUEUE=WEIGHT
+      nodes:FLAVOR=[+|-]COUNT                    lost:FLAVOR
+      stop:[NAMESPACE/]QUEUE=STOPPOLICY          window:QUEUE/WINDOW=open|closed
+
+    -f creates a Job at the start. With --trace, its jobs come, and no others. Ctrl-C shows what is known so far.
+
+    Exit code: 0 done, 1 the file is no snapshot or a change cannot be applied, 130 interrupted without a result.
+
+    \b
+    Example:
+      penstock simulate now.json.gz --change nodes:spot=+4
+    """
+    world = saved_world(file, kubeconfig, context, backfill_depth)
+    after, traced = _after(world, changes, files), _trace(world, trace, trace_queue)
+    comparison = Comparison(world, after, seconds=hours * _HOUR, resolution=resolution, trace=traced)
+    _play(comparison, seed, runs)
+    jobs = [] if after is None else [job for job, _ in after.jobs]
+    show(comparison.outcomes, world.now, jobs, output)
+
+
+def _after(world: World, changes: Sequence[str], files: Iterable[TextIO]) -> Variant | None:
+    changed, jobs = world, list[tuple[Job, list[Pod]]]()
+    try:
+        for change in [parse_change(text) for text in changes]:
+            changed = change.apply(changed)
+    except ChangeError as error:
+        raise click.ClickException(f"--change {error}") from None
+    for document in _documents(files):
+        try:
+            jobs.append(new_job(document, world, [job for job, _ in jobs]))
+        except ChangeError as error:
+            raise click.ClickException(f"{document.where}: {error}") from None
+    return Variant(changed, jobs) if changes or jobs else None
+
+
+def _documents(files: Iterable[TextIO]) -> Iterator[Document]:
+    for file in files:
+        try:
+            found = list(parse_documents(read_stream(file), file.name))
+        except ManifestError as error:
+            raise click.ClickException(str(error)) from None
+        if not found:
+            raise click.ClickException(f"{file.name}: holds no object")
+        yield from found
+
+
+def _trace(world: World, trace: str | None, queue: str | None) -> Trace | None:
+    if trace is None:
+        if queue is not None:
+            raise click.UsageError("--trace-queue says where a trace comes: it needs --trace")
+        return None
+    namespace, _, name = (queue or "").partition("/")
+    try:
+        with open(trace, encoding="utf-8") as lines:
+            jobs = read_swf(lines) if trace.endswith(".swf") else read_csv(lines)
+            return trace_of(jobs, world.now, (namespace, name) if name else None)
+    except (OSError, TraceError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{trace}: {one_line(error)}") from None
+
+
+def _play(comparison: Comparison, seed: int, runs: int) -> None:
+    """Simulate so many times, or until Ctrl-C, with a progress bar on a terminal alone."""
+    done = 0
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress, playable():
+        task = progress.add_task("Simulating", total=runs)
+        try:
+            for one in seeds_of(seed, runs):
+                for part in comparison.steps(one):
+                    progress.update(task, completed=done + part)
+                done += 1
+        except KeyboardInterrupt:
+            if not done:
+                raise
+    if done < runs:
+        click.echo(f"interrupted after {done} of {runs} simulations", err=True)

@@ -1,0 +1,94 @@
+"""Puts an answer together page by page, without what its viewer may not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from controller.extension_api.authorization import Authorizer
+from controller.extension_api.encoding import Writer
+from controller.extension_api.front_proxy import Viewer
+from controller.extension_api.options import Form, Options, write_token
+from controller.extension_api.pacing import Turns
+from controller.extension_api.paths import Target
+from controller.extension_api.resources import Entry, Page, Query, Resource
+from controller.extension_api.statuses import Refused, not_found
+
+STEP: Final = 100
+"""Objects that are written without a pause: about a millisecond."""
+
+
+class Answerer:
+    """Answers what a viewer may ask for, without what they may not see."""
+
+    def __init__(self, authorizer: Authorizer, turns: Turns) -> None:
+        self._authorizer = authorizer
+        self._turns = turns
+
+    async def answer(self, viewer: Viewer, target: Target, form: Form, options: Options, *, path: str) -> list[bytes]:
+        """Return the body of the answer, in pieces. Raises Refused."""
+        writer = Writer(target.resource, form, options.include)
+        if not target.is_list:
+            return [writer.single(await self._single(viewer, target))]
+        return await self._list(viewer, target, writer, options, path)
+
+    async def _single(self, viewer: Viewer, target: Target) -> Entry:
+        get = target.resource.get
+        if get is None:
+            raise Refused(405, f"get is not supported on {target.resource.path}: list them instead")
+        await self._check_names(viewer, target)
+        entry = await get(Query(namespace=target.namespace, name=target.name))
+        if entry is None:
+            raise not_found(target.resource.path, target.name)
+        (shown,) = await self._redacted(viewer, target.resource, [entry])
+        return shown
+
+    async def _check_names(self, viewer: Viewer, target: Target) -> None:
+        """Refuse to say whether there is an object of a name that the viewer may not see."""
+        if not target.namespace or target.resource.redact is None:
+            return
+        if not await self._authorizer.seen(viewer, {target.namespace}):
+            names = f'names of pods in the namespace "{target.namespace}"'
+            raise Refused(403, f'User "{viewer.user}" cannot see {names}; ask for the ClusterRole view there')
+
+    async def _list(self, viewer: Viewer, target: Target, writer: Writer, options: Options, path: str) -> list[bytes]:
+        asked = Query(namespace=target.namespace, name=target.name, after=options.after)
+        parts: list[bytes] = []
+        count = 0
+        while True:
+            limit = min(STEP, options.limit - count) if options.limit else STEP
+            page = await self._page(target, replace(asked, limit=limit))
+            shown = await self._shown(viewer, target, page.entries)
+            async with self._turns.one():
+                parts.append(writer.part(shown))
+            count += len(shown)
+            if not page.end or (options.limit and count >= options.limit):
+                token = write_token(path, page.end) if page.end else ""
+                return writer.whole(parts, token=token, remaining=page.remaining)
+            asked = replace(asked, after=page.end)
+
+    async def _page(self, target: Target, query: Query) -> Page:
+        resource = target.resource
+        if resource.list is None:
+            raise Refused(405, f"list is not supported on {resource.path}: get one by its name")
+        page = await resource.list(query)
+        if page is None:
+            raise not_found(resource.plural, query.name)
+        return page
+
+    async def _shown(self, viewer: Viewer, target: Target, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Return what the viewer sees: of a list over all namespaces nothing of those whose pods they may not list."""
+        if target.resource.is_namespaced and not target.namespace:
+            seen = await self._authorizer.seen(viewer, {one.namespace for one in entries})
+            entries = [one for one in entries if one.namespace in seen]
+        return await self._redacted(viewer, target.resource, entries)
+
+    async def _redacted(self, viewer: Viewer, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
+        named = frozenset[str]().union(*(one.names for one in entries))
+        seen = await self._authorizer.seen(viewer, named)
+        if named <= seen:
+            return entries
+        if resource.redact is None:
+            raise AssertionError(f"{resource.path} names objects of namespaces and cannot leave them out")
+        return [one if one.names <= seen else resource.redact(one, seen) for one in entries]

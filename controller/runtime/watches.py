@@ -1,0 +1,157 @@
+"""What keeps a cache in step with the apiserver: one informer a kind, and the pods once all else is listed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from controller.cache import sinks
+from controller.cache.cluster import ClusterCache
+from controller.cache.kinds import OURS, POD_GROUP_VERSIONS, POD_GROUPS, POD_GROUPS_IN, PODS, Kind, deciding
+from controller.cache.relays import Relay
+from controller.cache.written import Written
+from controller.kube.client import Client
+from controller.kube.decode import PodDecoder
+from controller.kube.decode_owners import decode_pod_group
+from controller.kube.served import InformerIfServed
+from controller.kube.watch import Informer, Trouble
+from controller.objects.read import read_cluster_pod_policy, read_pod_policy, read_scheduling_policy
+from controller.telemetry import logs
+from controller.telemetry.metrics import ControllerMetrics
+from controller.telemetry.sources import Source
+
+_log = logs.get("controller")
+
+_WRITTEN_BY_LEADERS: Final = ("pods", "resourceflavors", "clusterqueues", "localqueues")
+"""What a leader releases, evicts, or keeps sums in for the next one."""
+
+
+class Watches:
+    """All informers of a program that decides. They begin with `start`."""
+
+    def __init__(
+        self,
+        client: Client,
+        cache: ClusterCache,
+        metrics: ControllerMetrics,
+        written: Written,
+        *,
+        decode: PodDecoder,
+        pods: sinks.PodSink,
+        keeps: bool = False,
+    ) -> None:
+        """`pods` takes the pods, `decode` reads them; `written` keeps what our own objects' status has.
+
+        `keeps`: keep every object, until `hand_over` gives all to another cache.
+        """
+        self._client = client
+        self.cache = cache
+        self._metrics = metrics
+        self._relays: dict[str, Relay[Any]] | None = {} if keeps else None
+        self.informers: list[Informer[Any] | InformerIfServed] = [
+            *(self._informer(*kind) for kind in deciding(cache, written)),
+            self._pod_groups(),
+        ]
+        """What decisions rest on beside pods."""
+        self.pods = self._informer(PODS, decode, pods)
+        # no decision rests on policies: nothing waits for them, and the controller works where their CRDs are missing
+        self.side_informers = [self._informer(*kind) for kind in reported_kinds(cache, written)]
+        self.watching: tuple[Source, ...] = ()
+        """Those that have begun."""
+
+    def _informer(self, path: str, decode: Any, sink: Any) -> Informer[Any]:
+        into = self._relayed(_resource(path), sink)
+        return Informer(self._client, path, decode=decode, sink=into, report=self._report, on_rewind=self._rewind)
+
+    def _relayed(self, resource: str, sink: Any) -> Any:
+        return sink if self._relays is None else self._relays.setdefault(resource, Relay(sink))
+
+    def _rewind(self) -> Iterator[None]:
+        return self.cache.forget_versions()
+
+    def _pod_groups(self) -> InformerIfServed:
+        sink = self._relayed(POD_GROUPS, sinks.PodGroupSink(self.cache))
+        return InformerIfServed(
+            self._client,
+            POD_GROUPS_IN,
+            POD_GROUP_VERSIONS,
+            POD_GROUPS,
+            make=lambda path: Informer(
+                self._client, path, decode=decode_pod_group, sink=sink, report=self._report, on_rewind=self._rewind
+            ),
+            report=self._report,
+            forget=lambda: sink.replace(()),
+        )
+
+    def _report(self, trouble: Trouble) -> None:
+        self._metrics.watch_troubles.labels(trouble.resource, trouble.cause).inc()
+        is_ours = trouble.resource not in ("jobs", "namespaces", "nodes", "podgroups", "pods")
+        hint = {"hint": "are the CRDs of config/crd applied?"} if is_ours and trouble.cause == "NotFound" else {}
+        _log.warning("watch_trouble", resource=trouble.resource, cause=trouble.cause, error=trouble.text, **hint)
+
+    def start(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        """Begin, as tasks of this group; return these, to be cancelled at the end."""
+        self.watching = (*self.informers, *self.side_informers)
+        tasks = [
+            group.create_task(one.run(), name=f"watch-{one.resource}")
+            for one in (*self.informers, *self.side_informers)
+        ]
+        return [*tasks, group.create_task(self.watch_pods(), name="watch-pods")]
+
+    async def watch_pods(self) -> None:
+        """Watch pods once all else is listed: a queue or node that came later would move what is known of thousands."""
+        await _listed(self.informers)
+        self.watching = (*self.watching, self.pods)
+        await self.pods.run()
+
+    async def listed(self) -> None:
+        """Wait until all that decisions rest on is listed."""
+        await _listed((*self.informers, self.pods))
+
+    async def caught_up(self) -> None:
+        """Wait until all is known that a leader had written before this was called: to pods, and into a status."""
+        async with asyncio.TaskGroup() as group:
+            for one in (*self.informers, self.pods):
+                if isinstance(one, Informer) and one.resource in _WRITTEN_BY_LEADERS:
+                    group.create_task(one.catch_up(), name=f"catch-up-{one.resource}")
+
+    def hand_over(self, cache: ClusterCache, written: Written) -> Iterator[None]:
+        """Give all that was kept to these, which are empty, in parts; and all that comes from now on.
+
+        Raises AssertionError where nothing was kept.
+        """
+        if self._relays is None:
+            raise AssertionError("these watches keep nothing that could be handed over")
+        self.cache = cache
+        relays, self._relays = self._relays, None
+        kinds = {_resource(one.path): one.sink for one in (*deciding(cache, written), *reported_kinds(cache, written))}
+        # pods last, as when they are listed
+        kinds |= {POD_GROUPS: sinks.PodGroupSink(cache), _resource(PODS): sinks.PodSink(cache)}
+        for resource, sink in kinds.items():
+            yield from relays[resource].hand_over(sink)
+
+    def unsynced(self) -> str | None:
+        """Say which kinds are not listed yet; None when all are."""
+        missing = [one.resource for one in (*self.informers, self.pods) if not one.synced.is_set()]
+        return f"not listed yet: {', '.join(missing)}" if missing else None
+
+
+def _resource(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
+
+
+async def _listed(informers: Iterable[Informer[Any] | InformerIfServed]) -> None:
+    """Wait until each has handed on its first list."""
+    for informer in informers:
+        await informer.synced.wait()
+
+
+def reported_kinds(cache: ClusterCache, written: Written) -> tuple[Kind, ...]:
+    """What is only reported on."""
+    wide, own = sinks.policy_sinks(cache, written)
+    return (
+        Kind(f"{OURS}/clusterpodschedulingpolicies", read_cluster_pod_policy, wide),
+        Kind(f"{OURS}/podschedulingpolicies", read_pod_policy, own),
+        Kind(f"{OURS}/schedulingpolicies", read_scheduling_policy, sinks.scheduling_policy_sink(cache, written)),
+    )

@@ -1,0 +1,14 @@
+"""Queues in virtual time: the product's own cache and `decide`, with a model of executor, nodes and Job owners.
+
+Nothing here asks a cluster, and nothing reads a clock: the same world with the same seed comes to the same end.
+
+What is changed where:
+
+- what a simulation begins with: `simulator/world`; how a cache is filled with it: `simulator/filling`
+- what happens when, and in which order: `simulator/simulated_cluster`
+- when waiting pods start: `simulator/eta`; how long pods run: `simulator/runtimes`; who comes: `simulator/arrivals`,
+  `simulator/traces`
+- what may be changed to see what comes of it: `simulator/changes`, `simulator/new_job`; what is compared:
+  `simulator/measurements`, `simulator/comparing`; what people see of it: `cli/simulate_output`
+- what becomes of a pod that is admitted, ends or is evicted: `simulator/pod_states`, of its Job `simulator/owners`
+"""

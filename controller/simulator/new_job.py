@@ -1,0 +1,71 @@
+"""A Job that people think of, from its manifest: the Job, and the pods that it creates first, as they wait at the gate.
+
+No apiserver and no webhook has seen it: defaults are Kubernetes' own, and policies of Penstock are not applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
+from controller.core.kubernetes.owners import Job
+from controller.core.workloads.pods import Pod
+from controller.kube.clock import rfc3339
+from controller.kube.decode import PodDecoder
+from controller.kube.decode_owners import decode_job
+from controller.kube.errors import UnreadableObject
+from controller.simulator.changes import ChangeError
+from controller.simulator.world import World
+
+_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def new_job(document: Mapping[str, Any], world: World, others: Iterable[Job] = ()) -> tuple[Job, list[Pod]]:
+    """Return a Job of batch/v1 and its first pods, created at the world's time, beside `others` that are new too.
+
+    Raises ChangeError.
+    """
+    if document.get("kind") != "Job" or document.get("apiVersion") != "batch/v1":
+        raise ChangeError(f"is a {document.get('kind') or 'document without a kind'}; write a Job of batch/v1")
+    try:
+        metadata, template = {"namespace": "default", **document["metadata"]}, document["spec"]["template"]
+        name, namespace = str(metadata["name"]), str(metadata["namespace"])
+        labels = dict((template.get("metadata") or {}).get("labels") or {})
+        queue = labels.get(QUEUE_NAME) or world.namespaces.get(namespace, {}).get(DEFAULT_QUEUE)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ChangeError(f"is no Job that can be read: {error!r} is missing or not an object") from None
+    if not queue:
+        raise ChangeError(f"names no queue: write the label {QUEUE_NAME} in spec.template.metadata.labels")
+    created = {"creationTimestamp": rfc3339(world.now), "uid": f"new/{namespace}/{name}", "name": name}
+    try:
+        job = decode_job(orjson.dumps({**document, "metadata": {**metadata, **created}, "status": {}}))
+        if job.key in {one.key for one in (*world.jobs.values(), *others)}:
+            raise ChangeError(f"Job {job.key} is there already: give it another name")
+        pod = PodDecoder()(orjson.dumps(_pod(job, template, {**labels, QUEUE_NAME: queue}, world.now)))
+    except (TypeError, UnreadableObject) as error:
+        raise ChangeError(f"is no Job that can be read: {error}") from None
+    is_indexed = document["spec"].get("completionMode") == "Indexed"
+    return job, [
+        replace(pod, uid=f"{job.uid}/{at}", name=f"{name}-{at}", completion_index=at if is_indexed else 0)
+        for at in range(job.most)
+    ]
+
+
+def _pod(job: Job, template: Mapping[str, Any], labels: Mapping[str, str], now: float) -> dict[str, Any]:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job.name, "uid": job.uid, "controller": True}
+    metadata = {
+        **(template.get("metadata") or {}),
+        "labels": labels,
+        "namespace": job.namespace,
+        "name": job.name,
+        "uid": job.uid,
+        "generation": 1,
+        "creationTimestamp": rfc3339(now),
+        "ownerReferences": [owner],
+    }
+    gates = [*((template.get("spec") or {}).get("schedulingGates") or []), {"name": GATE}]
+    return {"metadata": metadata, "spec": {**template["spec"], "schedulingGates": gates}, "status": {}}

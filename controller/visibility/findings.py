@@ -1,0 +1,50 @@
+"""What decisions have found out about a snapshot: why each class waits, who would be admitted or evicted now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from controller.core.explaining.wording import deadline_note, describe
+from controller.core.reasons import Reason
+from controller.core.snapshot import Snapshot
+from controller.core.workloads.decisions import NOT_YET, Admit, Evict, Plan, Wait
+from controller.core.workloads.pods import Pod, job_of
+from controller.core.workloads.workload import Workload, WorkloadClass
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """`wait_of` says why a class waits; `admits` and `evicts`, by uid of the pod, what the next decision would do."""
+
+    wait_of: Callable[[WorkloadClass], Wait]
+    admits: Mapping[str, Admit] = field(default_factory=dict)
+    evicts: Mapping[str, Evict] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan) -> Findings:
+        """Return those of a plan that was made of the whole snapshot."""
+        admits = {one.uid: one for one in plan.admits}
+        evicts = {one.pod.uid: one for one in plan.evicts}
+        return cls(lambda kind: plan.waits.get(kind, NOT_YET), admits, evicts)
+
+    def why(self, snapshot: Snapshot, workload: Workload) -> tuple[Reason, str]:
+        """Return why a workload waits, as a word and as a sentence."""
+        admit = self.admits.get(workload.pods[0])
+        if admit is not None:
+            where = f", node {admit.node}" if admit.node else ""
+            return Reason.PENDING, f"the next decision admits it onto {admit.onto}{where}"
+        wait = self.wait_of(workload.kind).of(workload.uid)
+        return wait.reason, sentence_of(snapshot, workload, wait)
+
+    def note(self, snapshot: Snapshot, pod: Pod) -> str:
+        """Return what is to be said of a pod beside why its workload waits."""
+        return deadline_note(job_of(pod, snapshot.running.jobs))
+
+
+def sentence_of(snapshot: Snapshot, workload: Workload, wait: Wait) -> str:
+    """Write why a workload waits, as the condition of its pods says it."""
+    local = snapshot.queues.local_queues.get(workload.kind.queue)
+    queue = None if local is None else snapshot.queues.cluster_queues.get(local.cluster_queue)
+    may_preempt = queue is not None and queue.preemption.is_any
+    return describe(wait, workload.since, uid=workload.uid, may_preempt=may_preempt)

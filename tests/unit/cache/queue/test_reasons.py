@@ -1,0 +1,56 @@
+"""When the condition of a pod that waits is written, and written anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.cache.queue.reasons import Reasons
+from controller.core.reasons import Reason
+from controller.core.workloads.decisions import Wait
+from tests.support.builders import a_pod, a_saying, a_workload
+
+KIND = a_workload(a_pod()).kind
+
+
+def due(reasons: Reasons, *times: float) -> list[str | None]:
+    return [reasons.next(at) for at in times]
+
+
+def saying(before: Reason, now: Reason) -> Reasons:
+    """A pod that says one thing since 100, of which another is so now."""
+    reasons = Reasons()
+    reasons.learn(KIND, Wait(now))
+    reasons.mark("pod", kind=KIND, created=0.0, said=a_saying("False", before.value, at=100.0))
+    return reasons
+
+
+def test_what_is_outdated_is_put_right_once_a_minute() -> None:
+    assert due(saying(Reason.QUOTA_EXCEEDED, Reason.NO_CAPACITY), 159.0, 160.0, 161.0) == [None, "pod", None]
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (Reason.HELD, Reason.QUOTA_EXCEEDED),
+        (Reason.QUOTA_EXCEEDED, Reason.HELD),
+        (Reason.QUEUE_STOPPED, Reason.PENDING),
+    ],
+)
+def test_what_people_do_by_hand_is_told_within_seconds(before: Reason, now: Reason) -> None:
+    assert due(saying(before, now), 102.5, 103.0, 500.0) == [None, "pod", None]
+
+
+def test_a_hold_is_told_within_seconds() -> None:
+    reasons = saying(Reason.QUOTA_EXCEEDED, Reason.NO_CAPACITY)
+    reasons.learn(KIND, Wait(Reason.HELD))
+    reasons.mark("pod", kind=KIND, created=0.0, said=a_saying("False", "QuotaExceeded", at=100.0))
+    assert due(reasons, 103.0) == ["pod"]
+    reasons.learn(KIND, Wait(Reason.NO_CAPACITY))
+    reasons.mark("pod", kind=KIND, created=0.0, said=a_saying("False", "QuotaExceeded", at=150.0))
+    assert due(reasons, 170.0, 210.0) == [None, "pod"]
+
+
+def test_a_new_pod_is_told_after_it_settled() -> None:
+    reasons = Reasons()
+    reasons.mark("pod", kind=KIND, created=10.0, said=None)
+    assert due(reasons, 12.5, 13.0) == [None, "pod"]

@@ -1,0 +1,42 @@
+"""docs/simulator.md shows what the commands really print, and names every option and change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from controller.cli.main import root, run
+from controller.simulator.changes import FORMS
+
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"```console\n\$ penstock ([^\n]*)\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command.split()[0] for command, _ in SHOWN])
+def test_what_is_shown_is_what_is_printed(
+    command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "100")
+    assert run(command.split()) == 0
+    printed = capsys.readouterr().out.strip("\n ").splitlines()
+    assert [line.strip() for line in printed] == [line.strip() for line in output.strip("\n ").splitlines()]
+
+
+@pytest.mark.parametrize("name", ["eta", "simulate"])
+def test_every_option_is_named(name: str) -> None:
+    assert any(command.startswith(f"{name} ") for command, _ in SHOWN)
+    command = root.get_command(click.Context(root), name)
+    assert command is not None
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    assert [one.name for one in options if not any(f"`{opt}" in TEXT for opt in one.opts)] == []
+
+
+def test_every_change_is_named() -> None:
+    kinds = re.findall(r"([a-z]+):", FORMS)
+    assert len(kinds) == 6
+    assert [kind for kind in kinds if f"`{kind}:" not in TEXT] == []

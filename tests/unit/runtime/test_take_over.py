@@ -1,0 +1,117 @@
+"""A controller takes over what the watches of a standby have kept, whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.kinds import OURS, PODS
+from controller.cache.sinks import PodSink
+from controller.cache.written import Written
+from controller.kube.decode import PodDecoder
+from controller.kube.errors import Invalid, NotFound
+from controller.runtime.controller import Controller
+from controller.runtime.watches import Watches
+from controller.telemetry.metrics import ControllerMetrics
+from tests.support import api_objects
+from tests.support.fake_client import FakeClient
+from tests.support.fake_time import turns
+from tests.support.pod_documents import a_pod_document, raw
+from tests.support.releasing import leading
+
+
+class Kinds(FakeClient):
+    """Lists some hundred pods and a queue for them; nothing happens after that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lists: dict[str, list[Any]] = {
+            PODS: [a_pod_document(f"p{number:03}") for number in range(250)],
+            f"{OURS}/clusterqueues": [api_objects.cluster_queue()],
+            f"{OURS}/resourceflavors": [api_objects.resource_flavor()],
+            f"{OURS}/localqueues": [api_objects.local_queue()],
+        }
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None, **_: Any) -> bytes:
+        if params is None:
+            raise NotFound(404, "NotFound", path)
+        return raw({"metadata": {"resourceVersion": "10"}, "items": self.lists.get(path, [])})
+
+    @asynccontextmanager
+    async def stream(self, _: str, params: Mapping[str, str], **__: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+        if "sendInitialEvents" in params:
+            raise Invalid(422, "Invalid", "sendInitialEvents is forbidden for watch")
+        yield self._nothing()
+
+    async def _nothing(self) -> AsyncIterator[bytes]:
+        await asyncio.Event().wait()
+        yield b""
+
+
+@asynccontextmanager
+async def a_standby(client: FakeClient) -> AsyncIterator[Watches]:
+    """Watches that keep what they have listed."""
+    cache = ClusterCache(lambda: None)
+    watches = Watches(
+        client.as_client,
+        cache,
+        ControllerMetrics(),
+        Written(),
+        decode=PodDecoder(),
+        pods=PodSink(cache),
+        keeps=True,
+    )
+    async with asyncio.TaskGroup() as group:
+        tasks = watches.start(group)
+        async with asyncio.timeout(20):
+            await watches.listed()
+        yield watches
+        for task in tasks:
+            task.cancel()
+
+
+def a_controller(client: FakeClient) -> Controller:
+    return Controller(client.as_client, ControllerMetrics(), workers=1, backfill_depth=1, identity="me", held=leading)
+
+
+async def test_what_a_standby_knows_is_known_to_the_leader() -> None:
+    client = Kinds()
+    async with a_standby(client) as watches:
+        before = watches.cache
+        controller = a_controller(client)
+        assert (controller.unsynced() or "").startswith("not listed yet")
+        await watches.caught_up()
+        await controller.take_over(watches)
+        assert controller.unsynced() is None
+        assert controller.cache.pods == before.pods
+        assert set(controller.cache.cluster_queues) == {"team-a"}
+        assert len(controller.cache.backlog) == 250
+
+
+async def test_half_of_what_a_standby_knows_counts_as_nothing() -> None:
+    client = Kinds()
+    async with a_standby(client) as watches:
+        controller = a_controller(client)
+        async with asyncio.TaskGroup() as group:
+            taking = group.create_task(controller.take_over(watches), name="take-over")
+            for _ in range(50):
+                if controller.cache.pods:
+                    break
+                await turns(1)
+            assert 0 < len(controller.cache.pods) < 250
+            taking.cancel()
+        assert (controller.unsynced() or "").startswith("not listed yet")
+
+
+async def test_watches_that_keep_nothing_hand_nothing_over() -> None:
+    cache = ClusterCache(lambda: None)
+    watches = Watches(
+        Kinds().as_client, cache, ControllerMetrics(), Written(), decode=PodDecoder(), pods=PodSink(cache)
+    )
+    with pytest.raises(AssertionError, match="keep nothing"):
+        await a_controller(Kinds()).take_over(watches)

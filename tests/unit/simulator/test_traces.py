@@ -1,0 +1,82 @@
+"""Traces are read, become pods that come at their time, and replace the arrivals that are drawn."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.workloads.pods import Phase
+from controller.simulator.comparing import Comparison
+from controller.simulator.traces import TracedJob, TraceError, read_csv, read_swf, trace_of
+from tests.support.builders import MAIN
+from tests.support.simulated_worlds import NOW, a_world
+
+SWF = """; Version: 2.2
+; UnixStartTime: 0
+  1 100 5  60 2 -1 -1 2 120 -1 1 7 1 -1 1 -1 -1 -1
+  2 160 5  -1 2 -1 -1 2 120 -1 0 7 1 -1 1 -1 -1 -1
+  3 220 5 300 -1 -1 -1 1  -1 -1 1 8 1 -1 1 -1 -1 -1
+"""
+CSV = """submit,seconds,cpu,memory,pods,user,queue
+10,60,2,1Gi,1,ann,default/main
+0,30,500m,,3,ben,default/main
+"""
+
+
+def test_the_standard_workload_format_is_read() -> None:
+    assert list(read_swf(SWF.splitlines())) == [
+        TracedJob(100, 60, {"cpu": "1"}, 2, 120, 0, "user-7"),
+        TracedJob(220, 300, {"cpu": "1"}, 1, 0, 0, "user-8"),
+    ]
+
+
+def test_comma_separated_values_are_read() -> None:
+    assert list(read_csv(CSV.splitlines())) == [
+        TracedJob(10, 60, {"cpu": "2", "memory": "1Gi"}, 1, 0, 0, "ann", "default/main"),
+        TracedJob(0, 30, {"cpu": "500m"}, 3, 0, 0, "ben", "default/main"),
+    ]
+
+
+def test_pods_come_by_their_time_and_a_job_of_several_is_a_gang() -> None:
+    trace = trace_of(read_csv(CSV.splitlines()), NOW, None)
+    assert [(at - NOW, pod.name) for at, pod in trace.arrivals] == [
+        (0, "trace-0-0"),
+        (0, "trace-0-1"),
+        (0, "trace-0-2"),
+        (10, "trace-1-0"),
+    ]
+    first, last = trace.arrivals[0][1], trace.arrivals[-1][1]
+    assert first.group is not None
+    assert (first.group.size, last.group) == (3, None)
+    assert dict(last.shape.requests) == {"cpu": 2000, "memory": 2**30, "pods": 1}
+    assert (first.phase, first.user, trace.seconds["trace-1-0"]) == (Phase.QUEUED, "ben", 60)
+
+
+def test_a_trace_is_what_comes() -> None:
+    trace = trace_of(read_swf(SWF.splitlines()), NOW, MAIN)
+    comparison = Comparison(a_world(), None, seconds=3600, trace=trace)
+    for _ in comparison.steps("1"):
+        pass
+    (outcome,) = comparison.outcomes
+    assert outcome.ended == {"team-a": 3}
+    assert sorted(outcome.by_user) == ["user-7", "user-8"]
+    assert outcome.used["spot", "cpu"] == 1000 * (2 * 60 + 300)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("cpu,pods\n1,2\n", "line 1: must name the columns, and has no submit and no seconds"),
+        ("submit,seconds,cpu\n0,long,1\n", "line 2: could not convert string to float: 'long'"),
+        ("submit,seconds,cpu\n0,60,many\n", "a job asks for {'cpu': 'many'}: 'many'"),
+        ("submit,seconds,pods\n0,60,-1\n", "a job of -1 pods for 60 s: both must be above 0"),
+        ("submit,seconds,queue\n0,60,main\n", "queue 'main': name a LocalQueue as NAMESPACE/NAME"),
+    ],
+)
+def test_what_cannot_be_read_is_said(text: str, fault: str) -> None:
+    with pytest.raises(TraceError) as raised:
+        trace_of(read_csv(text.splitlines()), NOW, MAIN)
+    assert str(raised.value).startswith(fault)
+    with pytest.raises(TraceError, match="line 1: must have 18 numbers"):
+        list(read_swf(["1 2 3"]))
+    with pytest.raises(TraceError, match="name a LocalQueue as NAMESPACE/NAME"):
+        trace_of(read_swf(SWF.splitlines()), NOW, None)
