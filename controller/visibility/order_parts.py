@@ -10,7 +10,7 @@ from controller.core.quota.fair_sharing import FairShares, shown
 from controller.core.snapshot import Snapshot
 from controller.core.workloads.workload import QueueKey, Workload, among_all, is_ahead
 from controller.kube.clock import rfc3339
-from controller.visibility.lines import Place, lines, places
+from controller.visibility.lines import Place, cluster_queue_of, lines, places
 from controller.visibility.rows import OrderRow, ShareRow
 
 
@@ -18,10 +18,10 @@ def order(snapshot: Snapshot, namespaces: Iterable[str] | None = None) -> list[O
     """Return the parts of everybody's place, ClusterQueue by ClusterQueue; `namespaces` None: of all."""
     wanted = None if namespaces is None else frozenset(namespaces)
     rows = list[OrderRow]()
-    for queue, line in lines(snapshot).items():
+    for name, line in lines(snapshot).items():
         found = places(line)
         those = [one for one in line if wanted is None or one.kind.queue[0] in wanted]
-        rows += [order_row(snapshot, queue, one, found[one.uid]) for one in those]
+        rows += [order_row(snapshot, cluster_queue_of(name), one, found[one.uid]) for one in those]
     return rows
 
 

@@ -16,7 +16,7 @@ from controller.core.snapshot import Memo, Snapshot
 from controller.core.workloads.decisions import NOT_YET, Wait
 from controller.visibility.changes.change import Change, Cost
 from controller.visibility.editing import Case
-from controller.visibility.lines import amounts_before, line
+from controller.visibility.lines import amounts_before, line, line_of
 
 _MOST_STEPS = 8
 """So many shortages are put right one after the other before a way counts as none."""
@@ -78,8 +78,7 @@ class Trials:
     def __init__(self, case: Case) -> None:
         self._base = case.snapshot
         self._index = index_of(case.snapshot)
-        local = case.snapshot.queues.local_queues.get(case.workload.kind.queue)
-        self.line = line(case.snapshot, "" if local is None else local.cluster_queue)
+        self.line = line(case.snapshot, line_of(case.snapshot.queues.local_queues, case.workload.kind.queue))
         """Who waits for the same ClusterQueue, in order."""
         self.before = amounts_before(self.line, case.workload.uid)
         """What those before the workload ask for, by resource."""

@@ -13,7 +13,7 @@ from controller.core.workloads.pods import Phase, Pod, job_of, queue_priority
 from controller.core.workloads.workload import Workload
 from controller.kube.clock import rfc3339
 from controller.visibility.findings import Findings
-from controller.visibility.lines import NOWHERE, Place, lines, places
+from controller.visibility.lines import NOWHERE, Place, cluster_queue_of, lines, places
 from controller.visibility.rows import PodRow
 from controller.visibility.start_rows import StartRow
 
@@ -33,14 +33,14 @@ def pods(snapshot: Snapshot, findings: Findings, namespaces: Iterable[str] | Non
 
 def _pending(snapshot: Snapshot, findings: Findings, wanted: frozenset[str] | None) -> Iterator[PodRow]:
     known = snapshot.running.pods
-    for queue, line in lines(snapshot).items():
+    for name, line in lines(snapshot).items():
         found = places(line)
         for workload in line:
             if wanted is not None and workload.kind.queue[0] not in wanted:
                 continue
             why = findings.why(snapshot, workload)
             for uid in workload.pods:
-                yield waiting_row(snapshot, findings, known[uid], queue, found[workload.uid], why)
+                yield waiting_row(snapshot, findings, known[uid], cluster_queue_of(name), found[workload.uid], why)
 
 
 def waiting_row(

@@ -21,6 +21,7 @@ from controller.kube.clock import rfc3339
 from controller.replay.outcome import stands
 from controller.visibility.explanations import FlavorFinding, finding
 from controller.visibility.holders import HolderRows, each_holder, rows
+from controller.visibility.lines import cluster_queue_of
 from controller.visibility.remedies_in_flavors import is_ended_by_others
 from controller.visibility.targets import target_of
 from controller.visibility.workloads import group_name, requests_of
@@ -151,8 +152,8 @@ class Explaining:
 
     async def _row(self, snapshot: Snapshot, one: Workload, waiting: int) -> ExplanationRow:
         world = self._world
-        queue = world.line_of(one.kind.queue)
-        line = await world.lines.get(queue)
+        name = world.line_of(one.kind.queue)
+        queue, line = cluster_queue_of(name), await world.lines.get(name)
         at = line.index.get(one.uid, 0)
         place = line.places[at] if one.uid in line.index else None
         wait = world.findings.wait_of(one.kind).of(one.uid)

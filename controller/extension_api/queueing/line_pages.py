@@ -10,7 +10,7 @@ from controller.core.snapshot import Snapshot
 from controller.core.workloads.workload import Workload
 from controller.extension_api.queueing.world import Line, World
 from controller.extension_api.resources import Entry, Page, Query
-from controller.visibility.lines import Place
+from controller.visibility.lines import Place, cluster_queue_of
 
 Wanted = Callable[[Workload], bool]
 
@@ -21,9 +21,9 @@ def in_namespace(query: Query) -> Wanted:
 
 
 class Waiting(NamedTuple):
-    """A workload in the line of a ClusterQueue, and which of its rows is asked for, 0 the first."""
+    """A workload that waits for a ClusterQueue, and which of its rows is asked for, 0 the first."""
 
-    line: str
+    cluster_queue: str
     workload: Workload
     place: Place
     row: int
@@ -38,7 +38,7 @@ class _Spot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """Where a page ended: in the line of a ClusterQueue, with that row of the workload that was at `at` then."""
+    """Where a page ended: in which line, with that row of the workload that was at `at` then."""
 
     line: str
     at: int
@@ -72,7 +72,7 @@ class LinePages:
         self._rows = rows
 
     async def page(self, query: Query, names: Sequence[str], wanted: Wanted) -> Page:
-        """Return a page of the lines of these ClusterQueues, which are in order."""
+        """Return a page of these lines, which are in order."""
         cursor = _Cursor.read(query.after)
         entries: list[Entry] = []
         for name in names if cursor is None else [one for one in names if one >= cursor.line]:
@@ -88,7 +88,7 @@ class LinePages:
         return Page(entries)
 
     async def only(self, name: str, uid: str) -> Entry | None:
-        """Return the first row of a workload in the line of a ClusterQueue."""
+        """Return the first row of a workload in a line."""
         line = await self._world.lines.get(name)
         at = line.index.get(uid)
         entries = [] if at is None else await self._entries(name, line, [_Spot(at, 0)])
@@ -108,7 +108,7 @@ class LinePages:
 
     async def _entries(self, name: str, line: Line, chosen: Sequence[_Spot]) -> list[Entry]:
         snapshot = await self._world.snapshot()
-        rows = (Waiting(name, line.workloads[at], line.places[at], row) for at, row in chosen)
+        rows = (Waiting(cluster_queue_of(name), line.workloads[at], line.places[at], row) for at, row in chosen)
         return await self._world.turns.through(self._entry(snapshot, one) for one in rows if self._waits(one))
 
     def _waits(self, one: Waiting) -> bool:

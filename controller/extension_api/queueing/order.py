@@ -44,7 +44,7 @@ def workload_orders(world: World) -> Resource:
     """Return what decides the place of each workload that waits."""
 
     def entry(snapshot: Snapshot, waiting: Waiting) -> Entry:
-        row = order_row(snapshot, waiting.line, waiting.workload, waiting.place)
+        row = order_row(snapshot, waiting.cluster_queue, waiting.workload, waiting.place)
         # behind whom of its own LocalQueue: of no other namespace
         return Entry(row.name, row.namespace, row, frozenset((row.namespace,)))
 

@@ -127,7 +127,7 @@ class _Pending:
         reason, text = self._world.findings.why(snapshot, one)
         row = PendingWorkload(
             target=target_of(snapshot, one),
-            cluster_queue=waiting.line,
+            cluster_queue=waiting.cluster_queue,
             local_queue=local,
             place=place.in_cluster_queue,
             place_in_local_queue=place.in_local_queue,

@@ -33,7 +33,7 @@ _COLUMNS: tuple[Column[PodRow], ...] = (
     Column("Node", lambda row: row.node, "Where it runs.", is_wide=True),
     Column("Message", lambda row: row.message, "Why it waits, in a sentence.", is_wide=True),
 )
-_ADMITTED = "/"
+_ADMITTED = "="
 """A page that ended among those that wait is called as their line is, which never begins so."""
 
 
@@ -85,7 +85,7 @@ class _Pods:
         pod = self._world.cache.pods[one.pods[waiting.row]]
         findings, why = self._world.findings, self._world.findings.why(snapshot, one)
         start = self._world.forecasts.row(pod.uid)
-        return _entry_of(waiting_row(snapshot, findings, pod, waiting.line, waiting.place, why, start))
+        return _entry_of(waiting_row(snapshot, findings, pod, waiting.cluster_queue, waiting.place, why, start))
 
     async def _admitted(self, query: Query) -> Page:
         """Return those behind the namespace/name that the page before ended with; `limit` may be 0."""

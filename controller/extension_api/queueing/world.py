@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
@@ -18,7 +17,7 @@ from controller.core.workloads.workload import QueueKey, Workload
 from controller.extension_api.pacing import Turns
 from controller.extension_api.queueing.shared import Shared
 from controller.visibility.findings import Findings
-from controller.visibility.lines import Place
+from controller.visibility.lines import Place, each_place, line_of, queue_alone_in
 from controller.visibility.queues import Counts, QueueRows
 from controller.visibility.start_forecasts import StartForecasts
 
@@ -77,16 +76,12 @@ class World:
         return all(one.keys() == other.keys() for one, other in pairs)
 
     def line_names(self, namespace: str = "") -> list[str]:
-        """Return the ClusterQueues for which anybody of a namespace (empty: of any) waits, by name.
-
-        The empty name: those whose LocalQueue does not exist.
-        """
+        """Return in which lines anybody of a namespace (empty: of any) stands, by name."""
         return sorted({self.line_of(key) for key in self._waiting_in(namespace)})
 
     def line_of(self, key: QueueKey) -> str:
-        """Return the ClusterQueue to which a LocalQueue leads; empty: there is no such LocalQueue."""
-        local = self.cache.local_queues.get(key)
-        return "" if local is None else local.cluster_queue
+        """Return the line in which those of a LocalQueue stand."""
+        return line_of(self.cache.local_queues, key)
 
     async def find(self, namespace: str, name: str) -> Workload | None:
         """Return the workload of a namespace that waits under this name."""
@@ -124,11 +119,11 @@ class World:
         async with self.turns.one():
             return QueueRows(snapshot, counts)
 
-    async def _line(self, cluster_queue: str) -> Line:
+    async def _line(self, name: str) -> Line:
         snapshot = await self.snapshot()
-        parts = await self.turns.through(_parts(self.cache, snapshot, self._local_queues(cluster_queue)))
+        parts = await self.turns.through(_parts(self.cache, snapshot, self._queues_in(name)))
         workloads = await self.turns.through(one for _, one in merge(*parts, key=itemgetter(0)))
-        places = await self.turns.through(_places(workloads))
+        places = await self.turns.through(each_place(workloads))
         async with self.turns.one():
             return Line(workloads, places, {one.uid: at for at, one in enumerate(workloads)})
 
@@ -140,10 +135,9 @@ class World:
         ordered = await self.turns.through(sorted(_admitted(charges, part)) for part in parts)
         return await self.turns.through(merge(*ordered))
 
-    def _local_queues(self, cluster_queue: str) -> Sequence[QueueKey]:
-        if cluster_queue:
-            return self.cache.queues_of(cluster_queue)
-        return [key for key in self.cache.backlog.queues() if key not in self.cache.local_queues]
+    def _queues_in(self, line: str) -> Sequence[QueueKey]:
+        own = queue_alone_in(line)
+        return self.cache.queues_of(line) if own is None else [own]
 
 
 def _admitted(charges: Mapping[str, Charge], pods: Sequence[Pod]) -> Iterator[Named]:
@@ -164,10 +158,3 @@ def _parts(cache: ClusterCache, snapshot: Snapshot, queues: Sequence[QueueKey]) 
         for begin in range(0, len(run), _PART):
             part = range(begin, min(begin + _PART, len(run)))
             yield sorted(((heads.of(run, at)[:3], run[at]) for at in part), key=itemgetter(0))
-
-
-def _places(workloads: Sequence[Workload]) -> Iterator[Place]:
-    reached: Counter[QueueKey] = Counter()
-    for number, one in enumerate(workloads, start=1):
-        reached[one.kind.queue] += 1
-        yield Place(number, reached[one.kind.queue])

@@ -23,7 +23,7 @@ from controller.visibility.findings import Findings
 from controller.visibility.lines import lines
 from controller.visibility.order_parts import order, shares
 from controller.visibility.queues import cluster_queues, local_queues
-from controller.visibility.rows import ClusterQueueRow, PodRow, ShareRow
+from controller.visibility.rows import ClusterQueueRow, OrderRow, PodRow, ShareRow
 from controller.visibility.start_forecasts import StartForecasts
 from controller.visibility.workloads import pods
 from tests.support.builders import (
@@ -103,6 +103,18 @@ async def test_who_waits_comes_in_order_by_pages(limit: int) -> None:
     pending = resource(a_world(), "pendingworkloads")
     assert names(await every(pending, Query(limit=limit))) == ALL
     assert names(await every(pending, Query(limit=limit, namespace="other"))) == [ALL[0], ALL[1], ALL[5]]
+
+
+async def test_what_has_no_local_queue_has_a_place_among_its_own() -> None:
+    cache = a_world()
+    for name, namespace in (("lost too", "other"), ("mine", "default")):
+        cache.put_pod(a_pod(name, a_shape(cpu="1"), namespace=namespace, queue="none", created=99.0))
+    decided(cache)
+    for plural in ("pendingworkloads", "queuepods", "workloadorders"):
+        entries = await every(resource(cache, plural), Query(limit=2))
+        rows = [one.row for one in entries if isinstance(one.row, PendingWorkload | PodRow | OrderRow)]
+        placed = [(row.local_queue, row.cluster_queue, row.place) for row in rows if row.local_queue == "none"]
+        assert placed == [("none", "", 1), ("none", "", 1), ("none", "", 2)], plural
 
 
 async def test_a_queue_has_its_own_line() -> None:

@@ -9,7 +9,7 @@ from controller.core.decision.decide import decide
 from controller.core.kubernetes.owners import Job, Owner
 from controller.core.snapshot import Snapshot
 from controller.visibility.findings import Findings
-from controller.visibility.lines import lines
+from controller.visibility.lines import line, lines, queue_alone_in
 from controller.visibility.order_parts import order, shares
 from controller.visibility.rows import PodRow, jobs
 from controller.visibility.targets import all_targets, find
@@ -118,9 +118,17 @@ def test_shares_rank_those_that_are_served_first() -> None:
     assert [(row.name, row.rank) for row in found] == [("fair-sharing-mine", 1), ("fair-sharing-theirs", 2)]
 
 
-def test_who_has_no_cluster_queue_waits_in_a_line_of_its_own() -> None:
-    found = lines(a_cache(a_pod("lost", queue="mian")).snapshot())
-    assert [one.name for one in found[""]] == ["default/lost"]
+def test_what_has_no_local_queue_waits_in_a_line_of_its_own() -> None:
+    lost = [a_pod("b", queue="mian", created=2.0), a_pod("a", queue="mian", created=1.0), a_pod("c", queue="mani")]
+    snapshot = a_cache(*lost).snapshot()
+    assert {row.name: (row.place, row.cluster_queue) for row in order(snapshot)} == {
+        "a": (1, ""),
+        "b": (2, ""),
+        "c": (1, ""),
+    }
+    names = list(lines(snapshot))
+    assert [queue_alone_in(name) for name in names] == [("default", "mani"), ("default", "mian")]
+    assert [one.name for one in line(snapshot, names[1])] == ["default/a", "default/b"]
 
 
 def test_a_target_is_found_by_its_pod_job_or_group() -> None:
