@@ -1,30 +1,23 @@
-"""`penstock eta`: reads a cluster or a file, simulates, and prints. What is simulated is `simulator.eta`'s business."""
+"""`penstock eta`: asks the controller for its forecasts, or has them made here, and prints them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from controller.cli.asking import Answer, Source, is_given, source_options, without_api_option
-from controller.cli.played import playable
 from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.cli.target_completion import complete_target
 from controller.cli.targets import nothing_named, read_target
 from controller.cli.visibility_client import VisibilityClient
-from controller.core.workloads.pods import Phase, Pod
 from controller.kube import clock
 from controller.runtime.operator_action_targets import Target
-from controller.simulator.eta import USUAL_HORIZON, USUAL_RUNS, Eta, Forecasts, Unknown
-from controller.simulator.runtimes import seeds_of
-from controller.simulator.world import World
+from controller.simulator.defaults import USUAL_HORIZON, USUAL_RUNS
+from controller.visibility.row_targets import rows_named, targets_of
 from controller.visibility.rows import PodRow
-from controller.visibility.start_forecasts import start_row
 from controller.visibility.start_rows import EtaRow, StartRow, starts_in, starts_range
-from controller.visibility.targets import all_targets, pods_named, rows_named, targets_of
 
 _HOUR = 3600
 _NOT_YET = StartRow("", unknown="not forecast yet, or the controller makes no forecasts (--forecast-percent)")
@@ -64,8 +57,11 @@ def eta(
       penstock eta --snapshot now.json.gz -o json
     """
     wanted = [read_target(text) for text in targets]
-    found = None if any(map(is_given, ("runs", "hours", "seed"))) else source.from_api(partial(_asked, source, wanted))
-    answer = _simulated(source, wanted, hours * _HOUR, seed, runs) if found is None else Answer(found, clock.now())
+    answer = None if any(map(is_given, ("runs", "hours", "seed"))) else source.from_api(partial(_asked, source, wanted))
+    if answer is None:
+        from controller.cli.eta_simulated import simulated
+
+        answer = simulated(source, wanted, hours * _HOUR, seed, runs)
     show_rows(
         sorted(answer.rows, key=lambda row: (not row.start.p50, row.start.p50, row.namespace, row.name)),
         _columns(answer.now),
@@ -75,13 +71,14 @@ def eta(
     )
 
 
-async def _asked(source: Source, targets: Sequence[Target], api: VisibilityClient) -> list[EtaRow]:
+async def _asked(source: Source, targets: Sequence[Target], api: VisibilityClient) -> Answer[EtaRow]:
     """Return the controller's forecasts. Raises ClickException for a target that does not exist."""
     spaces = source.namespaces
     rows = await api.rows("queuepods", PodRow, None if spaces is None else spaces[0])
     chosen = [one for target in targets for one in _named(rows, target, spaces)] if targets else rows
     waiting = {(one.namespace, one.name): one for one in chosen if one.state == "Pending"}
-    return [EtaRow(one.namespace, one.name, one.local_queue, one.start or _NOT_YET) for one in waiting.values()]
+    found = [EtaRow(one.namespace, one.name, one.local_queue, one.start or _NOT_YET) for one in waiting.values()]
+    return Answer(found, clock.now())
 
 
 def _named(rows: Sequence[PodRow], target: Target, namespaces: Sequence[str] | None) -> list[PodRow]:
@@ -89,56 +86,6 @@ def _named(rows: Sequence[PodRow], target: Target, namespaces: Sequence[str] | N
     if not found:
         raise nothing_named(target, targets_of(rows), namespaces)
     return found
-
-
-def _simulated(source: Source, targets: Sequence[Target], seconds: float, seed: int, runs: int) -> Answer[EtaRow]:
-    """Simulate what the cluster, or a file, has. Raises ClickException and KubeError."""
-    world = source.world()
-    uids = _uids(world, targets, source.namespaces)
-    found = _forecast(Forecasts(world, uids, horizon=seconds), seed, runs)
-    rows = [_row(world.pods[uid], one, world.now) for uid, one in zip(uids, found, strict=True)]
-    return Answer(rows, world.now)
-
-
-def _uids(world: World, targets: Sequence[Target], namespaces: Sequence[str] | None) -> list[str]:
-    """Return the pods that are meant, of these namespaces; without targets all that wait, the oldest first."""
-    there = [one for one in world.pods.values() if namespaces is None or one.namespace in namespaces]
-    if not targets:
-        waiting = (pod for pod in there if pod.phase is Phase.QUEUED)
-        return [pod.uid for pod in sorted(waiting, key=lambda pod: (pod.created, pod.key))]
-    return list(dict.fromkeys(uid for target in targets for uid in _meant(world, there, target, namespaces)))
-
-
-def _meant(world: World, there: Sequence[Pod], target: Target, namespaces: Sequence[str] | None) -> Iterator[str]:
-    found = pods_named(there, world.jobs, target.kind, target.name)
-    if not found:
-        raise nothing_named(target, all_targets(there, world.jobs, namespaces), namespaces)
-    yield from (
-        pod.uid for pod in sorted(found, key=lambda pod: pod.key) if target.kind == "pod" or not pod.is_finished
-    )
-
-
-def _forecast(forecasts: Forecasts, seed: int, runs: int) -> list[Eta | Unknown]:
-    """Simulate so many times, or until Ctrl-C, with a progress bar on a terminal alone."""
-    done = 0
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress, playable():
-        task = progress.add_task("Simulating", total=runs)
-        try:
-            for one in seeds_of(seed, runs):
-                forecasts.run(one)
-                done += 1
-                progress.update(task, completed=done)
-        except KeyboardInterrupt:
-            if not done:
-                raise
-    if done < runs:
-        click.echo(f"interrupted after {done} of {runs} simulations", err=True)
-    return forecasts.results()
-
-
-def _row(pod: Pod, one: Eta | Unknown, now: float) -> EtaRow:
-    return EtaRow(pod.namespace, pod.name, pod.queue or "", start_row(one, now, names_others=True))
 
 
 def _columns(now: float) -> tuple[Column[EtaRow], ...]:

@@ -8,25 +8,16 @@ import click
 import msgspec
 from msgspec import structs
 
-from controller.cli.asking import Source, found_out, source_options, without_api_option
+from controller.cli.asking import Source, source_options, without_api_option
 from controller.cli.evicted import Evicted, evicted, evicted_text
 from controller.cli.explain_by_api import explain_by_api, explain_queue_by_api, known_targets, remedies_of
 from controller.cli.output import show_document
 from controller.cli.target_completion import complete_target
 from controller.cli.targets import nothing_named, read_target
 from controller.cli.visibility_client import VisibilityClient
-from controller.core.snapshot import Snapshot
 from controller.runtime.operator_action_targets import QUEUES, Target
-from controller.visibility.explanation_text import explanation_text, remedies_text
-from controller.visibility.explanations import Explanation, explain
-from controller.visibility.findings import Findings
-from controller.visibility.queue_explanations import (
-    QueueExplanation,
-    explain_cluster_queue,
-    explain_local_queue,
-    queue_text,
-)
-from controller.visibility.targets import Found, all_targets, find
+from controller.visibility.explanation_rows import Explanation, QueueExplanation
+from controller.visibility.explanation_text import explanation_text, queue_text, remedies_text
 
 
 @click.command("explain")
@@ -79,21 +70,20 @@ async def _by_api(api: VisibilityClient, source: Source, wanted: Target, form: s
 
 def _by_snapshot(source: Source, wanted: Target, form: str) -> None:
     """Decide on the cluster, or on a file, and show what that says."""
-    with source.snapshot() as snapshot:
-        findings = found_out(snapshot)
-        if wanted.kind in QUEUES:
-            _show_queue(_queue(snapshot, findings, wanted, source), form)
-            return
-        before = evicted(source, wanted)
-        found = _found(snapshot, findings, wanted, source, before)
-        if found is None or found.workload is None:
-            message = f"{wanted} is gone" if found is None else found.sentence
-            _show_admitted(wanted, None if found is None else found.namespace, message, before, form)
-            return
-        told = explain(snapshot, found.workload)
+    from controller.cli.explain_by_snapshot import explain_by_snapshot, explain_queue_by_snapshot
+
+    if wanted.kind in QUEUES:
+        _show_queue(explain_queue_by_snapshot(source, wanted), form)
+        return
+    before = evicted(source, wanted)
+    told = explain_by_snapshot(source, wanted, was_evicted=bool(before))
+    if told is None or told.explanation is None:
+        message = f"{wanted} is gone" if told is None else told.message
+        _show_admitted(wanted, None if told is None else told.namespace, message, before, form)
+        return
     if form == "text":
-        click.echo("\n".join(explanation_text(told, found.waiting)))
-    _show_rest(told, before, form)
+        click.echo("\n".join(explanation_text(told.explanation, told.waiting)))
+    _show_rest(told.explanation, before, form)
 
 
 def _show_rest(told: Explanation, before: list[Evicted], form: str) -> None:
@@ -104,36 +94,11 @@ def _show_rest(told: Explanation, before: list[Evicted], form: str) -> None:
         show_document({**msgspec.to_builtins(told), "evicted": msgspec.to_builtins(before)}, form)
 
 
-def _queue(snapshot: Snapshot, findings: Findings, wanted: Target, source: Source) -> QueueExplanation:
-    if wanted.kind == "clusterqueue":
-        known = [f"clusterqueue/{name}" for name in snapshot.queues.cluster_queues]
-        found = explain_cluster_queue(snapshot, findings, wanted.name)
-    else:
-        spaces = source.namespaces or sorted({namespace for namespace, _ in snapshot.queues.local_queues})
-        known = [f"queue/{name}" for namespace, name in snapshot.queues.local_queues if namespace in spaces]
-        every = (explain_local_queue(snapshot, findings, namespace, wanted.name) for namespace in spaces)
-        found = next((one for one in every if one is not None), None)
-    if found is None:
-        raise nothing_named(wanted, known, None if wanted.kind == "clusterqueue" else source.namespaces)
-    return found
-
-
 def _show_queue(told: QueueExplanation, form: str) -> None:
     if form == "text":
         click.echo("\n".join(queue_text(told)))
     else:
         show_document(msgspec.to_builtins(told), form)
-
-
-def _found(
-    snapshot: Snapshot, findings: Findings, wanted: Target, source: Source, before: list[Evicted]
-) -> Found | None:
-    """Return what the target stands for; None: it is gone, for it was evicted."""
-    found = find(snapshot, findings, wanted.kind, wanted.name, source.namespaces)
-    if found is not None or before:
-        return found
-    known = all_targets(snapshot.running.pods.values(), snapshot.running.jobs, source.namespaces)
-    raise nothing_named(wanted, known, source.namespaces)
 
 
 def _show_admitted(wanted: Target, namespace: str | None, message: str, before: list[Evicted], form: str) -> None:

@@ -9,13 +9,11 @@ from msgspec import structs
 from controller.cli.asking import Source
 from controller.cli.targets import nothing_named
 from controller.cli.visibility_client import VisibilityClient, within
-from controller.extension_api.queueing.explanations import ExplanationRow
 from controller.kube.errors import NotFound
 from controller.runtime.operator_action_targets import Target
-from controller.visibility.explanations import Explanation, RemedyRow
-from controller.visibility.queue_explanations import QueueExplanation, ReasonRow
+from controller.visibility.explanation_rows import Explanation, ExplanationRow, QueueExplanation, ReasonRow, RemedyRow
+from controller.visibility.row_targets import rows_named, targets_of
 from controller.visibility.rows import ClusterQueueRow, LocalQueueRow, PodRow
-from controller.visibility.targets import rows_named, targets_of
 
 _EXPLANATIONS, _REMEDIES = "explanations", "remedies"
 

@@ -10,12 +10,10 @@ import click
 import orjson
 from click.shell_completion import CompletionItem
 
-from controller.cli.snapshot_input import read_file
 from controller.core.keys import QUEUE_NAME
 from controller.kube import config
 from controller.kube.client import Client
 from controller.kube.errors import KubeError
-from controller.visibility.targets import all_targets
 
 _MOST: Final = "500"
 _SECONDS: Final = 3.0
@@ -32,6 +30,10 @@ def complete_target(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def _targets(options: dict[str, Any]) -> list[str]:
     if options.get("file"):
+        # what reads snapshots takes long to import, and every command comes past here
+        from controller.cli.snapshot_input import read_file
+        from controller.visibility.targets import all_targets
+
         namespace = options.get("namespace")
         running = read_file(options["file"]).snapshot.running
         return all_targets(running.pods.values(), running.jobs, None if namespace is None else [namespace])

@@ -18,7 +18,8 @@ from controller.kube import clock
 from controller.replay.as_written import as_written
 from controller.replay.snapshot_file import Saved
 from controller.runtime.executor import Released
-from controller.simulator.eta import USUAL_HORIZON, USUAL_RUNS, Eta, Forecasts, Unknown
+from controller.simulator.defaults import USUAL_HORIZON, USUAL_RUNS
+from controller.simulator.eta import Eta, Forecasts, Unknown
 from controller.simulator.runtimes import seeds_of
 from controller.simulator.world import world_of
 from controller.telemetry import logs

@@ -16,13 +16,11 @@ from controller.core.reasons import Reason, first_few
 from controller.core.workloads.decisions import Evict
 from controller.core.workloads.pods import Phase, Pod
 from controller.simulator.arrivals import drawn, streams
+from controller.simulator.defaults import USUAL_HORIZON, USUAL_RUNS
 from controller.simulator.runtimes import DrawnRuntimes, KnownRuns, all_runs, known_runs, seeds_of, unfinished_runs
 from controller.simulator.simulated_cluster import SimulatedCluster
 from controller.simulator.world import World
 
-USUAL_RUNS: Final = 20
-USUAL_HORIZON: Final = 7 * 86_400.0
-"""Seconds that a simulation looks ahead."""
 QUANTILES: Final = (0.2, 0.5, 0.9)
 _FOREVER: Final = frozenset(
     {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controller.visibility.explanations import Explanation, FlavorFinding
-from controller.visibility.holders import HolderRow, HolderRows
+from controller.visibility.explanation_rows import Explanation, FlavorFinding, HolderRow, HolderRows, QueueExplanation
+from controller.visibility.rows import LocalQueueRow
 
 _COST = {
     "WAITING": "by itself",
@@ -86,3 +86,26 @@ def remedies_text(told: Explanation) -> Iterator[str]:
         then = f" (onto {', '.join(one.flavors)})" if one.admits else f" (then: {one.reason} {one.message})".rstrip()
         yield f"  - {one.change}{then} [{_COST[one.cost]}]"
         yield from (f"      {command}" for command in one.commands)
+
+
+def queue_text(told: QueueExplanation) -> Iterator[str]:
+    """Yield the lines of an explanation of a queue."""
+    row = told.queue
+    local = f"LocalQueue {row.name} in namespace {row.namespace}" if isinstance(row, LocalQueueRow) else ""
+    name = local or f"ClusterQueue {row.name}"
+    yield f"{name}: {row.pending} pods wait, {row.reserved} are reserved, {row.running} run"
+    if row.message:
+        yield f"  {row.message}"
+    for flavor in row.flavors:
+        for one in flavor.resources:
+            moved = "".join(
+                f", {getattr(one, what)} {what}" for what in ("borrowed", "lent") if getattr(one, what) != "0"
+            )
+            yield f"  {flavor.name} {one.name}: {one.used} of {one.quota} used{moved}, {one.free} free"
+    if told.reasons:
+        yield ""
+        yield "Why pods wait, in the order of the first of each:"
+    for row_of in told.reasons:
+        pods = f"{row_of.pods} pod{'s' * (row_of.pods > 1)}"
+        yield f"  {row_of.reason}: {pods}, first {row_of.first} in {row_of.namespace}"
+        yield f"    {row_of.message}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct
-
 from controller.core.kubernetes.amounts import format_amount
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
@@ -15,8 +13,9 @@ from controller.kube.clock import rfc3339
 from controller.visibility.changes.change import Cost
 from controller.visibility.editing import Case
 from controller.visibility.endings import first_that_end, first_that_goes
+from controller.visibility.explanation_rows import Explanation, FlavorFinding, RemedyRow
 from controller.visibility.findings import sentence_of
-from controller.visibility.holders import HolderRows, holders, rows
+from controller.visibility.holders import holders, rows
 from controller.visibility.lines import places
 from controller.visibility.remedies import leaving, proposals
 from controller.visibility.remedies_in_flavors import is_ended_by_others
@@ -26,65 +25,6 @@ from controller.visibility.workloads import requests_of
 
 _MOST_AHEAD = 3
 _MOST_REMEDIES = 6
-
-
-class FlavorFinding(Struct, frozen=True, rename="camel"):
-    """What one flavor says, or a limit on all (`flavor` empty). Amounts are quantities; empty: it is not about one.
-
-    `at` is the ClusterQueue whose quota or limit is the narrowest.
-    """
-
-    flavor: str
-    reason: str
-    resource: str = ""
-    needs: str = ""
-    free: str = ""
-    lacks: str = ""
-    at: str = ""
-    detail: str = ""
-
-
-class RemedyRow(Struct, frozen=True, rename="camel"):
-    """One change, or several that are needed together, tried on the snapshot.
-
-    `cost` is what it takes: WAITING, OWN, SETUP, QUOTA or NODES. `admits`: the workload is admitted then, onto
-    `flavors`; else it waits with `reason` and `message`. `commands` make the change, where there are any. `pods` are
-    those of others that the change names, as namespace/name.
-    """
-
-    cost: str
-    change: str
-    admits: bool
-    flavors: tuple[str, ...] = ()
-    reason: str = ""
-    message: str = ""
-    commands: tuple[str, ...] = ()
-    pods: tuple[str, ...] = ()
-
-
-class Explanation(Struct, frozen=True, rename="camel"):
-    """All there is to say of a workload that waits.
-
-    `path` are its ClusterQueue and those above it, the root last. `ahead` are the names of those right before it,
-    `place` its place in its ClusterQueue. `remedies` are the cheapest first; none: no change was found that helps.
-    """
-
-    namespace: str
-    name: str
-    target: str
-    pods: int
-    requests: dict[str, str]
-    local_queue: str
-    path: tuple[str, ...]
-    created: str
-    place: int
-    place_in_local_queue: int
-    ahead: tuple[str, ...]
-    reason: str
-    message: str
-    flavors: tuple[FlavorFinding, ...]
-    holders: tuple[HolderRows, ...]
-    remedies: tuple[RemedyRow, ...]
 
 
 def explain(snapshot: Snapshot, workload: Workload) -> Explanation:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from math import inf
 
-from msgspec import Struct
-
 from controller.core.forecasts.runtimes import declared, expected_end
 from controller.core.kubernetes.amounts import format_amount
 from controller.core.reasons import Reason
@@ -18,6 +16,7 @@ from controller.core.workloads.decisions import Blocker
 from controller.core.workloads.pods import Pod, job_of
 from controller.core.workloads.workload import WorkloadClass
 from controller.kube.clock import rfc3339
+from controller.visibility.explanation_rows import HolderRow, HolderRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +41,6 @@ class Holder:
     def order(self) -> tuple[float, float, str]:
         """Its place among those that end: known ends first, then those that have held it longest."""
         return self.at, self.pod.admitted_at or self.pod.created, self.pod.uid
-
-
-class HolderRow(Struct, frozen=True, rename="camel"):
-    """What one queue, user or workload holds, as a quantity; `pods` how many, `ends` when the first of them ends.
-
-    `ends` empty: nobody knows. Without a queue: pods that Penstock does not look after.
-    """
-
-    name: str
-    amount: str
-    pods: int
-    ends: str = ""
-
-
-class HolderRows(Struct, frozen=True, rename="camel"):
-    """Who holds one resource, by ClusterQueue, by user and by workload, the largest first; of the last the first ten.
-
-    `resource` is empty where it is nodes as a whole.
-    """
-
-    flavor: str
-    resource: str
-    queues: tuple[HolderRow, ...]
-    users: tuple[HolderRow, ...]
-    workloads: tuple[HolderRow, ...]
 
 
 def holders(snapshot: Snapshot, kind: WorkloadClass, blocker: Blocker) -> list[Holder]:

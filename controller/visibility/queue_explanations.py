@@ -4,33 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
-
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
 from controller.core.workloads.workload import Workload
+from controller.visibility.explanation_rows import QueueExplanation, ReasonRow
 from controller.visibility.findings import Findings
 from controller.visibility.lines import line
 from controller.visibility.queues import cluster_queues, local_queues
-from controller.visibility.rows import ClusterQueueRow, LocalQueueRow
 from controller.visibility.targets import target_of
-
-
-class ReasonRow(Struct, frozen=True, rename="camel"):
-    """One reason: how many pods wait for it, and of the first workload in line what commands take and why it waits."""
-
-    reason: str
-    pods: int
-    first: str
-    namespace: str
-    message: str
-
-
-class QueueExplanation(Struct, frozen=True, rename="camel"):
-    """A queue, and the reasons of those that wait in it, in the order of the first of each."""
-
-    queue: ClusterQueueRow | LocalQueueRow
-    reasons: tuple[ReasonRow, ...]
 
 
 def explain_cluster_queue(snapshot: Snapshot, findings: Findings, name: str) -> QueueExplanation | None:
@@ -62,26 +43,3 @@ def _reasons(snapshot: Snapshot, findings: Findings, waiting: Sequence[Workload]
         first.setdefault(reason, (one, text))
     for reason, (one, text) in first.items():
         yield ReasonRow(reason.value, pods[reason], target_of(snapshot, one), one.kind.queue[0], text)
-
-
-def queue_text(told: QueueExplanation) -> Iterator[str]:
-    """Yield the lines of an explanation of a queue."""
-    row = told.queue
-    local = f"LocalQueue {row.name} in namespace {row.namespace}" if isinstance(row, LocalQueueRow) else ""
-    name = local or f"ClusterQueue {row.name}"
-    yield f"{name}: {row.pending} pods wait, {row.reserved} are reserved, {row.running} run"
-    if row.message:
-        yield f"  {row.message}"
-    for flavor in row.flavors:
-        for one in flavor.resources:
-            moved = "".join(
-                f", {getattr(one, what)} {what}" for what in ("borrowed", "lent") if getattr(one, what) != "0"
-            )
-            yield f"  {flavor.name} {one.name}: {one.used} of {one.quota} used{moved}, {one.free} free"
-    if told.reasons:
-        yield ""
-        yield "Why pods wait, in the order of the first of each:"
-    for row_of in told.reasons:
-        pods = f"{row_of.pods} pod{'s' * (row_of.pods > 1)}"
-        yield f"  {row_of.reason}: {pods}, first {row_of.first} in {row_of.namespace}"
-        yield f"    {row_of.message}"

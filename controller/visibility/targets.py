@@ -11,7 +11,6 @@ from controller.core.workloads.pods import Pod
 from controller.core.workloads.workload import Workload, among_all
 from controller.replay.outcome import stands
 from controller.visibility.findings import Findings
-from controller.visibility.rows import PodRow
 from controller.visibility.workloads import group_name
 
 
@@ -89,35 +88,6 @@ def pods_named(pods: Iterable[Pod], jobs: Mapping[str, Job], kind: str, name: st
             plain = kind.partition(".")[0]
             owned = ((one, one.owner) for one in queued if one.owner is not None)
             return [one for one, owner in owned if (owner.kind.lower(), owner.name) == (plain, name)]
-
-
-def rows_named(rows: Iterable[PodRow], kind: str, name: str) -> list[PodRow]:
-    """Return those rows that a kind, in lower case, and a name stand for, as `pods_named` does for pods."""
-    match kind:
-        case "pod":
-            return [one for one in rows if one.name == name]
-        case "group":
-            return [one for one in rows if one.group == name]
-        case _:
-            owner = f"{kind.partition('.')[0]}/{name}"
-            return [one for one in rows if _owner(one) == owner]
-
-
-def targets_of(rows: Iterable[PodRow]) -> list[str]:
-    """Return what can be named of these, as `all_targets` does for pods."""
-    found: dict[str, None] = {}
-    for one in rows:
-        found[f"pod/{one.name}"] = None
-        if one.owner:
-            found[_owner(one)] = None
-        if one.group:
-            found[f"group/{one.group}"] = None
-    return sorted(found)
-
-
-def _owner(row: PodRow) -> str:
-    kind, _, name = row.owner.partition("/")
-    return f"{kind.lower()}/{name}"
 
 
 def _stands(findings: Findings, pod: Pod) -> str:

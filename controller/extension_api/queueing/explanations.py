@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import Blocker
@@ -19,8 +19,9 @@ from controller.extension_api.queueing.world import World
 from controller.extension_api.resources import EVERYWHERE, HIDDEN, Column, Entry, Query, Resource
 from controller.kube.clock import rfc3339
 from controller.replay.outcome import stands
-from controller.visibility.explanations import FlavorFinding, finding
-from controller.visibility.holders import HolderRows, each_holder, rows
+from controller.visibility.explanation_rows import ExplanationRow, HolderRows
+from controller.visibility.explanations import finding
+from controller.visibility.holders import each_holder, rows
 from controller.visibility.lines import cluster_queue_of
 from controller.visibility.remedies_in_flavors import is_ended_by_others
 from controller.visibility.targets import target_of
@@ -28,32 +29,6 @@ from controller.visibility.workloads import group_name, requests_of
 
 _MOST_AHEAD = 3
 _MOST_SENTENCES = 10
-
-
-class ExplanationRow(Struct, frozen=True, rename="camel"):
-    """All there is to say of a pod, a Job or a group: `pod.NAME`, `job.NAME`, `group.NAME`.
-
-    `waiting` is how many of its workloads wait; the rest is about the first of these, whose name is `name` and which
-    commands take as `target`. 0: none waits, and `message` says how its pods stand. `path` are its ClusterQueue and
-    those above it, the root last; `ahead` the workloads right before it, as namespace/name. `flavors` say what is
-    short, `holders` who holds it.
-    """
-
-    waiting: int
-    message: str
-    reason: str = ""
-    name: str = ""
-    target: str = ""
-    pods: int = 0
-    requests: dict[str, str] = {}
-    local_queue: str = ""
-    path: tuple[str, ...] = ()
-    created: str = ""
-    place: int = 0
-    place_in_local_queue: int = 0
-    ahead: tuple[str, ...] = ()
-    flavors: tuple[FlavorFinding, ...] = ()
-    holders: tuple[HolderRows, ...] = ()
 
 
 _COLUMNS: tuple[Column[ExplanationRow], ...] = (

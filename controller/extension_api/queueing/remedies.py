@@ -12,7 +12,8 @@ from controller.extension_api.queueing.copies import Copies
 from controller.extension_api.queueing.explanations import Explaining
 from controller.extension_api.resources import HIDDEN, Column, Entry, Page, Query, Resource
 from controller.visibility.editing import Case
-from controller.visibility.explanations import RemedyRow, remedies, remedy_rows
+from controller.visibility.explanation_rows import RemedyRow
+from controller.visibility.explanations import remedies, remedy_rows
 
 _COLUMNS: tuple[Column[RemedyRow], ...] = (
     Column("Cost", lambda row: row.cost, "What it takes: WAITING, OWN, SETUP, QUOTA or NODES."),

@@ -11,13 +11,9 @@ from controller.core.snapshot import Snapshot
 from controller.extension_api.queueing.copies import Copies
 from controller.extension_api.queueing.world import World
 from controller.extension_api.resources import HIDDEN, Column, Entry, Page, Query, Resource
+from controller.visibility.explanation_rows import QueueExplanation, ReasonRow
 from controller.visibility.findings import Findings
-from controller.visibility.queue_explanations import (
-    QueueExplanation,
-    ReasonRow,
-    explain_cluster_queue,
-    explain_local_queue,
-)
+from controller.visibility.queue_explanations import explain_cluster_queue, explain_local_queue
 
 _COLUMNS: tuple[Column[ReasonRow], ...] = (
     Column("Pods", lambda row: row.pods, "How many pods wait for it.", "integer"),

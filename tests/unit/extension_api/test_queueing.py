@@ -12,13 +12,13 @@ from controller.core.queueing.fair_sharing_policy import FairSharing
 from controller.core.queueing.past_usage import PastUsageRule
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.extension_api.pacing import Turns
-from controller.extension_api.queueing.explanations import ExplanationRow
 from controller.extension_api.queueing.pending import PendingWorkload
 from controller.extension_api.queueing.registry import resources
 from controller.extension_api.queueing.world import World
 from controller.extension_api.resources import HIDDEN, Entry, Page, Query, Registry, Resource
 from controller.extension_api.statuses import Refused
 from controller.forking import Forks
+from controller.visibility.explanation_rows import ExplanationRow
 from controller.visibility.findings import Findings
 from controller.visibility.lines import lines
 from controller.visibility.order_parts import order, shares

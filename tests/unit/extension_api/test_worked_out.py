@@ -10,9 +10,10 @@ from controller.extension_api.queueing.registry import resources
 from controller.extension_api.resources import HIDDEN, Entry, Page, Query, Resource
 from controller.extension_api.statuses import Refused
 from controller.forking import Forks
-from controller.visibility.explanations import RemedyRow, explain
+from controller.visibility.explanation_rows import ReasonRow, RemedyRow
+from controller.visibility.explanations import explain
 from controller.visibility.findings import Findings
-from controller.visibility.queue_explanations import ReasonRow, explain_cluster_queue
+from controller.visibility.queue_explanations import explain_cluster_queue
 from controller.visibility.start_forecasts import StartForecasts
 from tests.support.builders import (
     a_cache,
