@@ -9,6 +9,7 @@ What is changed where:
 - when waiting pods start: `simulator/eta`; how long pods run: `simulator/runtimes`; who comes: `simulator/arrivals`,
   `simulator/traces`
 - what may be changed to see what comes of it: `simulator/changes`, `simulator/new_job`; what is compared:
-  `simulator/measurements`, `simulator/comparing`; what people see of it: `cli/simulate_output`
+  `simulator/measurements`, over time `simulator/timelines`, `simulator/comparing`; what people see of it:
+  `cli/simulate_output`, and as a plot `cli/simulate_plot`
 - what becomes of a pod that is admitted, ends or is evicted: `simulator/pod_states`, of its Job `simulator/owners`
 """

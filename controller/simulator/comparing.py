@@ -12,6 +12,7 @@ from controller.simulator.arrivals import drawn, streams
 from controller.simulator.measurements import Measuring, Outcome
 from controller.simulator.runtimes import DrawnRuntimes, all_runs, known_runs, unfinished_runs
 from controller.simulator.simulated_cluster import SimulatedCluster
+from controller.simulator.timelines import Timeline
 from controller.simulator.traces import Trace
 from controller.simulator.world import World
 
@@ -35,19 +36,22 @@ class Comparison:
         seconds: float,
         resolution: float = 1.0,
         trace: Trace | None = None,
+        has_timeline: bool = False,
     ) -> None:
         """Each simulation looks so many seconds ahead, in steps of `resolution` seconds.
 
-        What comes is the `trace`; without one, pods come at their recent rates.
+        What comes is the `trace`; without one, pods come at their recent rates. Outcomes have a timeline where it is
+        asked for.
         """
         self._trace = trace
+        self._has_timeline = has_timeline
         runs = all_runs(before)
         self._known = known_runs(runs, unfinished_runs(before))
         self._coming = streams(before, runs)
         self._seconds = seconds
         self._resolution = resolution
         self._variants = [Variant(before), *([] if after is None else [after])]
-        self.outcomes: list[Outcome] = [Outcome(runs=0) for _ in self._variants]
+        self.outcomes: list[Outcome] = [Outcome(runs=0, timeline=self._timeline(one.world)) for one in self._variants]
 
     def steps(self, seed: str) -> Iterator[float]:
         """Simulate once each; yield which part of it is done. Who ends before the last part leaves no trace of it."""
@@ -59,7 +63,8 @@ class Comparison:
 
     def _played(self, variant: Variant, seed: str, done: float) -> Generator[float, None, Outcome]:
         world = variant.world
-        measuring = Measuring(world, [pod.uid for _, pods in variant.jobs for pod in pods])
+        named = [pod.uid for _, pods in variant.jobs for pod in pods]
+        measuring = Measuring(world, named, self._timeline(world))
         runtimes = DrawnRuntimes(self._known, {**world.jobs, **{job.uid: job for job, _ in variant.jobs}}, seed)
         cluster = SimulatedCluster(
             world,
@@ -77,6 +82,9 @@ class Comparison:
         outcome = measuring.close(cluster.cache, until)
         outcome.unknown = dict(runtimes.unknown)
         return outcome
+
+    def _timeline(self, world: World) -> Timeline | None:
+        return Timeline(world.now, self._seconds) if self._has_timeline else None
 
     def _end_of(self, runtimes: DrawnRuntimes, pod: Pod, now: float) -> float:
         seconds = None if self._trace is None else self._trace.seconds.get(pod.uid)

@@ -12,6 +12,7 @@ from controller.core.queueing.effective import live_capacity
 from controller.core.workloads.decisions import Evict, EvictionCause
 from controller.core.workloads.pods import Phase, Pod
 from controller.simulator.eta import quantile
+from controller.simulator.timelines import Timeline
 from controller.simulator.world import World
 
 _ONE_UNIT_HOURS = money(1)
@@ -42,6 +43,7 @@ class Outcome:
 
     `preempted` counts evictions for others by the ClusterQueue that lost them, `evicted` all other ones. `cost` is by
     ClusterQueue, by the prices of flavors. `starts` are those of the pods of a Job that was added, by its pods' names.
+    `timeline` is kept only where it was asked for.
     """
 
     runs: int = 1
@@ -55,6 +57,7 @@ class Outcome:
     ended: dict[str, int] = field(default_factory=dict)
     starts: dict[str, list[float]] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
+    timeline: Timeline | None = None
 
     def add(self, other: Outcome) -> None:
         """Take another simulation in."""
@@ -65,16 +68,17 @@ class Outcome:
         for sums, more in ((self.used, other.used), (self.capacity, other.capacity)):
             for column, amount in more.items():
                 sums[column] = sums.get(column, 0.0) + amount
-        for counts, found in ((self.preempted, other.preempted), (self.evicted, other.evicted)):
+        every = ((self.preempted, other.preempted), (self.evicted, other.evicted), (self.ended, other.ended))
+        for counts, found in every:
             for name, count in found.items():
                 counts[name] = counts.get(name, 0) + count
         for name, cost in other.cost.items():
             self.cost[name] = self.cost.get(name, 0.0) + cost
-        for name, count in other.ended.items():
-            self.ended[name] = self.ended.get(name, 0) + count
         for name, starts in other.starts.items():
             self.starts.setdefault(name, []).extend(starts)
         self.unknown.update(other.unknown)
+        if self.timeline is not None and other.timeline is not None:
+            self.timeline.add(other.timeline)
 
     def utilisation(self, column: tuple[str, str]) -> float | None:
         """Return which part of a flavor's resource was used in the mean; None: there was none of it."""
@@ -82,10 +86,13 @@ class Outcome:
 
 
 class Measuring:
-    """An observer that adds up an outcome; `close` ends it. `named` are uids whose starts are kept by name."""
+    """An observer that adds up an outcome; `close` ends it. `named` are uids whose starts are kept by name.
 
-    def __init__(self, world: World, named: Iterable[str] = ()) -> None:
-        self.outcome = Outcome()
+    With `timeline`, it also adds up what is used when.
+    """
+
+    def __init__(self, world: World, named: Iterable[str] = (), timeline: Timeline | None = None) -> None:
+        self.outcome = Outcome(timeline=timeline)
         self._flavors = world.flavors
         self._named = frozenset(named)
         self._at = world.now
@@ -100,7 +107,7 @@ class Measuring:
         seconds = now - self._at
         if seconds <= 0:
             return
-        self._at = now
+        since, self._at = self._at, now
         if cache.index is not self._index:
             self._index = cache.index
             every = (
@@ -110,6 +117,8 @@ class Measuring:
         for sums, amounts in ((self.outcome.used, cache.usage.by_flavor), (self.outcome.capacity, self._capacity)):
             for column, amount in amounts.items():
                 sums[column] = sums.get(column, 0.0) + amount * seconds
+        if self.outcome.timeline is not None:
+            self.outcome.timeline.add_between(since, now, cache.usage.by_flavor, self._capacity)
 
     def arrived(self, pod: Pod, at: float) -> None:
         """Nothing is counted before it starts, or the simulation ends."""
