@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TextIO
 
 import click
@@ -13,12 +14,14 @@ from controller.cli.backfill_depth import depth_option
 from controller.cli.files import files_option
 from controller.cli.played import playable, saved_world
 from controller.cli.simulate_output import show
+from controller.cli.simulate_plot import draw, plot_option
 from controller.core.kubernetes.owners import Job
 from controller.core.workloads.pods import Pod
 from controller.kube.errors import one_line
 from controller.kube.manifests import Document, ManifestError, parse_documents, read_stream
 from controller.simulator.changes import ChangeError, parse_change
 from controller.simulator.comparing import Comparison, Variant
+from controller.simulator.measurements import Outcome
 from controller.simulator.new_job import new_job
 from controller.simulator.runtimes import seeds_of
 from controller.simulator.traces import Trace, TraceError, read_csv, read_swf, trace_of
@@ -51,6 +54,7 @@ _HOUR = 3600
 @click.option("--trace", metavar="TRACE", help="What comes: a .swf file, or a .csv file with submit and seconds.")
 @click.option("--trace-queue", metavar="NAMESPACE/NAME", help="The LocalQueue of what names none in the trace.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@plot_option
 @depth_option
 @connection_options
 def simulate(
@@ -64,6 +68,7 @@ def simulate(
     trace: str | None,
     trace_queue: str | None,
     output: str,
+    plots: tuple[Path, ...],
     backfill_depth: int,
     kubeconfig: str | None,
     context: str | None,
@@ -71,14 +76,13 @@ def simulate(
     """Play the queues forward, as they are and with changes, and compare: waits, use, preemptions, cost.
 
     FILE is one of `penstock snapshot`, - is stdin; without it, the cluster is listed once. Nothing is written to it.
+    -f creates a Job at the start. With --trace, its jobs come, and no others. Ctrl-C shows what is known so far.
 
     \b
     A CHANGE is one of
       quota:QUEUE/FLAVOR/RESOURCE=[+|-]AMOUNT    weight:QUEUE=WEIGHT
       nodes:FLAVOR=[+|-]COUNT                    lost:FLAVOR
       stop:[NAMESPACE/]QUEUE=STOPPOLICY          window:QUEUE/WINDOW=open|closed
-
-    -f creates a Job at the start. With --trace, its jobs come, and no others. Ctrl-C shows what is known so far.
 
     Exit code: 0 done, 1 the file is no snapshot or a change cannot be applied, 130 interrupted without a result.
 
@@ -88,10 +92,24 @@ def simulate(
     """
     world = saved_world(file, kubeconfig, context, backfill_depth)
     after, traced = _after(world, changes, files), _trace(world, trace, trace_queue)
-    comparison = Comparison(world, after, seconds=hours * _HOUR, resolution=resolution, trace=traced)
+    comparison = Comparison(
+        world, after, seconds=hours * _HOUR, resolution=resolution, trace=traced, has_timeline=bool(plots)
+    )
     _play(comparison, seed, runs)
+    _report(comparison.outcomes, world.now, after, changes, output, plots)
+
+
+def _report(
+    outcomes: Sequence[Outcome],
+    now: float,
+    after: Variant | None,
+    changes: Sequence[str],
+    output: str,
+    plots: Sequence[Path],
+) -> None:
     jobs = [] if after is None else [job for job, _ in after.jobs]
-    show(comparison.outcomes, world.now, jobs, output)
+    show(outcomes, now, jobs, output)
+    draw(outcomes, now, [*changes, *(f"Job {job.key} created" for job in jobs)], plots)
 
 
 def _after(world: World, changes: Sequence[str], files: Iterable[TextIO]) -> Variant | None:

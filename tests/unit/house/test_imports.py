@@ -47,5 +47,11 @@ def test_only_who_reads_a_kubeconfig_loads_the_clients_library(program: str, tmp
     assert "kubernetes_asyncio" not in modules
 
 
+def test_only_who_draws_loads_the_plotting_library(tmp_path: Path) -> None:
+    """It takes half a second, and is not there in the image."""
+    program = "from controller.cli.main import run; run(['simulate', '--help'])"
+    assert "matplotlib" not in loaded(program, tmp_path)
+
+
 def test_what_needs_the_library_is_told_apart(tmp_path: Path) -> None:
     assert "kubernetes_asyncio" in loaded("from controller.kube.fields import faults; faults({}, 'V1Pod')", tmp_path)
