@@ -7,6 +7,7 @@ from controller.extension_api.pacing import Turns
 from controller.extension_api.queueing.accuracy import forecast_accuracy
 from controller.extension_api.queueing.copies import Copies
 from controller.extension_api.queueing.explanations import Explaining, explanations
+from controller.extension_api.queueing.nodes import flavors_and_nodes
 from controller.extension_api.queueing.order import queue_shares, workload_orders
 from controller.extension_api.queueing.pending import pending_workloads
 from controller.extension_api.queueing.pods import queue_pods
@@ -35,5 +36,6 @@ def resources(cache: ClusterCache, forecasts: StartForecasts, turns: Turns, fork
             queue_pods(world),
             workload_orders(world),
             queue_shares(world),
+            *flavors_and_nodes(world),
         )
     )

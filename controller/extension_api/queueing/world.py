@@ -51,7 +51,7 @@ class World:
         self._rows: Shared[QueueRows] = Shared(self._count)
 
     async def snapshot(self) -> Snapshot:
-        """Return a snapshot with all queues that there are: who has just made one looks for it."""
+        """Return a snapshot with all queues and flavors that there are: who has just made one looks for it."""
         known = await self._snapshots.get()
         if self._has_all(known):
             return known
@@ -72,6 +72,7 @@ class World:
             (known.cluster_queues, cache.cluster_queues),
             (known.local_queues, cache.local_queues),
             (known.faulty, cache.faulty_queues),
+            (known.flavors, cache.flavors),
         )
         return all(one.keys() == other.keys() for one, other in pairs)
 
