@@ -24,12 +24,14 @@ _COMMANDS = {
         "controller.cli.explain:explain_command",
         "Say why a pod or Job waits, and which change would admit it.",
     ),
+    "flavors": ("controller.cli.nodes:flavors", "Show flavors: their nodes, what pods take of them, what is free."),
     "hold": ("controller.cli.by_hand:hold", "Hold pods, Jobs, groups or queues until they are released."),
     "import": (
         "controller.cli.imports.group:import_group",
         "Convert objects of other projects, Kueue and kupid, to ours.",
     ),
     "jobs": ("controller.cli.pods:jobs", "Show Jobs and other owners: how many pods wait and run, and why."),
+    "nodes": ("controller.cli.nodes:nodes", "Show nodes: flavor and state, what pods take of each, what is free."),
     "open": ("controller.cli.by_hand:open_queues", "Let queues admit again that were drained."),
     "pods": ("controller.cli.pods:pods", "Show the pods of queues: who waits at which place and why, who runs."),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),
@@ -45,6 +47,9 @@ _COMMANDS = {
     "top": ("controller.cli.by_hand:top", "Let pods, Jobs or groups go before the others of their queue."),
 }
 
+_ALSO_CALLED = {"rf": "flavors"}
+"""As kueuectl calls them; not listed by --help."""
+
 EXIT_FAULT = 1
 EXIT_INTERRUPTED = 130
 
@@ -56,9 +61,10 @@ class _Lazy(click.Group):
         return sorted(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        found = _COMMANDS.get(_ALSO_CALLED.get(cmd_name, cmd_name))
+        if found is None:
             return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        module, _, attribute = found[0].partition(":")
         command = getattr(importlib.import_module(module), attribute)
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}:{attribute} is not a command")

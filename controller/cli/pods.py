@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from controller.cli.asking import Answer, Served, Source, found_out, source_options, without_api_option
 from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.cli.selecting import selected, selector_option
+from controller.cli.sorting import in_order_of, sort_option
 from controller.cli.watching import watch_option
 from controller.extension_api.resources import HIDDEN
 from controller.visibility.rows import JobRow, OrderRow, PodRow
@@ -21,7 +21,6 @@ from controller.visibility.start_rows import starts_in
 if TYPE_CHECKING:
     from controller.core.snapshot import Snapshot
 
-_T = TypeVar("_T", PodRow, JobRow, OrderRow)
 _STATES = ("Pending", "Reserved", "Running")
 _PODS = Served("queuepods", PodRow)
 _ORDERS = Served("workloadorders", OrderRow)
@@ -98,7 +97,7 @@ _ORDER: tuple[Column[OrderRow], ...] = (
 @click.command()
 @click.option("--state", type=click.Choice(_STATES, case_sensitive=False), multiple=True, help="Only these.")
 @click.option("--queue", metavar="NAME", help="Only those of this LocalQueue.")
-@click.option("--sort-by", metavar="FIELD", help="A field of -o json; default: those that wait, in their order.")
+@sort_option("those that wait, in their order")
 @selector_option
 @output_options
 @without_api_option
@@ -128,12 +127,12 @@ def pods(
     rows = [one for one in found.rows if _is_wanted(one, state, queue)]
     output, empty = Output(form, not no_headers), f"No pods name a queue {source.place}."
     columns = _pod_columns(found.now)
-    show_rows(_sorted(rows, sort_by), columns, output, name=lambda row: f"pod/{row.name}", empty=empty)
+    show_rows(in_order_of(rows, sort_by), columns, output, name=lambda row: f"pod/{row.name}", empty=empty)
 
 
 @click.command()
 @click.option("--queue", metavar="NAME", help="Only those of this LocalQueue.")
-@click.option("--sort-by", metavar="FIELD", help="A field of -o json; default: those that wait, in their order.")
+@sort_option("those that wait, in their order")
 @selector_option
 @output_options
 @without_api_option
@@ -154,7 +153,7 @@ def jobs(
     output, empty = Output(form, not no_headers), f"Nothing names a queue {source.place}."
     columns = _job_columns(found.now)
     named = lambda row: f"{row.kind.lower()}/{row.name}"  # noqa: E731 - as the others have it
-    show_rows(_sorted(rows, sort_by), columns, output, name=named, empty=empty)
+    show_rows(in_order_of(rows, sort_by), columns, output, name=named, empty=empty)
 
 
 @click.command()
@@ -208,15 +207,3 @@ def _latest(rows: list[PodRow]) -> list[PodRow]:
 
 def _is_wanted(row: PodRow, states: Sequence[str], queue: str | None) -> bool:
     return (not states or row.state in states) and (queue is None or row.local_queue == queue)
-
-
-def _sorted(rows: list[_T], field: str | None) -> list[_T]:
-    if field is None or not rows:
-        return rows
-    names = {one.encode_name: one.name for one in msgspec.structs.fields(rows[0])}
-    if field not in names:
-        raise click.UsageError(f"--sort-by: {field!r} is no field; there are {', '.join(names)}")
-    found = [(getattr(row, names[field]), row) for row in rows]
-    if found and not isinstance(found[0][0], str | int | bool):
-        raise click.UsageError(f"--sort-by: {field} has no order")
-    return [row for _, row in sorted(found, key=lambda one: one[0])]

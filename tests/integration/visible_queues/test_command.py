@@ -82,6 +82,8 @@ async def test_both_ways_have_the_same_rows(cluster: Cluster, team: Team, people
         "share",
         "queues",
         "queues --local",
+        "flavors",
+        "nodes",
     ):
         arguments = [*command.split(), *([] if "-A" in command else ["-n", team.namespace]), "-o", "json"]
         by_api, without = await asyncio.gather(

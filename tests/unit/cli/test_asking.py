@@ -1,4 +1,4 @@
-"""`penstock queues`, `pods`, `jobs`, `prio`, `share` and `explain` on a file: what they print, and how they refuse."""
+"""`penstock pods`, `queues`, `flavors`, `explain` and the like on a file: what they print, and how they refuse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.corpus.plans import read, snapshot_file
 
 BACKLOG = str(snapshot_file("live-backlog"))
 FAIR = str(snapshot_file("live-fair-sharing"))
-COMMANDS = ("queues", "pods", "jobs", "prio", "share")
+COMMANDS = ("queues", "pods", "jobs", "prio", "share", "flavors", "nodes")
 
 Asked = Callable[..., str]
 
@@ -67,6 +67,25 @@ def test_pods_can_be_narrowed_and_sorted(asked: Asked) -> None:
     assert asked("pods", "--sort-by", "name", "-o", "name").split()[0] == "pod/first-0"
 
 
+def test_flavors_show_what_their_nodes_have(asked: Asked) -> None:
+    headings, _, spot = asked("flavors").splitlines()
+    assert headings.split() == ["FLAVOR", "NODES", "READY", "SCHEDULABLE", "PODS", "USED+OTHERS/CAPACITY"]
+    assert spot.split(maxsplit=5) == ["backlog-spot", "2", "2", "2", "3", "cpu 6/16, memory 0/64Gi, pods 3/220"]
+    wide = asked("flavors", "-o", "wide").splitlines()[2]
+    assert all(one in wide for one in ("cpu 10, memory 64Gi, pods 217", "cpu 14"))
+    assert asked("rf") == asked("flavors"), "as kueuectl calls it"
+
+
+def test_nodes_can_be_narrowed_and_sorted(asked: Asked) -> None:
+    assert asked("nodes", "--flavor", "backlog-spot", "-o", "name").split() == [
+        "node/backlog-spot-0",
+        "node/backlog-spot-1",
+    ]
+    assert asked("nodes", "--sort-by", "pods", "-o", "name").split()[-1] == "node/backlog-spot-0"
+    assert len(asked("nodes", "--state", "ready", "--no-headers").splitlines()) == 3
+    assert asked("nodes", "--state", "cordoned", "--state", "notready", "-o", "csv", "--no-headers") == ""
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_programs_get_the_same_rows_in_every_format(asked: Asked, command: str) -> None:
     file = FAIR if command == "share" else BACKLOG
@@ -80,12 +99,14 @@ def test_programs_get_the_same_rows_in_every_format(asked: Asked, command: str) 
     assert all(len(one) == len(headed) for one in others)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one != "flavors"])
 def test_an_empty_answer_says_so_beside_the_output(
     capsys: pytest.CaptureFixture[str], command: str, tmp_path: Path
 ) -> None:
     if command == "queues":
         arguments = ["queues", "--local", "-n", "nobody"]
+    elif command == "nodes":
+        arguments = ["nodes", "--flavor", "none"]
     else:
         arguments = [command] if command == "share" else [command, "-n", "nobody"]
     assert run([*arguments, "--snapshot", BACKLOG]) == 0

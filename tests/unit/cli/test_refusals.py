@@ -19,6 +19,8 @@ COMMANDS: dict[str, int] = {
     "jobs -A -o yaml": 1,
     "prio": 1,
     "share": 1,
+    "flavors": 1,
+    "nodes -o wide": 1,
     "explain pod/x -o json": 1,
     "eta": 1,
     "simulate": 1,

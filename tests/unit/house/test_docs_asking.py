@@ -26,8 +26,8 @@ def test_what_is_shown_is_what_is_printed(
 
 
 def test_every_command_and_option_is_named() -> None:
-    assert [command.split()[0] for command, _ in SHOWN] == ["queues", "pods", "explain"]
-    for name in ("queues", "pods", "jobs", "prio", "share", "explain", "completion"):
+    assert [command.split()[0] for command, _ in SHOWN] == ["queues", "flavors", "pods", "explain"]
+    for name in ("queues", "pods", "jobs", "prio", "share", "flavors", "nodes", "explain", "completion"):
         command = root.get_command(click.Context(root), name)
         assert command is not None
         assert f"penstock {name}" in TEXT.replace("\n", " "), name
