@@ -15,18 +15,16 @@ from controller.cli.files import files_option
 from controller.cli.played import playable, saved_world
 from controller.cli.simulate_output import show
 from controller.cli.simulate_plot import draw, plot_option
-from controller.core.kubernetes.owners import Job
-from controller.core.workloads.pods import Pod
 from controller.kube.errors import one_line
 from controller.kube.manifests import Document, ManifestError, parse_documents, read_stream
-from controller.simulator.changes import ChangeError, parse_change
 from controller.simulator.comparing import Comparison, Variant
 from controller.simulator.measurements import Outcome
-from controller.simulator.new_job import new_job
 from controller.simulator.runtimes import seeds_of
 from controller.simulator.traces import Trace, TraceError, read_csv, read_swf, trace_of
+from controller.simulator.variants import Part, VariantError, variant_of
 from controller.simulator.world import World
 from controller.telemetry.options import connection_options
+from controller.visibility.simulation_rows import simulation_row
 
 _HOUR = 3600
 
@@ -91,7 +89,7 @@ def simulate(
       penstock simulate now.json.gz --change nodes:spot=+4
     """
     world = saved_world(file, kubeconfig, context, backfill_depth)
-    after, traced = _after(world, changes, files), _trace(world, trace, trace_queue)
+    after, traced = _after(world, changes, list(_documents(files))), _trace(world, trace, trace_queue)
     comparison = Comparison(
         world, after, seconds=hours * _HOUR, resolution=resolution, trace=traced, has_timeline=bool(plots)
     )
@@ -107,24 +105,17 @@ def _report(
     output: str,
     plots: Sequence[Path],
 ) -> None:
+    show(simulation_row(outcomes, now, after), output)
     jobs = [] if after is None else [job for job, _ in after.jobs]
-    show(outcomes, now, jobs, output)
     draw(outcomes, now, [*changes, *(f"Job {job.key} created" for job in jobs)], plots)
 
 
-def _after(world: World, changes: Sequence[str], files: Iterable[TextIO]) -> Variant | None:
-    changed, jobs = world, list[tuple[Job, list[Pod]]]()
+def _after(world: World, changes: Sequence[str], documents: Sequence[Document]) -> Variant | None:
     try:
-        for change in [parse_change(text) for text in changes]:
-            changed = change.apply(changed)
-    except ChangeError as error:
-        raise click.ClickException(f"--change {error}") from None
-    for document in _documents(files):
-        try:
-            jobs.append(new_job(document, world, [job for job, _ in jobs]))
-        except ChangeError as error:
-            raise click.ClickException(f"{document.where}: {error}") from None
-    return Variant(changed, jobs) if changes or jobs else None
+        return variant_of(world, changes, documents)
+    except VariantError as error:
+        where = "--change " if error.part is Part.CHANGES else f"{documents[error.number].where}: "
+        raise click.ClickException(f"{where}{error}") from None
 
 
 def _documents(files: Iterable[TextIO]) -> Iterator[Document]:

@@ -8,8 +8,9 @@ What is changed where:
 - what happens when, and in which order: `simulator/simulated_cluster`
 - when waiting pods start: `simulator/eta`; how long pods run: `simulator/runtimes`; who comes: `simulator/arrivals`,
   `simulator/traces`
-- what may be changed to see what comes of it: `simulator/changes`, `simulator/new_job`; what is compared:
-  `simulator/measurements`, over time `simulator/timelines`, `simulator/comparing`; what people see of it:
+- what may be changed to see what comes of it: `simulator/changes`, `simulator/new_job`; how that is read:
+  `simulator/variants`; what is compared: `simulator/measurements`, over time `simulator/timelines`,
+  `simulator/comparing`; what programs and people see of it: `simulation_rows` of the room visibility,
   `cli/simulate_output`, and as a plot `cli/simulate_plot`
 - what becomes of a pod that is admitted, ends or is evicted: `simulator/pod_states`, of its Job `simulator/owners`
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -21,13 +21,16 @@ from controller.kube.errors import UnreadableObject
 from controller.simulator.changes import ChangeError
 from controller.simulator.world import World
 
-_INDEX = "batch.kubernetes.io/job-completion-index"
+MOST: Final = 100_000
+"""Pods that a simulation begins with beside those that are there."""
 
 
-def new_job(document: Mapping[str, Any], world: World, others: Iterable[Job] = ()) -> tuple[Job, list[Pod]]:
+def new_job(
+    document: Mapping[str, Any], world: World, others: Iterable[Job] = (), *, most: int = MOST
+) -> tuple[Job, list[Pod]]:
     """Return a Job of batch/v1 and its first pods, created at the world's time, beside `others` that are new too.
 
-    Raises ChangeError.
+    Raises ChangeError, also where there would be more than so many pods at first.
     """
     if document.get("kind") != "Job" or document.get("apiVersion") != "batch/v1":
         raise ChangeError(f"is a {document.get('kind') or 'document without a kind'}; write a Job of batch/v1")
@@ -36,7 +39,7 @@ def new_job(document: Mapping[str, Any], world: World, others: Iterable[Job] = (
         name, namespace = str(metadata["name"]), str(metadata["namespace"])
         labels = dict((template.get("metadata") or {}).get("labels") or {})
         queue = labels.get(QUEUE_NAME) or world.namespaces.get(namespace, {}).get(DEFAULT_QUEUE)
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ChangeError(f"is no Job that can be read: {error!r} is missing or not an object") from None
     if not queue:
         raise ChangeError(f"names no queue: write the label {QUEUE_NAME} in spec.template.metadata.labels")
@@ -45,6 +48,9 @@ def new_job(document: Mapping[str, Any], world: World, others: Iterable[Job] = (
         job = decode_job(orjson.dumps({**document, "metadata": {**metadata, **created}, "status": {}}))
         if job.key in {one.key for one in (*world.jobs.values(), *others)}:
             raise ChangeError(f"Job {job.key} is there already: give it another name")
+        if not 0 <= job.most <= most:
+            told = f"from 0 to {most} can be added: change its parallelism"
+            raise ChangeError(f"Job {job.key} creates {job.most} pods at first; {told}")
         pod = PodDecoder()(orjson.dumps(_pod(job, template, {**labels, QUEUE_NAME: queue}, world.now)))
     except (TypeError, UnreadableObject) as error:
         raise ChangeError(f"is no Job that can be read: {error}") from None
