@@ -6,10 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from controller.extension_api.paths import ROOT
+from controller.kube.errors import ServerError
+from controller.kube.manifests import load_documents
 from controller.sandbox import Sandbox
-from controller.sandbox.installation import Installation, installed
+from controller.sandbox.aggregation import is_aggregated
+from controller.sandbox.installation import Installation, aggregate, installed
+from tests.support.eventually import eventually
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +57,21 @@ def a_cluster(
 
 async def _done(work: Callable[[Sandbox], Awaitable[None]], sandbox: Sandbox) -> None:
     await work(sandbox)
+
+
+async def serve_again(cluster: Cluster) -> None:
+    """Start the controller that was stopped, and let the apiserver pass requests for the API on to its new port."""
+    controller = cluster.programs.controller
+    controller.start()
+    await controller.wait_ready()
+    component = load_documents(CONFIG / "components" / "visibility")
+    await aggregate(cluster.sandbox, controller, [one for one in component if is_aggregated(one)])
+    async with cluster.sandbox.client() as client:
+
+        async def answers() -> bool:
+            try:
+                return bool(await client.get(ROOT))
+            except ServerError:  # the apiserver may still ask at the port of before
+                return False
+
+        await eventually(answers, message="the API does not answer")

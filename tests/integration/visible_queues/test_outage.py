@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from pathlib import Path
 
 import orjson
 import pytest
@@ -13,15 +12,11 @@ from controller.extension_api.registration import API_SERVICE
 from controller.extension_api.resources import GROUP
 from controller.kube.client import Client
 from controller.kube.errors import NotFound
-from controller.kube.manifests import load_documents
-from controller.sandbox.aggregation import is_aggregated
-from controller.sandbox.installation import aggregate
-from tests.support.clusters import Cluster
+from tests.support.clusters import Cluster, serve_again
 from tests.support.documented import commands
 from tests.support.eventually import eventually
 from tests.support.viewers import AGGREGATED_DISCOVERY, Viewers
 
-CONFIG = Path(__file__).resolve().parents[3] / "config"
 pytestmark = pytest.mark.integration
 
 
@@ -69,10 +64,7 @@ async def test_removing_the_api_service_frees_namespaces(cluster: Cluster, clien
     await client.delete(API_SERVICE)
     await eventually(lambda: is_gone(client, stuck), seconds=90, message="the namespace stays")
 
-    cluster.programs.controller.start()
-    await cluster.programs.controller.wait_ready()
-    component = load_documents(CONFIG / "components" / "visibility")
-    await aggregate(cluster.sandbox, cluster.programs.controller, [one for one in component if is_aggregated(one)])
+    await serve_again(cluster)
     assert orjson.loads(await client.get(ROOT))["kind"] == "APIResourceList"
 
 

@@ -14,7 +14,7 @@ from controller.kube.client import Client
 from controller.sandbox.certificates import FRONT_PROXY
 from controller.sandbox.installation import CONTROLLER_ACCOUNT, NAMESPACE, controller_program
 from controller.sandbox.programs import Program
-from tests.support.clusters import Cluster
+from tests.support.clusters import Cluster, serve_again
 from tests.support.direct import Direct
 from tests.support.eventually import eventually
 from tests.support.leaders import until_leads
@@ -124,5 +124,4 @@ async def test_a_standby_goes_on_with_what_it_knows(
         assert [row["target"] for row in await standby.rows(path, count=2)] == ["pod/third", "pod/fourth"]
     finally:
         assert await standby.program.stop() == 0
-        leader.start()
-        await leader.wait_ready()
+        await serve_again(cluster)
