@@ -8,6 +8,7 @@ from typing import Final
 
 from controller.cli.doctor_checks.cluster import Cluster
 from controller.cli.doctor_checks.crds import CRDS
+from controller.cli.doctor_checks.default_queues import DEFAULT_QUEUES
 from controller.cli.doctor_checks.findings import Check, Finding, warning
 from controller.cli.doctor_checks.gate import GATE_KEPT
 from controller.cli.doctor_checks.leader import LEADER
@@ -19,7 +20,7 @@ from controller.cli.doctor_checks.visibility import VISIBILITY
 from controller.cli.doctor_checks.webhook import WEBHOOK
 from controller.kube.errors import ApiError, one_line
 
-CHECKS: Final = (VISIBILITY, VERSIONS, CRDS, RIGHTS, LEADER, GATE_KEPT, WEBHOOK, PODS, OBJECTS)
+CHECKS: Final = (VISIBILITY, VERSIONS, CRDS, RIGHTS, LEADER, GATE_KEPT, WEBHOOK, PODS, DEFAULT_QUEUES, OBJECTS)
 """First what keeps others from working: an APIService that does not answer is of the whole cluster's concern."""
 
 

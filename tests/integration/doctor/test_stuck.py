@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from controller.cli.doctor_checks.default_queues import DEFAULT_QUEUES
 from controller.cli.doctor_checks.objects import OBJECTS
 from controller.cli.doctor_checks.pods import PODS
-from controller.core.keys import GATE, QUEUE_NAME
-from controller.kube.client import Client
+from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
+from controller.kube.client import MERGE_PATCH, Client
 from tests.integration.doctor.conftest import Doctor
 from tests.support.broken import besides
 from tests.support.clusters import Cluster
@@ -54,6 +55,18 @@ async def test_pods_of_a_queue_that_does_not_exist_are_found(doctor: Doctor, tea
     found = await doctor.finds(PODS, severity="Warning")
     where = f"pods in namespace {team.namespace} (lost-0, lost-1, lost-2 and 2 more)"
     assert found[where] == "wait for a LocalQueue that does not exist (QueueNotFound)"
+
+
+async def test_a_default_queue_that_does_not_exist_is_found(doctor: Doctor, client: Client, team: Team) -> None:
+    path, where = f"/api/v1/namespaces/{team.namespace}", f"Namespace {team.namespace}"
+    labels = {"metadata": {"labels": {DEFAULT_QUEUE: "mian"}}}
+    await client.patch(path, labels, content_type=MERGE_PATCH)
+    found = await doctor.finds(DEFAULT_QUEUES)
+    assert found[where].startswith("names the default queue 'mian' (penstock.dev/default-queue) and has no LocalQueue")
+    await team.ready()
+    labels["metadata"]["labels"][DEFAULT_QUEUE] = "main"
+    await client.patch(path, labels, content_type=MERGE_PATCH)
+    assert where not in await doctor.finds(DEFAULT_QUEUES)
 
 
 async def test_a_release_that_admission_refuses_is_found(doctor: Doctor, team: Team) -> None:
