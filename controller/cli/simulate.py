@@ -15,12 +15,11 @@ from controller.cli.files import files_option
 from controller.cli.played import playable, saved_world
 from controller.cli.simulate_output import show
 from controller.cli.simulate_plot import draw, plot_option
-from controller.kube.errors import one_line
+from controller.cli.simulate_trace import read_trace, trace_options
 from controller.kube.manifests import Document, ManifestError, parse_documents, read_stream
 from controller.simulator.comparing import Comparison, Variant
 from controller.simulator.measurements import Outcome
 from controller.simulator.runtimes import seeds_of
-from controller.simulator.traces import Trace, TraceError, read_csv, read_swf, trace_of
 from controller.simulator.variants import Part, VariantError, variant_of
 from controller.simulator.world import World
 from controller.telemetry.options import connection_options
@@ -49,8 +48,7 @@ _HOUR = 3600
     show_default=True,
     help="Seconds of a step: coarser is quicker.",
 )
-@click.option("--trace", metavar="TRACE", help="What comes: a .swf file, or a .csv file with submit and seconds.")
-@click.option("--trace-queue", metavar="NAMESPACE/NAME", help="The LocalQueue of what names none in the trace.")
+@trace_options
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 @plot_option
 @depth_option
@@ -89,7 +87,8 @@ def simulate(
       penstock simulate now.json.gz --change nodes:spot=+4
     """
     world = saved_world(file, kubeconfig, context, backfill_depth)
-    after, traced = _after(world, changes, list(_documents(files))), _trace(world, trace, trace_queue)
+    after = _after(world, changes, list(_documents(files)))
+    traced = read_trace(world, trace, trace_queue)
     comparison = Comparison(
         world, after, seconds=hours * _HOUR, resolution=resolution, trace=traced, has_timeline=bool(plots)
     )
@@ -127,20 +126,6 @@ def _documents(files: Iterable[TextIO]) -> Iterator[Document]:
         if not found:
             raise click.ClickException(f"{file.name}: holds no object")
         yield from found
-
-
-def _trace(world: World, trace: str | None, queue: str | None) -> Trace | None:
-    if trace is None:
-        if queue is not None:
-            raise click.UsageError("--trace-queue says where a trace comes: it needs --trace")
-        return None
-    namespace, _, name = (queue or "").partition("/")
-    try:
-        with open(trace, encoding="utf-8") as lines:
-            jobs = read_swf(lines) if trace.endswith(".swf") else read_csv(lines)
-            return trace_of(jobs, world.now, (namespace, name) if name else None)
-    except (OSError, TraceError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"{trace}: {one_line(error)}") from None
 
 
 def _play(comparison: Comparison, seed: int, runs: int) -> None:

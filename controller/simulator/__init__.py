@@ -7,7 +7,7 @@ What is changed where:
 - what a simulation begins with: `simulator/world`; how a cache is filled with it: `simulator/filling`
 - what happens when, and in which order: `simulator/simulated_cluster`
 - when waiting pods start: `simulator/eta`; how long pods run: `simulator/runtimes`; who comes: `simulator/arrivals`,
-  `simulator/traces`
+  `simulator/traces`, `simulator/kueue_configs`
 - what may be changed to see what comes of it: `simulator/changes`, `simulator/new_job`; how that is read:
   `simulator/variants`; what is compared: `simulator/measurements`, over time `simulator/timelines`,
   `simulator/comparing`; what programs and people see of it: `simulation_rows` of the room visibility,

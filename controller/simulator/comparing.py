@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from controller.core.kubernetes.owners import Job
@@ -62,7 +62,9 @@ class Comparison:
             outcome.add(more)
 
     def _played(self, variant: Variant, seed: str, done: float) -> Generator[float, None, Outcome]:
-        world = variant.world
+        world, trace = variant.world, self._trace
+        if trace is not None:
+            world = replace(world, jobs={**world.jobs, **trace.jobs})
         named = [pod.uid for _, pods in variant.jobs for pod in pods]
         measuring = Measuring(world, named, self._timeline(world))
         runtimes = DrawnRuntimes(self._known, {**world.jobs, **{job.uid: job for job, _ in variant.jobs}}, seed)
@@ -75,7 +77,7 @@ class Comparison:
         )
         for job, pods in variant.jobs:
             cluster.at(world.now, partial(cluster.create_job, job, pods))
-        cluster.arrive(drawn(self._coming, world.now, seed) if self._trace is None else self._trace.arrivals)
+        cluster.arrive(drawn(self._coming, world.now, seed) if trace is None else trace.arrivals)
         until = world.now + self._seconds
         for now in cluster.steps(until):
             yield done + (now - world.now) / self._seconds / len(self._variants)
@@ -87,5 +89,5 @@ class Comparison:
         return Timeline(world.now, self._seconds) if self._has_timeline else None
 
     def _end_of(self, runtimes: DrawnRuntimes, pod: Pod, now: float) -> float:
-        seconds = None if self._trace is None else self._trace.seconds.get(pod.uid)
+        seconds = None if self._trace is None else self._trace.seconds_of(pod)
         return runtimes.end_of(pod, now) if seconds is None else now + seconds

@@ -3,6 +3,10 @@
 Standard Workload Format (Feitelson's Parallel Workloads Archive): a job is a gang of as many pods of one cpu as it has
 processors. Comma-separated values: a first line names the columns; `submit` and `seconds` are needed, `pods` (a gang
 where there are several), `stated`, `priority`, `user` and `queue` are not; each other column is a resource of one pod.
+Configurations of Kueue's generator are read by `simulator.kueue_configs`.
+
+Pods of a trace are of Jobs that make a pod anew when it is evicted, and do not count it as failed: so it may be
+preempted, where queues preempt, and comes again with nothing done.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import Final
 
 from controller.core.keys import GATE
 from controller.core.kubernetes.amounts import PODS, QuantityError, as_requests, demand_amount
+from controller.core.kubernetes.owners import Job, Owner
 from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.shapes import Constraints, Shape
@@ -44,10 +49,15 @@ class TracedJob:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Pods with their times, epoch seconds and ascending, and how long each runs, seconds by uid."""
+    """Pods with their times, epoch seconds and ascending; by uid their Jobs, and how many seconds pods of these run."""
 
     arrivals: list[tuple[float, Pod]] = field(default_factory=list)
+    jobs: dict[str, Job] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def seconds_of(self, pod: Pod) -> float | None:
+        """Return how long a pod runs, one too that came again; None: it is not of this trace."""
+        return None if pod.owner is None else self.seconds.get(pod.owner.uid)
 
 
 def read_swf(lines: Iterable[str]) -> Iterator[TracedJob]:
@@ -99,29 +109,42 @@ def trace_of(jobs: Iterable[TracedJob], now: float, queue: QueueKey | None) -> T
         namespace, name = _queue(job, queue)
         key = tuple(job.requests.items())
         shape = shapes[key] if key in shapes else shapes.setdefault(key, _shape(job))
-        at, group = now + job.submit - ordered[0].submit, f"trace-{number}"
         if not 0 < job.pods <= _MOST_PODS or job.seconds <= 0:
             raise TraceError(f"a job of {job.pods} pods for {job.seconds:g} s: both must be above 0")
-        member = Membership(GroupKey(namespace, group), job.pods) if job.pods > 1 else None
-        for index in range(job.pods):
-            uid = f"{group}-{index}"
-            made.seconds[uid] = job.seconds
-            pod = Pod(
-                uid=uid,
-                namespace=namespace,
-                name=uid,
-                shape=shape,
-                generation=1,
-                queue=name,
-                gates=(GATE,),
-                priority=job.priority,
-                created=at,
-                group=member,
-                expected_runtime=job.stated,
-                user=job.user,
-            )
-            made.arrivals.append((at, pod))
+        at, uid = now + job.submit - ordered[0].submit, f"trace-{number}"
+        made.seconds[uid] = job.seconds
+        made.jobs[uid] = Job(
+            uid=uid,
+            namespace=namespace,
+            name=uid,
+            created=at,
+            parallelism=job.pods,
+            completions=job.pods,
+            ignores_disruption=True,
+        )
+        made.arrivals.extend((at, pod) for pod in _pods(job, made.jobs[uid], shape, name))
     return made
+
+
+def _pods(job: TracedJob, owner: Job, shape: Shape, queue: str) -> Iterator[Pod]:
+    member = Membership(GroupKey(owner.namespace, owner.name), job.pods) if job.pods > 1 else None
+    controller = Owner("batch/v1", "Job", owner.name, owner.uid)
+    for index in range(job.pods):
+        yield Pod(
+            uid=f"{owner.uid}-{index}",
+            namespace=owner.namespace,
+            name=f"{owner.name}-{index}",
+            shape=shape,
+            generation=1,
+            queue=queue,
+            gates=(GATE,),
+            priority=job.priority,
+            created=owner.created,
+            group=member,
+            owner=controller,
+            expected_runtime=job.stated,
+            user=job.user,
+        )
 
 
 def _queue(job: TracedJob, queue: QueueKey | None) -> tuple[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from controller.core.queueing.effective import WrittenQueue
+from controller.core.queueing.preemption_policy import Preemption, Within
 from controller.core.workloads.pods import Phase
 from controller.simulator.comparing import Comparison
 from controller.simulator.traces import TracedJob, TraceError, read_csv, read_swf, trace_of
-from tests.support.builders import MAIN
+from tests.support.builders import MAIN, a_cluster_queue
 from tests.support.simulated_worlds import NOW, a_world
 
 SWF = """; Version: 2.2
@@ -48,7 +50,7 @@ def test_pods_come_by_their_time_and_a_job_of_several_is_a_gang() -> None:
     assert first.group is not None
     assert (first.group.size, last.group) == (3, None)
     assert dict(last.shape.requests) == {"cpu": 2000, "memory": 2**30, "pods": 1}
-    assert (first.phase, first.user, trace.seconds["trace-1-0"]) == (Phase.QUEUED, "ben", 60)
+    assert (first.phase, first.user, trace.seconds_of(last)) == (Phase.QUEUED, "ben", 60)
 
 
 def test_a_trace_is_what_comes() -> None:
@@ -60,6 +62,19 @@ def test_a_trace_is_what_comes() -> None:
     assert outcome.ended == {"team-a": 3}
     assert sorted(outcome.by_user) == ["user-7", "user-8"]
     assert outcome.used["spot", "cpu"] == 1000 * (2 * 60 + 300)
+
+
+def test_a_job_that_is_preempted_comes_again() -> None:
+    """One that takes all, from the first step on, and after 10 seconds one more urgent; both run for half a minute."""
+    lines = ["submit,seconds,cpu,priority,user", "0,30,4,0,ann", "10,30,4,9,ben"]
+    trace = trace_of(read_csv(lines), NOW, MAIN)
+    queue = a_cluster_queue("team-a", preemption=Preemption(within=Within.LOWER_PRIORITY))
+    comparison = Comparison(a_world(queues=[WrittenQueue(queue)]), None, seconds=3600, trace=trace)
+    for _ in comparison.steps("1"):
+        pass
+    (outcome,) = comparison.outcomes
+    assert (outcome.preempted, outcome.ended) == ({"team-a": 1}, {"team-a": 2})
+    assert outcome.used["spot", "cpu"] == 4000 * (9 + 30 + 30)
 
 
 @pytest.mark.parametrize(
