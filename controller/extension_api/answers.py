@@ -13,7 +13,7 @@ from controller.extension_api.options import Form, Options, write_token
 from controller.extension_api.pacing import Turns
 from controller.extension_api.paths import Target
 from controller.extension_api.resources import Entry, Page, Query, Resource
-from controller.extension_api.statuses import Refused, not_found
+from controller.extension_api.statuses import Refused, not_found, not_supported
 
 STEP: Final = 100
 """Objects that are written without a pause: about a millisecond."""
@@ -36,21 +36,14 @@ class Answerer:
     async def _single(self, viewer: Viewer, target: Target) -> Entry:
         get = target.resource.get
         if get is None:
-            raise Refused(405, f"get is not supported on {target.resource.path}: list them instead")
-        await self._check_names(viewer, target)
+            raise not_supported(target.resource, "get")
+        if target.namespace and target.resource.redact is not None:
+            await check_names(self._authorizer, viewer, frozenset({target.namespace}))
         entry = await get(Query(namespace=target.namespace, name=target.name))
         if entry is None:
             raise not_found(target.resource.path, target.name)
-        (shown,) = await self._redacted(viewer, target.resource, [entry])
+        (shown,) = await redacted(self._authorizer, viewer, target.resource, [entry])
         return shown
-
-    async def _check_names(self, viewer: Viewer, target: Target) -> None:
-        """Refuse to say whether there is an object of a name that the viewer may not see."""
-        if not target.namespace or target.resource.redact is None:
-            return
-        if not await self._authorizer.seen(viewer, {target.namespace}):
-            names = f'names of pods in the namespace "{target.namespace}"'
-            raise Refused(403, f'User "{viewer.user}" cannot see {names}; ask for the ClusterRole view there')
 
     async def _list(self, viewer: Viewer, target: Target, writer: Writer, options: Options, path: str) -> list[bytes]:
         asked = Query(namespace=target.namespace, name=target.name, after=options.after)
@@ -71,7 +64,7 @@ class Answerer:
     async def _page(self, target: Target, query: Query) -> Page:
         resource = target.resource
         if resource.list is None:
-            raise Refused(405, f"list is not supported on {resource.path}: get one by its name")
+            raise not_supported(resource, "list")
         page = await resource.list(query)
         if page is None:
             raise not_found(resource.plural, query.name)
@@ -82,13 +75,25 @@ class Answerer:
         if target.resource.is_namespaced and not target.namespace:
             seen = await self._authorizer.seen(viewer, {one.namespace for one in entries})
             entries = [one for one in entries if one.namespace in seen]
-        return await self._redacted(viewer, target.resource, entries)
+        return await redacted(self._authorizer, viewer, target.resource, entries)
 
-    async def _redacted(self, viewer: Viewer, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
-        named = frozenset[str]().union(*(one.names for one in entries))
-        seen = await self._authorizer.seen(viewer, named)
-        if named <= seen:
-            return entries
-        if resource.redact is None:
-            raise AssertionError(f"{resource.path} names objects of namespaces and cannot leave them out")
-        return [one if one.names <= seen else resource.redact(one, seen) for one in entries]
+
+async def redacted(
+    authorizer: Authorizer, viewer: Viewer, resource: Resource, entries: Sequence[Entry]
+) -> Sequence[Entry]:
+    """Return entries of a resource without the names that a viewer may not see. Raises Refused, 503."""
+    named = frozenset[str]().union(*(one.names for one in entries))
+    seen = await authorizer.seen(viewer, named)
+    if named <= seen:
+        return entries
+    if resource.redact is None:
+        raise AssertionError(f"{resource.path} names objects of namespaces and cannot leave them out")
+    return [one if one.names <= seen else resource.redact(one, seen) for one in entries]
+
+
+async def check_names(authorizer: Authorizer, viewer: Viewer, namespaces: frozenset[str]) -> None:
+    """Refuse, 403, to say whether there is an object of a name in namespaces whose names the viewer may not see."""
+    hidden = sorted(namespaces - await authorizer.seen(viewer, namespaces))
+    if hidden:
+        names = f'names of pods in the namespace "{hidden[0]}"'
+        raise Refused(403, f'User "{viewer.user}" cannot see {names}; ask for the ClusterRole view there')

@@ -7,7 +7,7 @@ of today ask for. Version 2 is what the apiserver merges into its own for older 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,7 @@ Json = dict[str, Any]
 _PREFIX: Final = "dev.penstock.visibility.v1alpha1."
 _ROWS: Final = f"{_PREFIX}status."
 """A row may be called as its kind."""
+_SPECS: Final = f"{_PREFIX}spec."
 _V3, _V2 = "#/components/schemas/", "#/definitions/"
 _TEXT: Final = {"type": "string"}
 _KINDS: Final = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
@@ -31,6 +32,17 @@ _METADATA: Final[Json] = {
     "description": "Name of the object, and its namespace. What is worked out has neither uid nor version.",
     "properties": {"name": _TEXT, "namespace": _TEXT},
 }
+_TEXTS: Final[Json] = {"type": "object", "additionalProperties": _TEXT}
+_SENT_METADATA: Final[Json] = {
+    "type": "object",
+    "description": "What you say of the object, which nobody keeps: the answer has it.",
+    "properties": {
+        "name": _TEXT,
+        "labels": _TEXTS,
+        "annotations": _TEXTS,
+        "creationTimestamp": {**_TEXT, "nullable": True},
+    },
+}
 _LIST_METADATA: Final[Json] = {
     "type": "object",
     "properties": {"continue": _TEXT, "remainingItemCount": {"type": "integer", "format": "int64"}},
@@ -40,15 +52,15 @@ _LIST_METADATA: Final[Json] = {
 def version_3(registry: Registry) -> Json:
     """Return the document of the version."""
     info = {"title": "Penstock visibility", "version": VERSION}
-    paths = {path: {"get": operation} for one in registry.all for path, operation in _operations(one, _V3)}
-    return {"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": _schemas(registry, _V3)}}
+    schemas = _schemas(registry, _V3)
+    return {"openapi": "3.0.0", "info": info, "paths": _paths(registry, _V3), "components": {"schemas": schemas}}
 
 
 def version_2(registry: Registry) -> Json:
     """Return the same for those who read Swagger 2.0."""
     info = {"title": "Penstock visibility", "version": VERSION}
-    paths = {path: {"get": operation} for one in registry.all for path, operation in _operations(one, _V2)}
-    return {"swagger": "2.0", "info": info, "paths": paths, "definitions": _without_choices(_schemas(registry, _V2))}
+    definitions = _without_choices(_schemas(registry, _V2))
+    return {"swagger": "2.0", "info": info, "paths": _paths(registry, _V2), "definitions": definitions}
 
 
 def index(document: bytes) -> Json:
@@ -58,37 +70,72 @@ def index(document: bytes) -> Json:
     return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}}}
 
 
+def _paths(registry: Registry, prefix: str) -> Json:
+    paths: Json = {path: {"get": operation} for one in registry.all for path, operation in _operations(one, prefix)}
+    for one in registry.all:
+        if one.create is not None:
+            paths.setdefault(_within(one, one.plural), {})["post"] = _creation(one, prefix)
+    return paths
+
+
+def _within(one: Resource, path: str) -> str:
+    return f"{ROOT}/namespaces/{{namespace}}/{path}" if one.is_namespaced else f"{ROOT}/{path}"
+
+
 def _operations(one: Resource, prefix: str) -> Iterator[tuple[str, Json]]:
-    within = f"{ROOT}/namespaces/{{namespace}}" if one.is_namespaced else ROOT
     if one.subresource:
-        yield f"{within}/{one.plural}/{{name}}/{one.subresource}", _operation(one, prefix, is_list=one.list is not None)
+        path = _within(one, f"{one.plural}/{{name}}/{one.subresource}")
+        yield path, _operation(one, prefix, is_list=one.list is not None)
         return
     if one.list is not None:
-        yield f"{within}/{one.plural}", _operation(one, prefix, is_list=True)
+        yield _within(one, one.plural), _operation(one, prefix, is_list=True)
     if one.list is not None and one.is_namespaced:
         of_all = _operation(one, prefix, is_list=True)
         yield f"{ROOT}/{one.plural}", {**of_all, "operationId": f"{of_all['operationId']}ForAllNamespaces"}
     if one.get is not None:
-        yield f"{within}/{one.plural}/{{name}}", _operation(one, prefix, is_list=False)
+        yield _within(one, f"{one.plural}/{{name}}"), _operation(one, prefix, is_list=False)
 
 
 def _operation(one: Resource, prefix: str, *, is_list: bool) -> Json:
-    schema = {"$ref": f"{prefix}{_PREFIX}{one.list_kind if is_list else one.kind}"}
-    answer: Json = {"description": "OK"}
-    answer |= {"schema": schema} if prefix == _V2 else {"content": {"application/json": {"schema": schema}}}
     return {
         "description": f"{'list' if is_list else 'read'} {one.path}",
         "operationId": f"{'list' if is_list else 'read'}{one.kind}{one.plural.title()}{one.subresource.title()}",
-        "responses": {"200": answer},
+        "responses": {"200": _body("OK", one.list_kind if is_list else one.kind, prefix)},
         "x-kubernetes-action": "list" if is_list else "get",
         "x-kubernetes-group-version-kind": _kind(one.kind),
     }
 
 
+def _creation(one: Resource, prefix: str) -> Json:
+    if prefix == _V2:
+        sent: Json = {"parameters": [{"name": "body", "in": "body", "required": True, **_content(one.kind, prefix)}]}
+    else:
+        sent = {"requestBody": {"required": True, **_content(one.kind, prefix)}}
+    return {
+        "description": f"create {one.path}: nobody keeps the object, its status is the answer",
+        "operationId": f"create{one.kind}{one.plural.title()}",
+        **sent,
+        "responses": {"201": _body("Created", one.kind, prefix)},
+        "x-kubernetes-action": "post",
+        "x-kubernetes-group-version-kind": _kind(one.kind),
+    }
+
+
+def _body(description: str, kind: str, prefix: str) -> Json:
+    return {"description": description, **_content(kind, prefix)}
+
+
+def _content(kind: str, prefix: str) -> Json:
+    schema = {"schema": {"$ref": f"{prefix}{_PREFIX}{kind}"}}
+    return schema if prefix == _V2 else {"content": {"application/json": schema}}
+
+
 def _schemas(registry: Registry, prefix: str) -> Json:
-    rows = {one.item for one in registry.all}
-    _, found = msgspec.json.schema_components(sorted(rows, key=lambda row: row.__name__), ref_template="{name}")
-    schemas = {f"{_ROWS}{name}": _as_kubernetes(schema, prefix) for name, schema in found.items()}
+    specs = {one.create.spec for one in registry.all if one.create is not None}
+    schemas = {
+        **_structs({one.item for one in registry.all}, f"{prefix}{_ROWS}"),
+        **_structs(specs, f"{prefix}{_SPECS}"),
+    }
     for one in registry.all:
         schemas[_PREFIX + one.kind] = _object(one, prefix)
         if one.list is not None:
@@ -96,12 +143,22 @@ def _schemas(registry: Registry, prefix: str) -> Json:
     return schemas
 
 
+def _structs(structs: Set[type[msgspec.Struct]], ref: str) -> Json:
+    """Return the schemas of these, and of those in them, by names that come after `ref` where they are referred to."""
+    _, found = msgspec.json.schema_components(sorted(structs, key=lambda one: one.__name__), ref_template="{name}")
+    within = ref.rpartition("/")[2]
+    return {f"{within}{name}": _as_kubernetes(schema, ref) for name, schema in found.items()}
+
+
 def _object(one: Resource, prefix: str) -> Json:
     row = {"allOf": [{"$ref": f"{prefix}{_ROWS}{one.item.__name__}"}], "default": {}}
+    spec: Json = {}
+    if one.create is not None:
+        spec = {"spec": {"allOf": [{"$ref": f"{prefix}{_SPECS}{one.create.spec.__name__}"}], "default": {}}}
     return {
         "type": "object",
         "description": _text(one.item.__doc__ or ""),
-        "properties": {**_ENVELOPE, "metadata": _METADATA, "status": row},
+        "properties": {**_ENVELOPE, "metadata": _SENT_METADATA if spec else _METADATA, **spec, "status": row},
         "x-kubernetes-group-version-kind": [_kind(one.kind)],
     }
 
@@ -121,26 +178,27 @@ def _kind(kind: str) -> dict[str, str]:
     return {"group": GROUP, "version": VERSION, "kind": kind}
 
 
-def _as_kubernetes(schema: Any, prefix: str) -> Any:
+def _as_kubernetes(schema: Any, ref: str) -> Any:
     """Return what msgspec writes in the dialect of Kubernetes: `nullable` instead of a choice, full names in `$ref`."""
     if isinstance(schema, list):
-        return [_as_kubernetes(one, prefix) for one in schema]
+        return [_as_kubernetes(one, ref) for one in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return {"allOf": [{"$ref": f"{prefix}{_ROWS}{schema['$ref']}"}]}
+        return {"allOf": [{"$ref": f"{ref}{schema['$ref']}"}]}
     choices = schema.get("anyOf", [])
     if {"type": "null"} in choices and len(choices) == 2:
         (other,) = (one for one in choices if one != {"type": "null"})
         rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
-        return {**rest, **_as_kubernetes(other, prefix), "nullable": True}
+        return {**rest, **_as_kubernetes(other, ref), "nullable": True}
+    # additionalProperties may be a schema; false is what every object means to kubectl that has properties
     schema = {**schema, "description": _text(schema["description"])} if "description" in schema else schema
     return {
-        key: _fields(value, lambda field: _as_kubernetes(field, prefix))
+        key: _fields(value, lambda field: _as_kubernetes(field, ref))
         if key == "properties"
-        else _as_kubernetes(value, prefix)
+        else _as_kubernetes(value, ref)
         for key, value in schema.items()
-        if key not in ("title", "default")
+        if key not in ("title", "default") and value is not False
     }
 
 

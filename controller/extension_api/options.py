@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -81,17 +81,40 @@ def read_options(path: str, parameters: Mapping[str, str], *, is_list: bool) -> 
     return Options(limit, after, include, seconds)
 
 
-def read_form(accept: str) -> Form:
-    """Return the first form that a client accepts and that there is. Raises Refused, 406."""
+def read_creation_options(parameters: Mapping[str, str]) -> float:
+    """Return how many seconds the answer to what was sent may take. Raises Refused, 400."""
+    seconds = _LONGEST_SECONDS
+    for name, value in parameters.items():
+        match name:
+            case "timeout":
+                seconds = min(seconds, _duration(value))
+            case "fieldManager" | "dryRun":
+                continue  # nobody keeps what was sent, nor who sent it
+            case "fieldValidation" if value not in ("", "Strict"):
+                told = "a field that does not exist is always refused; leave it out"
+                raise Refused(400, f"parameter {name}={value}: {told}")
+            case "fieldValidation":
+                continue
+            case "pretty" if value in ("", "0", "false"):
+                continue
+            case _:
+                raise Refused(400, f"parameter {name}={value} is not supported; leave it out")
+    return seconds
+
+
+def read_form(accept: str, forms: Collection[Form] = tuple(Form)) -> Form:
+    """Return the first of these forms that a client accepts. Raises Refused, 406."""
     for media, parameters in _accepted(accept):
         if media not in _ANYTHING:
             continue
         kind = parameters.get("as")
         if kind is None:
             return Form.OBJECTS
-        if (kind, parameters.get("g"), parameters.get("v")) == ("Table", "meta.k8s.io", "v1"):
+        is_table = (kind, parameters.get("g"), parameters.get("v")) == ("Table", "meta.k8s.io", "v1")
+        if is_table and Form.TABLE in forms:
             return Form.TABLE
-    raise Refused(406, "only application/json is served, and its form as=Table;g=meta.k8s.io;v=v1; accept one of both")
+    table = ", and its form as=Table;g=meta.k8s.io;v=v1; accept one of both" if Form.TABLE in forms else "; accept that"
+    raise Refused(406, f"only application/json is served{table}")
 
 
 def _accepted(accept: str) -> Iterator[tuple[str, dict[str, str]]]:

@@ -56,6 +56,28 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What somebody has sent to be answered: its name or none, its `spec`, and by when (`kube.clock.monotonic`)."""
+
+    name: str
+    spec: Any
+    until: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creation:
+    """How objects of a resource are created: nobody keeps them, the answer is all.
+
+    `spec` is the form of what is asked. `names` are the namespaces of which a spec names an object: its viewer has to
+    see names there. `answer` returns what clients find in `status`, and may raise Refused.
+    """
+
+    spec: type[Struct]
+    names: Callable[[Any], frozenset[str]]
+    answer: Callable[[Question], Awaitable[Entry]]
+
+
+@dataclass(frozen=True, slots=True)
 class Column(Generic[R]):
     """A column of the table that `kubectl get` shows of rows of one type; `is_wide`: only with `-o wide`.
 
@@ -73,9 +95,10 @@ class Column(Generic[R]):
 class Resource:
     """One resource, or with `subresource` that of each object of `plural`.
 
-    `list` and `get` answer; what is None is no verb of it. Both work in steps that are short, or give up the event loop
-    in between. `get` returns None where there is no such object. `list` of a subresource returns None where its object
-    does not exist, and `redact` an entry without the names of objects in namespaces that are not among those seen.
+    `list`, `get` and `create` answer; what is None is no verb of it. They work in steps that are short, or give up the
+    event loop in between. `get` returns None where there is no such object. `list` of a subresource returns None where
+    its object does not exist, and `redact` an entry without the names of objects in namespaces that are not among those
+    seen.
     """
 
     plural: str
@@ -83,11 +106,12 @@ class Resource:
     kind: str
     is_namespaced: bool
     item: type[Struct]
-    columns: Sequence[Column[Any]]
+    columns: Sequence[Column[Any]] = ()
     short_names: Sequence[str] = ()
     subresource: str = ""
     list: Callable[[Query], Awaitable[Page | None]] | None = None
     get: Callable[[Query], Awaitable[Entry | None]] | None = None
+    create: Creation | None = None
     redact: Callable[[Entry, Set[str]], Entry] | None = None
 
     @property
@@ -105,7 +129,8 @@ class Resource:
         """What may be done, in the order of the alphabet; whoever reads a subresource gets it, list or not."""
         if self.subresource:
             return ("get",)
-        return tuple(verb for verb, answer in (("get", self.get), ("list", self.list)) if answer is not None)
+        answers = (("create", self.create), ("get", self.get), ("list", self.list))
+        return tuple(verb for verb, answer in answers if answer is not None)
 
 
 class Registry:

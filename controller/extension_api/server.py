@@ -14,20 +14,22 @@ from msgspec import json
 from controller.extension_api import discovery, openapi
 from controller.extension_api.answers import Answerer
 from controller.extension_api.authorization import Action, Authorizer
+from controller.extension_api.bodies import LIMIT
 from controller.extension_api.certificates import TrustingContext
+from controller.extension_api.creating import Creator
 from controller.extension_api.front_proxy import FrontProxy, Viewer
-from controller.extension_api.options import read_form, read_options
+from controller.extension_api.options import Form, read_creation_options, read_form, read_options
 from controller.extension_api.pacing import Turns
 from controller.extension_api.paths import GROUP_PATH, ROOT, Target, read_path
-from controller.extension_api.resources import API_VERSION, Registry
-from controller.extension_api.statuses import Refused
+from controller.extension_api.resources import API_VERSION, Creation, Registry
+from controller.extension_api.statuses import Refused, not_supported
+from controller.kube.rights import VISIBILITY_SIMULATOR, VISIBILITY_VIEWER
 from controller.telemetry import logs
 
 _log = logs.get("visibility")
 
 AT_ONCE: Final = 8
 """Answers that are worked out at a time: one of all pods of a large cluster holds some 20 MiB."""
-_BODY: Final = 2**16
 
 Handler = Callable[[web.Request], Any]
 
@@ -52,6 +54,7 @@ class ExtensionApi:
         self._front_proxy = front_proxy
         self._unsynced = unsynced
         self._answerer = Answerer(authorizer, turns)
+        self._creator = Creator(authorizer)
         self._free = asyncio.Semaphore(AT_ONCE)
 
     def app(self) -> web.Application:
@@ -65,7 +68,7 @@ class ExtensionApi:
             "/openapi/v2": openapi.version_2(registry),
             "/openapi/v3": openapi.index(version_3),
         }
-        app = web.Application(client_max_size=_BODY, middlewares=[self._refusing])
+        app = web.Application(client_max_size=LIMIT, middlewares=[self._refusing])
         for path, document in documents.items():
             app.router.add_get(path, partial(self._document, json.encode(document)), allow_head=False)
         app.router.add_get(f"/openapi/v3/apis/{API_VERSION}", partial(self._document, version_3), allow_head=False)
@@ -99,19 +102,35 @@ class ExtensionApi:
     async def _resource(self, request: web.Request) -> web.StreamResponse:
         viewer = self._viewer(request)
         target = read_path(request.path, self._registry())
+        creation = target.resource.create
+        if request.method == "POST" and creation is not None and not target.name:
+            return await self._create(request, viewer, target, creation)
         if request.method != "GET":
-            raise Refused(405, f"{request.method} is not supported on {target.resource.path}: they can only be read")
+            raise not_supported(target.resource, request.method)
         form = read_form(request.headers.get("Accept", ""))
         options = read_options(request.path, request.query, is_list=target.is_list)
-        await self._authorize(viewer, target)
-        if (why := self._unsynced()) is not None:
-            raise Refused(503, why, retry_seconds=1)
+        await self._authorize(viewer, target, target.verb)
+        self._check_synced()
         try:
             async with asyncio.timeout(options.seconds), self._free:
                 pieces = await self._answerer.answer(viewer, target, form, options, path=request.path)
         except TimeoutError:
             raise Refused(504, f"no answer within {options.seconds:g} s; ask for less with limit=") from None
         return await _send(request, pieces)
+
+    async def _create(
+        self, request: web.Request, viewer: Viewer, target: Target, creation: Creation
+    ) -> web.StreamResponse:
+        read_form(request.headers.get("Accept", ""), (Form.OBJECTS,))
+        seconds = read_creation_options(request.query)
+        await self._authorize(viewer, target, "create")
+        self._check_synced()
+        body = await self._creator.answer(request, viewer, target.resource, creation, seconds)
+        return _json(body, status=201)
+
+    def _check_synced(self) -> None:
+        if (why := self._unsynced()) is not None:
+            raise Refused(503, why, retry_seconds=1)
 
     def _viewer(self, request: web.Request) -> Viewer:
         """Return who asks. Raises Refused, 401, also where the peer was verified for an authority of before."""
@@ -124,16 +143,16 @@ class ExtensionApi:
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         return front_proxy.viewer(certificate or {}, list(request.headers.items()))
 
-    async def _authorize(self, viewer: Viewer, target: Target) -> None:
+    async def _authorize(self, viewer: Viewer, target: Target, verb: str) -> None:
         one = target.resource
-        action = Action.ours(target.verb, one.plural, one.subresource, target.namespace, target.name)
+        action = Action.ours(verb, one.plural, one.subresource, target.namespace, target.name)
         if await self._authorizer.may(viewer, action):
             return
         where = f' in the namespace "{target.namespace}"' if target.namespace else " at the cluster scope"
         raise Refused(
             403,
-            f'User "{viewer.user}" cannot {target.verb} resource "{one.path}" in API group "{API_VERSION}"{where}; '
-            "ask for the ClusterRole penstock-visibility-viewer",
+            f'User "{viewer.user}" cannot {verb} resource "{one.path}" in API group "{API_VERSION}"{where}; '
+            f"ask for the ClusterRole {VISIBILITY_SIMULATOR if verb == 'create' else VISIBILITY_VIEWER}",
         )
 
 

@@ -1,8 +1,8 @@
 """A right that the apiserver refused, and the role to ask for.
 
 The roles are Kubernetes' own `view` and `edit`, which contain `penstock-view` and `penstock-edit` of config/rbac by
-aggregation, and `view` also `penstock-visibility-viewer`. What a command needs beyond a role stands where the command
-is.
+aggregation, and `view` also `penstock-visibility-viewer`; `penstock-visibility-simulator` is in none. What a command
+needs beyond a role stands where the command is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Final, Self
 
 from controller.core.keys import GROUP
 
+VISIBILITY_VIEWER: Final = "penstock-visibility-viewer"
+VISIBILITY_SIMULATOR: Final = "penstock-visibility-simulator"
 _REFUSAL: Final = re.compile(
     r'cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)" '
     r'(?:in the namespace "(?P<namespace>[^"]*)"|at the cluster scope)'
@@ -69,8 +71,10 @@ class Right:
     @property
     def role(self) -> str:
         """The role that gives it; empty where none does that Kubernetes or Penstock brings along."""
+        if self == Right("create", f"simulations{_VISIBLE}"):
+            return VISIBILITY_SIMULATOR
         if self.resource.endswith(_VISIBLE) and self.verb in _READING:
-            return "view" if self.namespace else "penstock-visibility-viewer"
+            return "view" if self.namespace else VISIBILITY_VIEWER
         if self.verb in _READING and self.resource in _VIEWED:
             return "penstock-view" if self.resource in _OURS and not self.namespace else "view"
         return "edit" if self.verb in _WRITING and self.resource in _EDITED else ""

@@ -61,6 +61,13 @@ def parse_change(text: str) -> Change:
     return Change(text, apply)
 
 
+def namespace_of(text: str) -> str:
+    """Return the namespace that a change names, whatever else it says; empty: none."""
+    kind, _, rest = text.partition(":")
+    target = rest.partition("=")[0]
+    return target.rpartition("/")[0] if kind == "stop" else ""
+
+
 def _quota(world: World, target: str, value: str) -> World:
     queue, flavor, resource = _split(target, 3, "QUEUE/FLAVOR/RESOURCE")
     written = _queue(world, queue)

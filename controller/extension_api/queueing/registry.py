@@ -13,6 +13,7 @@ from controller.extension_api.queueing.pending import pending_workloads
 from controller.extension_api.queueing.pods import queue_pods
 from controller.extension_api.queueing.queues import cluster_queues, local_queues
 from controller.extension_api.queueing.remedies import remedies_of
+from controller.extension_api.queueing.simulations import simulations
 from controller.extension_api.queueing.waiting_reasons import waiting_reasons
 from controller.extension_api.queueing.world import World
 from controller.extension_api.resources import Registry
@@ -37,5 +38,6 @@ def resources(cache: ClusterCache, forecasts: StartForecasts, turns: Turns, fork
             workload_orders(world),
             queue_shares(world),
             *flavors_and_nodes(world),
+            simulations(cache, copies),
         )
     )

@@ -9,13 +9,16 @@ import msgspec
 import pytest
 
 from controller.extension_api import openapi
+from controller.extension_api.bodies import SentMetadata
 from controller.extension_api.paths import ROOT, read_path
 from controller.extension_api.resources import Registry
 from controller.extension_api.statuses import Refused, not_found
 from controller.extension_api.tables import age
 from tests.support.sample_api import SampleApi
+from tests.support.sample_creation import Doubler
 
 REGISTRY = SampleApi().registry()
+CREATED = Doubler().registry()
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,7 @@ def test_verbs_are_what_is_answered() -> None:
     assert lines.verbs == ("get", "list")
     assert of_line.verbs == ("get",)
     assert replace(lines, list=None).verbs == ("get",)
+    assert replace(lines, create=CREATED.all[0].create).verbs == ("create", "get", "list")
 
 
 class Odd(msgspec.Struct, rename="camel"):
@@ -100,8 +104,9 @@ def test_fields_keep_their_names_in_schemas(version: Any) -> None:
 
 
 @pytest.mark.parametrize("version", [openapi.version_2, openapi.version_3])
-def test_every_reference_leads_somewhere(version: Any) -> None:
-    document = version(REGISTRY)
+@pytest.mark.parametrize("registry", [REGISTRY, CREATED])
+def test_every_reference_leads_somewhere(version: Any, registry: Registry) -> None:
+    document = version(registry)
     text = msgspec.json.encode(document).decode()
     targets = {part.partition('"')[0].rpartition("/")[2] for part in text.split('"$ref":"')[1:]}
     assert targets
@@ -112,6 +117,28 @@ def test_every_operation_has_a_name_of_its_own() -> None:
     paths = openapi.version_3(REGISTRY)["paths"]
     names = [one["get"]["operationId"] for one in paths.values()]
     assert len(set(names)) == len(names) == 6
+
+
+@pytest.mark.parametrize("version", [openapi.version_2, openapi.version_3])
+def test_what_is_sent_has_a_schema(version: Any) -> None:
+    document = version(CREATED)
+    assert {path: set(one) for path, one in document["paths"].items()} == {f"{ROOT}/doublings": {"post"}}
+    sent = document["paths"][f"{ROOT}/doublings"]["post"]
+    assert sent["responses"].keys() == {"201"}
+    body = sent["parameters"][0] if version is openapi.version_2 else sent["requestBody"]["content"]["application/json"]
+    name = body["schema"]["$ref"].rpartition("/")[2]
+    fields = schemas(document)[name]["properties"]
+    assert set(fields) == {"apiVersion", "kind", "metadata", "spec", "status"}
+    known = {one.encode_name for one in msgspec.structs.fields(SentMetadata)}
+    assert set(fields["metadata"]["properties"]) == known
+    spec = schemas(document)["dev.penstock.visibility.v1alpha1.spec.DoublingSpec"]
+    assert spec["properties"]["number"] == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 9,
+        "description": "a number from 1 to 9",
+    }
+    assert "additionalProperties" not in spec
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(0, "0s"), (119, "119s"), (120, "2m"), (7_200, "2h"), (200_000, "2d")])

@@ -8,7 +8,7 @@ import pytest
 
 from controller.core.keys import GROUP
 from controller.kube.manifests import load_documents
-from controller.kube.rights import Right, what_to_ask_for
+from controller.kube.rights import VISIBILITY_SIMULATOR, VISIBILITY_VIEWER, Right, what_to_ask_for
 from controller.sandbox.shipped import manifests
 
 SAID = 'x is forbidden: User "jane" cannot {} resource "{}" in API group "{}" {}'
@@ -53,9 +53,13 @@ def test_one_role_is_named_for_all_that_it_has(rights: list[Right], text: str) -
     assert what_to_ask_for(rights).startswith(text)
 
 
+def roles(folder: str = "rbac") -> dict[str, dict[str, Any]]:
+    documents = load_documents(manifests(folder))
+    return {one["metadata"]["name"]: one for one in documents if one["kind"] == "ClusterRole"}
+
+
 def rules() -> dict[str, list[dict[str, Any]]]:
-    documents = load_documents(manifests("rbac"))
-    return {one["metadata"]["name"]: one["rules"] for one in documents if one["kind"] == "ClusterRole"}
+    return {name: one["rules"] for name, one in roles().items()}
 
 
 def test_every_kind_of_ours_is_read_by_the_role_that_is_named() -> None:
@@ -70,3 +74,16 @@ def test_writing_queues_is_edit_for_local_ones_alone() -> None:
     assert written == {"localqueues"}
     assert Right("patch", f"localqueues.{GROUP}", "team-a").role == "edit"
     assert Right("patch", f"clusterqueues.{GROUP}").role == ""
+
+
+def test_to_simulate_is_a_right_of_its_own() -> None:
+    """Whoever may view a namespace, or the whole cluster, does not have it."""
+    visible = roles("components/visibility")
+    viewer, simulator = visible[VISIBILITY_VIEWER], visible[VISIBILITY_SIMULATOR]
+    assert [rule["verbs"] for rule in viewer["rules"]] == [["get", "list"]]
+    assert simulator["rules"] == [
+        {"apiGroups": ["visibility.penstock.dev"], "resources": ["simulations"], "verbs": ["create"]}
+    ]
+    assert [key for key in simulator["metadata"]["labels"] if "aggregate" in key] == []
+    assert Right("create", "simulations.visibility.penstock.dev").role == VISIBILITY_SIMULATOR
+    assert Right("create", "explanations.visibility.penstock.dev", "team-a").role == ""
