@@ -87,8 +87,7 @@ def simulate(
       penstock simulate now.json.gz --change nodes:spot=+4
     """
     world = saved_world(file, kubeconfig, context, backfill_depth)
-    after = _after(world, changes, list(_documents(files)))
-    traced = read_trace(world, trace, trace_queue)
+    after, traced = _after(world, changes, list(_documents(files))), read_trace(world, trace, trace_queue)
     comparison = Comparison(
         world, after, seconds=hours * _HOUR, resolution=resolution, trace=traced, has_timeline=bool(plots)
     )
