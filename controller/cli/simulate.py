@@ -1,35 +1,37 @@
-"""`penstock simulate`: what another setup would do. What is simulated is `simulator.comparing`'s business."""
+"""`penstock simulate`: what another setup would do, by the controller or here. `simulator.comparing` simulates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
-from controller.cli.backfill_depth import depth_option
+from controller.cli.asking import Source, without_api_option
 from controller.cli.files import files_option
-from controller.cli.played import playable, saved_world
+from controller.cli.played import playable
+from controller.cli.simulate_by_api import body_of, simulate_by_api
+from controller.cli.simulate_options import source_options
 from controller.cli.simulate_output import show
 from controller.cli.simulate_plot import draw, plot_option
 from controller.cli.simulate_trace import read_trace, trace_options
+from controller.cli.visibility_client import WITHOUT_API
 from controller.kube.manifests import Document, ManifestError, parse_documents, read_stream
 from controller.simulator.comparing import Comparison, Variant
-from controller.simulator.measurements import Outcome
 from controller.simulator.runtimes import seeds_of
+from controller.simulator.traces import Trace
 from controller.simulator.variants import Part, VariantError, variant_of
 from controller.simulator.world import World
-from controller.telemetry.options import connection_options
-from controller.visibility.simulation_rows import simulation_row
+from controller.visibility.simulation_rows import SimulationRow, simulation_row
 
 _HOUR = 3600
 
 
 @click.command()
-@click.argument("file", metavar="[FILE]", required=False)
 @click.option("--change", "changes", metavar="CHANGE", multiple=True, help="What is changed; can be repeated.")
 @files_option("Jobs to add;", required=False)
 @click.option(
@@ -51,10 +53,10 @@ _HOUR = 3600
 @trace_options
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 @plot_option
-@depth_option
-@connection_options
+@without_api_option
+@source_options
 def simulate(
-    file: str | None,
+    source: Source,
     changes: tuple[str, ...],
     files: tuple[TextIO, ...],
     hours: float,
@@ -65,14 +67,12 @@ def simulate(
     trace_queue: str | None,
     output: str,
     plots: tuple[Path, ...],
-    backfill_depth: int,
-    kubeconfig: str | None,
-    context: str | None,
 ) -> None:
     """Play the queues forward, as they are and with changes, and compare: waits, use, preemptions, cost.
 
-    FILE is one of `penstock snapshot`, - is stdin; without it, the cluster is listed once. Nothing is written to it.
-    -f creates a Job at the start. With --trace, its jobs come, and no others. Ctrl-C shows what is known so far.
+    FILE is one of `penstock snapshot`, - is stdin. Without it, the controller simulates where the cluster serves the
+    visibility API, as often as it has time for; elsewhere, and with --trace or --plot, the cluster is listed once.
+    Nothing is written to it.
 
     \b
     A CHANGE is one of
@@ -80,32 +80,46 @@ def simulate(
       nodes:FLAVOR=[+|-]COUNT                    lost:FLAVOR
       stop:[NAMESPACE/]QUEUE=STOPPOLICY          window:QUEUE/WINDOW=open|closed
 
+    -f creates a Job at the start. With --trace, its jobs come, and no others. Ctrl-C shows what is known so far.
+
     Exit code: 0 done, 1 the file is no snapshot or a change cannot be applied, 130 interrupted without a result.
 
     \b
     Example:
       penstock simulate now.json.gz --change nodes:spot=+4
     """
-    world = saved_world(file, kubeconfig, context, backfill_depth)
-    after, traced = _after(world, changes, list(_documents(files))), read_trace(world, trace, trace_queue)
-    comparison = Comparison(
-        world, after, seconds=hours * _HOUR, resolution=resolution, trace=traced, has_timeline=bool(plots)
-    )
-    _play(comparison, seed, runs)
-    _report(comparison.outcomes, world.now, after, changes, output, plots)
+    documents = list(_documents(files))
+    spec = {"changes": changes, "hours": hours, "runs": runs, "seed": seed, "resolution": resolution}
+    row = _by_api(source, spec, documents)
+    if row is None:
+        world = source.world()
+        row = _simulated(world, spec, documents, read_trace(world, trace, trace_queue), plots)
+    show(row, output)
 
 
-def _report(
-    outcomes: Sequence[Outcome],
-    now: float,
-    after: Variant | None,
-    changes: Sequence[str],
-    output: str,
-    plots: Sequence[Path],
-) -> None:
-    show(simulation_row(outcomes, now, after), output)
-    jobs = [] if after is None else [job for job, _ in after.jobs]
-    draw(outcomes, now, [*changes, *(f"Job {job.key} created" for job in jobs)], plots)
+def _by_api(source: Source, spec: Mapping[str, Any], documents: Sequence[Document]) -> SimulationRow | None:
+    """Return what the controller has simulated; None: it is not to be asked, or not for that. Raises KubeError."""
+    body = body_of({**spec, "jobs": [dict(one) for one in documents]})
+    if body is None:
+        return None
+    row = source.from_api(partial(simulate_by_api, body=body, documents=documents))
+    if row is not None and row.before.simulations < spec["runs"]:
+        told = f"the controller had time for {row.before.simulations} of {spec['runs']} simulations"
+        click.echo(f"{told}; {WITHOUT_API} makes all of them here", err=True)
+    return row
+
+
+def _simulated(
+    world: World, spec: Mapping[str, Any], documents: Sequence[Document], trace: Trace | None, plots: Sequence[Path]
+) -> SimulationRow:
+    """Simulate here, and draw that where it is wanted. Raises ClickException."""
+    after = _after(world, spec["changes"], documents)
+    seconds, resolution = spec["hours"] * _HOUR, spec["resolution"]
+    comparison = Comparison(world, after, seconds=seconds, resolution=resolution, trace=trace, has_timeline=bool(plots))
+    _play(comparison, spec["seed"], spec["runs"])
+    added = [] if after is None else [f"Job {job.key} created" for job, _ in after.jobs]
+    draw(comparison.outcomes, world.now, [*spec["changes"], *added], plots)
+    return simulation_row(comparison.outcomes, world.now, after)
 
 
 def _after(world: World, changes: Sequence[str], documents: Sequence[Document]) -> Variant | None:

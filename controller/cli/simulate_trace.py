@@ -34,8 +34,6 @@ def trace_options(command: _F) -> _F:
 def read_trace(world: World, trace: str | None, queue: str | None) -> Trace | None:
     """Return what comes to a world, None: no trace was named. Raises ClickException."""
     if trace is None:
-        if queue is not None:
-            raise click.UsageError("--trace-queue says where a trace comes: it needs --trace")
         return None
     file = trace.removeprefix(_KUEUE)
     namespace, _, name = (queue or "").partition("/")

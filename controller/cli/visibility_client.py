@@ -79,8 +79,15 @@ class VisibilityClient:
         """Get one object whose `status` is a row of this type. Raises NotFound where there is none."""
         return (await self._decoded(path, _Member[row])).status  # type: ignore[valid-type] # as above
 
+    async def created(self, path: str, body: object, row: type[_R]) -> _R:
+        """POST an object; what its `status` says in the answer."""
+        answer = await self.post(path, body)
+        return self._read(path, answer, _Member[row]).status  # type: ignore[valid-type] # as above
+
     async def _decoded(self, path: str, form: type[_F]) -> _F:
-        body = await self.get(path)
+        return self._read(path, await self.get(path), form)
+
+    def _read(self, path: str, body: bytes, form: type[_F]) -> _F:
         try:
             return msgspec.json.decode(body, type=form)
         except msgspec.MsgspecError as error:
