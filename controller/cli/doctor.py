@@ -51,9 +51,9 @@ def doctor(
 ) -> int:
     """Find out what is wrong with Penstock in a cluster, and what to do about it.
 
-    Looks at versions, CRDs, rights, the leader, what keeps the gate, the webhook and its certificates, stuck pods,
-    default queues that do not exist, and objects that cannot be used. Nothing is written: pods are tried with a dry run
-    alone.
+    Looks at versions, CRDs, rights, the leader, how old what it knows is, what keeps the gate, the webhook and its
+    certificates, stuck pods, default queues that do not exist, and objects that cannot be used. Nothing is written:
+    pods are tried with a dry run alone.
 
     Exit code: 0 no errors (there may be warnings), 1 errors, 2 there is no answer, 130 interrupted.
 
@@ -87,8 +87,8 @@ async def _ask(kubeconfig: str | None, context: str | None, home: str, probed: s
 
 def _refuse_blindness(results: Sequence[Result]) -> None:
     """Give no answer where nothing could be looked at: it must not pass for a cluster without errors."""
-    if results and not any(one.is_done for one in results):
-        first = results[0].findings[0]
+    first = next((finding for one in results for finding in one.findings), None)
+    if first is not None and not any(one.is_done for one in results):
         raise NoAnswer(f"no check could be done: {first.where} {first.what}, nor was anything else; {first.remedy}")
 
 
@@ -101,7 +101,10 @@ def _count(results: Iterable[Result], severity: Severity) -> int:
 
 def _document(results: Sequence[Result]) -> dict[str, Any]:
     return {
-        "checks": [{"name": one.check, "done": one.is_done, "findings": len(one.findings)} for one in results],
+        "checks": [
+            {"name": one.check, "done": one.is_done, "findings": len(one.findings), "unseen": one.unseen}
+            for one in results
+        ],
         "findings": [_row(one.check, finding) for one in results for finding in one.findings],
     }
 
@@ -137,7 +140,10 @@ def _show_table(results: Sequence[Result]) -> None:
 
 
 def _summary(results: Sequence[Result]) -> str:
-    fine = [one.check for one in results if one.is_done and not one.findings]
     errors, warnings = (_count(results, severity) for severity in Severity)
-    text = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."
-    return f"{text} Nothing wrong with: {', '.join(fine)}." if fine else text
+    sentences = [f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."]
+    fine = [one.check for one in results if one.is_done and not one.findings]
+    if fine:
+        sentences.append(f"Nothing wrong with: {', '.join(fine)}.")
+    sentences += [f"Not looked at: {one.check} ({one.unseen})." for one in results if one.unseen]
+    return " ".join(sentences)

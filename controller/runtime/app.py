@@ -75,6 +75,8 @@ class _App:
         if settings.visibility is not None:
             # one that stands by and is never asked needs to know nothing
             self._shadow = Shadow(client, self._metrics, settings, standby=Standby(decode, self._forecasts))
+            # the controller goes on with these once it leads
+            self._watches = self._shadow.watches
             self._resources = self._resources_of(self._shadow.cache)
         self._stop = asyncio.Event()
         self._abandon = asyncio.Event()
@@ -138,7 +140,7 @@ class _App:
         self._resources = self._resources_of(self._controller.cache)
 
     def _resources_of(self, cache: ClusterCache) -> Registry:
-        return resources(cache, self._forecasts, self._turns, self._forks)
+        return resources(cache, self._forecasts, self._turns, self._forks, lambda: self._watches.watching)
 
     async def _acquire(self) -> bool | None:
         """Wait for the Lease; None when we were told to stop first."""

@@ -38,6 +38,10 @@ def warning(where: str, what: str, remedy: str) -> Finding:
     return Finding(Severity.WARNING, where, what, remedy)
 
 
+class NotToBeSeen(Exception):
+    """What a check looks at cannot be seen in this cluster, which is no fault; the text says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
     """A right that a check needs: a verb on a resource of an API group, in a namespace or (empty) in all."""
@@ -65,7 +69,7 @@ class Need:
 class Check:
     """One part of the examination. `needs` says what rights it needs in a cluster; without them it is left out.
 
-    `run` raises KubeError where the cluster does not answer.
+    `run` raises KubeError where the cluster does not answer, NotToBeSeen where there is nothing to look at.
     """
 
     name: str

@@ -14,6 +14,7 @@ from controller.extension_api.queueing.pods import queue_pods
 from controller.extension_api.queueing.queues import cluster_queues, local_queues
 from controller.extension_api.queueing.remedies import remedies_of
 from controller.extension_api.queueing.simulations import simulations
+from controller.extension_api.queueing.sources import Sources, cache_sources
 from controller.extension_api.queueing.waiting_reasons import waiting_reasons
 from controller.extension_api.queueing.world import World
 from controller.extension_api.resources import Registry
@@ -21,8 +22,13 @@ from controller.forking import Forks
 from controller.visibility.start_forecasts import StartForecasts
 
 
-def resources(cache: ClusterCache, forecasts: StartForecasts, turns: Turns, forks: Forks) -> Registry:
-    """Return them, reading this cache and these forecasts when they are asked, and copies for what takes long."""
+def resources(
+    cache: ClusterCache, forecasts: StartForecasts, turns: Turns, forks: Forks, sources: Sources = lambda: ()
+) -> Registry:
+    """Return them, reading this cache and these forecasts when they are asked, and copies for what takes long.
+
+    `sources` are what keeps up the cache.
+    """
     world, copies = World(cache, forecasts, turns), Copies(cache, forks)
     explaining = Explaining(world)
     return Registry(
@@ -39,5 +45,6 @@ def resources(cache: ClusterCache, forecasts: StartForecasts, turns: Turns, fork
             queue_shares(world),
             *flavors_and_nodes(world),
             simulations(cache, copies),
+            cache_sources(sources),
         )
     )

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from controller.cli.doctor_checks.cache import CACHE
 from controller.cli.doctor_checks.crds import CRDS
 from controller.cli.doctor_checks.every import CHECKS, examine
 from controller.cli.doctor_checks.rights import RIGHTS
@@ -35,12 +36,16 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
 async def test_nothing_is_wrong_with_what_is_installed(cluster: Cluster) -> None:
-    names = ", ".join(check.name for check in CHECKS)
+    names = ", ".join(check.name for check in CHECKS if check is not CACHE)
+    unseen = (
+        "the visibility API, which says how old what the controller knows is, is not enabled or of an older version"
+    )
+    told = f"0 errors, 0 warnings. Nothing wrong with: {names}. Not looked at: cache ({unseen}).\n"
 
     async def fine() -> bool:
         # the namespaces of tests before this one take a while to go
         done = await penstock(cluster.sandbox, "doctor")
-        assert (done.code, done.output) == (0, f"0 errors, 0 warnings. Nothing wrong with: {names}.\n"), done.errors
+        assert (done.code, done.output) == (0, told), done.errors
         return True
 
     await eventually(fine, message="something is wrong with what is installed")

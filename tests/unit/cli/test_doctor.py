@@ -11,7 +11,7 @@ import pytest
 from controller.api.crd import KINDS, render
 from controller.cli.doctor_checks.cluster import Cluster
 from controller.cli.doctor_checks.every import CHECKS, examine
-from controller.core.keys import CLUSTER_QUEUE, CONDITION, DEFAULT_QUEUE, GATE, QUEUE_NAME
+from controller.core.keys import CLUSTER_QUEUE, CONDITION, GATE, QUEUE_NAME
 from controller.kube.clock import rfc3339, rfc3339_micro
 from controller.kube.errors import WEBHOOK_AWAY, Forbidden, ServerError
 from controller.kube.manifests import load_documents
@@ -72,6 +72,7 @@ def installed() -> dict[str, Json]:
         **kinds,
         **accounts,
         **registrations(),
+        "/apis/visibility.penstock.dev/v1alpha1/cachesources": {"items": []},
         slices: {"endpoints": [{"addresses": ["10.0.0.1"]}]},
         f"{OURS}/localqueues/main": {"metadata": {"namespace": "default", "name": "main"}, **active("True", "Ready")},
     }
@@ -314,32 +315,6 @@ async def test_objects_that_cannot_be_used_are_found(status: Json, severity: str
     client = StillClient({**installed(), f"{OURS}/clusterqueues/cq": document})
     texts = [(how, where) for how, where, _ in await found(client, "objects")]
     assert texts == ([(severity, "ClusterQueue cq")] if severity else [])
-
-
-def a_namespace(named: str, name: str = "default", **metadata: Any) -> dict[str, Json]:
-    return {f"/api/v1/namespaces/{name}": {"metadata": {"name": name, "labels": {DEFAULT_QUEUE: named}, **metadata}}}
-
-
-@pytest.mark.parametrize(
-    ("objects", "remedy"),
-    [
-        (a_namespace("main"), None),
-        (a_namespace("mian"), "kubectl label namespace default penstock.dev/default-queue=main --overwrite"),
-        (a_namespace("x"), "kubectl label namespace default penstock.dev/default-queue=main --overwrite"),
-        (a_namespace("main", "other"), "kubectl label namespace other penstock.dev/default-queue-"),
-        (a_namespace("x", deletionTimestamp=rfc3339(NOW)), None),
-        (a_namespace("x", "kube-system"), None),
-        (a_namespace("x", "penstock-system"), None),
-    ],
-)
-async def test_default_queues_that_do_not_exist_are_found(objects: dict[str, Json], remedy: str | None) -> None:
-    (result,) = await examine(StillClient({**installed(), **objects}).cluster, (BY_NAME["default-queues"],))
-    assert result.is_done
-    assert [one.remedy.rpartition(": ")[2] for one in result.findings] == ([remedy] if remedy else [])
-    for one in result.findings:
-        (name,) = [it["metadata"]["name"] for it in objects.values()]
-        assert (one.severity, one.where) == ("Error", f"Namespace {name}")
-        assert one.what.startswith("names the default queue ")
 
 
 @pytest.mark.usefixtures("time")

@@ -94,9 +94,21 @@ def test_programs_read_the_same(
     assert run(["doctor", "--kubeconfig", kubeconfig, "-o", output]) == 0
     row = {"severity": "Warning", "check": "crds", "where": "it[red]", "what": "is old", "remedy": "renew it"}
     assert read(capsys.readouterr().out) == {
-        "checks": [{"name": "crds", "done": True, "findings": 1}, {"name": "pods", "done": True, "findings": 0}],
+        "checks": [
+            {"name": "crds", "done": True, "findings": 1, "unseen": ""},
+            {"name": "pods", "done": True, "findings": 0, "unseen": ""},
+        ],
         "findings": [row],
     }
+
+
+def test_what_was_not_looked_at_is_said_last(
+    kubeconfig: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(monkeypatch, Result("cache", (), is_done=False, unseen="it is not enabled"), Result("pods", ()))
+    assert run(["doctor", "--kubeconfig", kubeconfig]) == 0
+    told = "0 errors, 0 warnings. Nothing wrong with: pods. Not looked at: cache (it is not enabled).\n"
+    assert capsys.readouterr().out == told
 
 
 def test_an_apiserver_that_is_away_is_no_answer(kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +125,7 @@ def test_nothing_looked_at_is_no_answer(
     hidden = Result(
         "pods", (warning("you", "may not list pods, so this was not checked", "ask for it"),), is_done=False
     )
-    answer(monkeypatch, hidden, hidden)
+    answer(monkeypatch, Result("cache", (), is_done=False, unseen="it is not enabled"), hidden, hidden)
     assert run(["doctor", "--kubeconfig", kubeconfig, "-o", form]) == 2
     shown = capsys.readouterr()
     text = "no check could be done: you may not list pods, so this was not checked, nor was anything else; ask for it"
