@@ -22,6 +22,7 @@ from controller.cli.simulate_trace import read_trace, trace_options
 from controller.cli.visibility_client import WITHOUT_API
 from controller.kube.manifests import Document, ManifestError, parse_documents, read_stream
 from controller.simulator.comparing import Comparison, Variant
+from controller.simulator.measurements import Outcome
 from controller.simulator.runtimes import seeds_of
 from controller.simulator.traces import Trace
 from controller.simulator.variants import Part, VariantError, variant_of
@@ -91,10 +92,11 @@ def simulate(
     documents = list(_documents(files))
     spec = {"changes": changes, "hours": hours, "runs": runs, "seed": seed, "resolution": resolution}
     row = _by_api(source, spec, documents)
-    if row is None:
-        world = source.world()
-        row = _simulated(world, spec, documents, read_trace(world, trace, trace_queue), plots)
-    show(row, output)
+    if row is not None:
+        show(row, output)
+        return
+    world = source.world()
+    _simulate(world, spec, documents, read_trace(world, trace, trace_queue), output, plots)
 
 
 def _by_api(source: Source, spec: Mapping[str, Any], documents: Sequence[Document]) -> SimulationRow | None:
@@ -109,17 +111,34 @@ def _by_api(source: Source, spec: Mapping[str, Any], documents: Sequence[Documen
     return row
 
 
-def _simulated(
-    world: World, spec: Mapping[str, Any], documents: Sequence[Document], trace: Trace | None, plots: Sequence[Path]
-) -> SimulationRow:
-    """Simulate here, and draw that where it is wanted. Raises ClickException."""
+def _simulate(
+    world: World,
+    spec: Mapping[str, Any],
+    documents: Sequence[Document],
+    trace: Trace | None,
+    output: str,
+    plots: Sequence[Path],
+) -> None:
+    """Simulate here, show what that comes to, and draw it where that is wanted. Raises ClickException."""
     after = _after(world, spec["changes"], documents)
+    outcomes = _outcomes(world, after, spec, trace, has_timeline=bool(plots))
+    show(simulation_row(outcomes, world.now, after), output)
+    draw(outcomes, world.now, [*spec["changes"], *_added(after)], plots)
+
+
+def _added(after: Variant | None) -> list[str]:
+    return [] if after is None else [f"Job {job.key} created" for job, _ in after.jobs]
+
+
+def _outcomes(
+    world: World, after: Variant | None, spec: Mapping[str, Any], trace: Trace | None, *, has_timeline: bool
+) -> Sequence[Outcome]:
     seconds, resolution = spec["hours"] * _HOUR, spec["resolution"]
-    comparison = Comparison(world, after, seconds=seconds, resolution=resolution, trace=trace, has_timeline=bool(plots))
+    comparison = Comparison(
+        world, after, seconds=seconds, resolution=resolution, trace=trace, has_timeline=has_timeline
+    )
     _play(comparison, spec["seed"], spec["runs"])
-    added = [] if after is None else [f"Job {job.key} created" for job, _ in after.jobs]
-    draw(comparison.outcomes, world.now, [*spec["changes"], *added], plots)
-    return simulation_row(comparison.outcomes, world.now, after)
+    return comparison.outcomes
 
 
 def _after(world: World, changes: Sequence[str], documents: Sequence[Document]) -> Variant | None:
