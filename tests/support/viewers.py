@@ -6,6 +6,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import aiohttp
@@ -20,6 +21,7 @@ Json = dict[str, Any]
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 AGGREGATED_DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 VIEWER = "penstock-visibility-viewer"
+SIMULATOR = "penstock-visibility-simulator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,17 @@ class Viewers:
         parameters: Mapping[str, str] | None = None,
     ) -> Reply:
         """One GET as `user` in system:authenticated; without a user as the administrator."""
-        named = {"Impersonate-User": user, "Impersonate-Group": "system:authenticated"} if user else {}
-        return await self._get(self._session, path, {"Accept": accept, **named, **(headers or {})}, parameters or {})
+        return await self._get(
+            self._session, path, {"Accept": accept, **_as(user), **(headers or {})}, parameters or {}
+        )
+
+    async def create(self, path: str, document: Json, user: str = "") -> Reply:
+        """One POST as `kubectl create -f` makes it, by `user` as in `get`."""
+        headers = {"Accept": "application/json", "Content-Type": "application/json", **_as(user)}
+        parameters = {"fieldManager": "kubectl-create", "fieldValidation": "Strict"}
+        data = BytesIO(orjson.dumps(document))
+        async with self._session.post(self._url + path, data=data, headers=headers, params=parameters) as response:
+            return Reply(response.status, await response.read())
 
     async def get_as_nobody(self, path: str) -> Reply:
         """One GET without any credentials."""
@@ -65,6 +76,10 @@ class Viewers:
     ) -> Reply:
         async with session.get(self._url + path, headers=headers, params=parameters) as response:
             return Reply(response.status, await response.read())
+
+
+def _as(user: str) -> dict[str, str]:
+    return {"Impersonate-User": user, "Impersonate-Group": "system:authenticated"} if user else {}
 
 
 @asynccontextmanager
