@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -27,6 +28,7 @@ from controller.simulator.world import world_of
 from controller.visibility.simulation_rows import SimulationRow, simulation_row
 from controller.visibility.start_forecasts import StartForecasts
 from tests.support.builders import a_cache, a_cluster_queue, a_node, a_pod, a_quota, a_released_pod, a_shape, decided
+from tests.support.fake_time import FakeTime, turns
 from tests.support.simulated_worlds import NOW
 
 TEAM = "team-a"
@@ -67,8 +69,8 @@ def a_job(name: str = "train", pods: int = 1, namespace: str = "default") -> dic
     }
 
 
-def simulations(cache: ClusterCache) -> tuple[Resource, Creation]:
-    found = resources(cache, StartForecasts(), Turns(), Forks(2)).find("simulations")
+def simulations(cache: ClusterCache, forks: Forks | None = None) -> tuple[Resource, Creation]:
+    found = resources(cache, StartForecasts(), Turns(), forks or Forks(2)).find("simulations")
     assert found is not None
     assert found.create is not None
     return found, found.create
@@ -176,22 +178,48 @@ async def test_it_ends_in_time_for_the_request() -> None:
         await answered(a_full_queue(), SimulationSpec(), seconds=0.001)
 
 
-async def test_who_waited_too_long_tries_again() -> None:
-    """One simulates at a time; the others have a part of their time left, or come again."""
-    cache = a_full_queue()
-    _, creation = simulations(cache)
-    soon = clock.monotonic() + 0.001
+class HeldForks(Forks):
+    """Begins to work when it may, and counts how many copies there are at a time."""
 
-    async def simulated() -> Entry:
-        return await creation.answer(Question("", SimulationSpec(runs=20), clock.monotonic() + 60))
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.may_begin = asyncio.Event()
+        self.now = self.most = 0
+
+    async def run(self, work: Callable[[], bytes], *, seconds: float, cpu_seconds: int) -> bytes:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.may_begin.wait()
+        try:
+            return await super().run(work, seconds=seconds, cpu_seconds=cpu_seconds)
+        finally:
+            self.now -= 1
+
+
+async def test_one_at_a_time_and_who_waits_long_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than half of its time had passed for the second when the first was done, and not for the third."""
+    time, forks = FakeTime(), HeldForks()
+    monkeypatch.setattr(clock, "monotonic", lambda: time.now)
+    _, creation = simulations(a_full_queue(), forks)
+
+    async def simulated(seconds: float) -> Entry | Refused:
+        try:
+            return await creation.answer(Question("", SimulationSpec(runs=1), time.now + seconds))
+        except Refused as refused:
+            return refused
 
     async with asyncio.TaskGroup() as group:
-        first = group.create_task(simulated(), name="first")
-        await asyncio.sleep(0)
-        with pytest.raises(Refused, match="the simulations of others came first") as caught:
-            await creation.answer(Question("", SimulationSpec(), soon))
-    assert (caught.value.code, caught.value.retry_seconds) == (429, 5)
-    assert isinstance(first.result().row, SimulationRow)
+        asked = [group.create_task(simulated(seconds), name="asked") for seconds in (60.0, 60.0, 600.0)]
+        await turns()
+        time.now += 31.0
+        forks.may_begin.set()
+    first, second, third = (task.result() for task in asked)
+    assert forks.most == 1
+    assert isinstance(first, Entry)
+    assert isinstance(third, Entry)
+    assert isinstance(second, Refused)
+    assert (second.code, second.retry_seconds) == (429, 5)
+    assert second.message == "the simulations of others came first for 31 s; try again later"
 
 
 @pytest.mark.parametrize(
