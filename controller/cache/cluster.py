@@ -6,7 +6,7 @@ A decision that was sent and not yet seen back is assumed: its workload is charg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -189,11 +189,12 @@ class ClusterCache:
 
     # -- decisions -------------------------------------------------------------------------------------------------
 
-    def absorb(self, plan: Plan) -> None:
-        """Remember what a plan says of those who wait, and assume its admissions."""
+    def absorb(self, plan: Plan, seen: Container[str] = ()) -> None:
+        """Remember what a plan says of those who wait, and assume its admissions, but of uids `seen` admitted."""
         for admit in plan.admits:
-            self._assumed[admit.uid] = admit
-            self._refresh(admit.uid)
+            if admit.uid not in seen:
+                self._assumed[admit.uid] = admit
+                self._refresh(admit.uid)
         if self._waiting.learn(plan, self.now):
             self._on_change()
 

@@ -111,7 +111,7 @@ def play(cluster: SimulatedCluster, watching: Admissions, *, total: int, units: 
     took, lasted = monotonic() - begun, cluster.now - NOW
     used = outcome.used[("spot", "cpu")] / (units * lasted)
     print(  # noqa: T201
-        f"{total} workloads: {lasted:.0f} s of virtual time, {100 * used:.1f} % used, "
+        f"{total} workloads: {lasted:.1f} s of virtual time, {100 * used:.1f} % used, "
         f"{sum(outcome.preempted.values())} preempted; seconds to admission: {watching.means()}; "
         f"simulated in {took:.0f} s"
     )

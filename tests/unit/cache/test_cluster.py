@@ -52,6 +52,14 @@ def test_an_admission_is_charged_at_once_and_waits_no_longer() -> None:
     assert admitted(decided(cache)) == {}
 
 
+def test_an_admission_that_was_seen_already_is_not_assumed() -> None:
+    cache = a_cache(a_pod("a"), a_pod("b"))
+    plan = decide(cache.snapshot(), index=cache.feasibility, limit=2)
+    cache.put_pod(a_released_pod("a"))
+    cache.absorb(plan, {"a"})
+    assert (cache.assumed("a"), cache.assumed("b") is not None) == (None, True)
+
+
 def test_settling_undoes_an_assumed_admission() -> None:
     cache = a_cache(a_pod("a"))
     decided(cache)
