@@ -94,9 +94,8 @@ def simulate(
     row = _by_api(source, spec, documents)
     if row is not None:
         show(row, output)
-        return
-    world = source.world()
-    _simulate(world, spec, documents, read_trace(world, trace, trace_queue), output, plots)
+    else:
+        _simulate(source.world(), spec, documents, (trace, trace_queue), output, plots)
 
 
 def _by_api(source: Source, spec: Mapping[str, Any], documents: Sequence[Document]) -> SimulationRow | None:
@@ -115,13 +114,16 @@ def _simulate(
     world: World,
     spec: Mapping[str, Any],
     documents: Sequence[Document],
-    trace: Trace | None,
+    trace: tuple[str | None, str | None],
     output: str,
     plots: Sequence[Path],
 ) -> None:
-    """Simulate here, show what that comes to, and draw it where that is wanted. Raises ClickException."""
+    """Simulate here, show what that comes to, and draw it where that is wanted; `trace` with its queue.
+
+    Raises ClickException.
+    """
     after = _after(world, spec["changes"], documents)
-    outcomes = _outcomes(world, after, spec, trace, has_timeline=bool(plots))
+    outcomes = _outcomes(world, after, spec, read_trace(world, *trace), has_timeline=bool(plots))
     show(simulation_row(outcomes, world.now, after), output)
     draw(outcomes, world.now, [*spec["changes"], *_added(after)], plots)
 
