@@ -14,7 +14,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from controller.cli.counts import counted
 from controller.cli.simulate_series import (
@@ -22,6 +22,7 @@ from controller.cli.simulate_series import (
     scale_of,
     shown_columns,
     shown_queues,
+    some_wait,
     wait_curve,
     wait_range,
     wait_ticks,
@@ -54,6 +55,8 @@ _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4
 _GREY: Final = "#555555"
 _DASHES: Final = (0, (4, 2))
 _TIMES: Final = ((172_800, 86_400, "days"), (7_200, 3600, "hours"), (120, 60, "minutes"), (0, 1, "seconds"))
+_FAR: Final = 6
+"""A capacity that is so many times what is used would leave of this a line at the bottom."""
 _LONGEST_NAME: Final = 34
 _MOST_NAMED: Final = 60
 
@@ -92,8 +95,9 @@ def _draw_use(axes: Axes, outcomes: Sequence[Outcome], column: tuple[str, str], 
     flavor, resource = column
     lines = [(one.runs, one.timeline) for one in outcomes if one.timeline is not None]
     drawn = [(line.means(line.used, column, runs), line.means(line.capacity, column, runs)) for runs, line in lines]
-    most = max((amount for both in drawn for series in both for amount in series), default=0.0)
-    divisor, word = scale_of(resource, most)
+    most_used, most_there = (max((max(both[at]) for both in drawn), default=0.0) for at in (0, 1))
+    top = max(most_used, most_there) if most_there <= _FAR * most_used else most_used
+    divisor, word = scale_of(resource, top)
     for at, ((used, capacity), (_, line)) in enumerate(zip(drawn, lines, strict=True)):
         style = "-" if at == len(lines) - 1 else _DASHES
         edges = [line.seconds * part / PARTS / unit for part in range(PARTS + 1)]
@@ -104,9 +108,11 @@ def _draw_use(axes: Axes, outcomes: Sequence[Outcome], column: tuple[str, str], 
         if style == "-":
             axes.stairs(heights, edges, fill=True, color=_COLOURS[0], alpha=0.15, linewidth=0)
         axes.stairs(heights, edges, baseline=None, color=_COLOURS[0], linestyle=style, linewidth=1.4)
-    axes.set_ylim(0, most / divisor * 1.08 or 1)
+    axes.set_ylim(0, top / divisor * 1.08 or 1)
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.set_title(f"{_short(flavor)}: {_short(resource)}{f' ({word})' if word else ''}")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda amount, _: f"{amount:,.10g}"))
+    far = f"; capacity {most_there / divisor:,.0f}, above the plot" if top < most_there else ""
+    axes.set_title(f"{_short(flavor)}: {_short(resource)}{f' ({word})' if word else ''}{far}")
 
 
 def _draw_waits(axes: Axes, outcomes: Sequence[Outcome]) -> None:
@@ -158,7 +164,7 @@ def _caption(outcomes: Sequence[Outcome], changes: Sequence[str], lacking: Seque
         f"Before: as it is. After: {first_few(changes, _MOST_NAMED)}." if changes else "",
         f"Left out, with fewer starts: {first_few(rest, _MOST_NAMED)}." if rest else "",
         f"Left out, less used: {first_few([': '.join(one) for one in lacking], _MOST_NAMED)}." if lacking else "",
-        "A curve that ends below 100 %: the other pods still wait at the end.",
+        "A curve that ends below 100 %: the other pods still wait at the end." if some_wait(outcomes) else "",
     ]
     return "\n".join(line for one in sentences if one for line in textwrap.wrap(one, 165))
 

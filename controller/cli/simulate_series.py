@@ -56,6 +56,12 @@ def _ranked(outcomes: Sequence[Outcome]) -> list[str]:
     return sorted(started, key=lambda name: (-started[name], name))
 
 
+def some_wait(outcomes: Sequence[Outcome]) -> bool:
+    """Say whether pods of a ClusterQueue that is drawn still wait at the end."""
+    names = shown_queues(outcomes)
+    return any(one.by_queue[name].waiting for one in outcomes for name in names if name in one.by_queue)
+
+
 def wait_range(outcomes: Sequence[Outcome]) -> tuple[float, float]:
     """Return from which wait to which one to draw, seconds: 0 is the first where somebody waited less than 2 s."""
     names = shown_queues(outcomes)

@@ -45,8 +45,17 @@ def plotted(folder: Path, queues: int, *arguments: str) -> str:
 
 def test_the_svg_names_queues_flavors_and_changes_as_text(tmp_path: Path) -> None:
     svg = plotted(tmp_path, 2, "--change", "quota:team-00/spot/cpu=8")
-    for text in ("team-00", "team-01", "spot: cpu (cores)", "before", "after", "capacity", "quota:team-00/spot/cpu=8"):
+    for text in (
+        "team-00",
+        "team-01",
+        "spot: cpu (cores); capacity 128, above the plot",
+        "before",
+        "after",
+        "capacity",
+        "quota:team-00/spot/cpu=8",
+    ):
         assert f">{text}<" in svg or f"After: {text}." in svg, text
+    assert ">spot: cpu (cores)" in svg
     assert "Left out" not in svg
     assert " from 2026-05-28T20:26:40Z" in svg
 
@@ -55,6 +64,11 @@ def test_without_a_change_there_is_no_before(tmp_path: Path) -> None:
     svg = plotted(tmp_path, 1)
     assert ">used<" in svg
     assert ">before<" not in svg
+
+
+def test_a_capacity_far_above_what_is_used_is_named(tmp_path: Path) -> None:
+    """So that what is used is more than a line at the bottom."""
+    assert ">spot: cpu (cores); capacity 64, above the plot<" in plotted(tmp_path, 1)
 
 
 def test_of_many_queues_eight_are_drawn_and_the_rest_named(tmp_path: Path) -> None:

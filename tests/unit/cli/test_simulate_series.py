@@ -9,6 +9,7 @@ from controller.cli.simulate_series import (
     scale_of,
     shown_columns,
     shown_queues,
+    some_wait,
     wait_curve,
     wait_range,
     wait_ticks,
@@ -25,6 +26,11 @@ def test_the_queues_with_most_starts_are_shown() -> None:
     after = Outcome(by_queue={"q0": Waits([1.0] * 20), "": Waits([], [1.0])})
     assert shown_queues([before, after]) == ["q0", "q3", "q4", "q5", "q6", "q7", "q8", "q9"]
     assert left_out([before, after]) == ["q2", "q1", "(none)"]
+
+
+def test_it_is_known_whether_pods_still_wait() -> None:
+    assert some_wait([Outcome(by_queue={"team-a": Waits([1.0])}), waiting(1.0)])
+    assert not some_wait([Outcome(by_queue={"team-a": Waits([1.0])}), Outcome()])
 
 
 def test_a_curve_counts_those_that_still_wait() -> None:
