@@ -5,6 +5,7 @@ matplotlib is large and takes a second to load: it is optional (the extra `plots
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -57,6 +58,8 @@ def _checked(ctx: click.Context, param: click.Parameter, plots: tuple[Path, ...]
             raise click.BadParameter(f"{path}: is a folder; name a file", ctx, param)
         if not path.parent.is_dir():
             raise click.BadParameter(f"{path}: there is no folder {path.parent}; create it first", ctx, param)
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise click.BadParameter(f"{path}: you may not write there", ctx, param)
     if plots:
         _require_matplotlib()
     return plots

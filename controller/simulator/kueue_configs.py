@@ -51,8 +51,8 @@ class QueuesSet(_Strict, frozen=True):
 
     class_name: str
     count: int
-    nominal_quota: str | int
-    borrowing_limit: str | int
+    nominal_quota: str | int | float
+    borrowing_limit: str | int | float
     workloads_sets: Sequence[WorkloadsSet]
     reclaim_within_cohort: str = "Never"
     within_cluster_queue: str = "Never"

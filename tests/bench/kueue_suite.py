@@ -37,7 +37,7 @@ _THEIRS = {
 
 
 class Admissions:
-    """Measures, and keeps how long each workload waited for its last admission: Kueue counts that one too."""
+    """Measures, and keeps how long each workload waited for its last admission: Kueue counts that one."""
 
     def __init__(self, measuring: Measuring, trace: Trace) -> None:
         self.measuring = measuring
@@ -68,7 +68,7 @@ def world_of(queues: list[GeneratedQueue], trace: Trace) -> World:
     made = [a_cluster_queue(cohort, a_tree_quota(cpu=0)) for cohort in dict.fromkeys(one.cohort for one in queues)]
     for one in queues:
         owned, borrowed = (
-            supply_amount("cpu", text) for text in (one.made_from.nominal_quota, one.made_from.borrowing_limit)
+            supply_amount("cpu", str(units)) for units in (one.made_from.nominal_quota, one.made_from.borrowing_limit)
         )
         preemption = Preemption(
             within=Within(one.made_from.within_cluster_queue), reclaim=Reclaim(one.made_from.reclaim_within_cohort)
@@ -99,7 +99,7 @@ def main(suite: str) -> None:
         elapsed=watching.measuring.advance,
     )
     cluster.arrive(trace.arrivals)
-    units = sum(supply_amount("cpu", one.made_from.nominal_quota) for one in queues)
+    units = sum(supply_amount("cpu", str(one.made_from.nominal_quota)) for one in queues)
     play(cluster, watching, total=len(trace.arrivals), units=units, theirs=_THEIRS.get(suite, ""))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -114,6 +115,16 @@ def test_what_cannot_be_drawn_is_said_before_it_is_simulated(
     (tmp_path / "folder.svg").mkdir()
     assert run(["simulate", a_snapshot(tmp_path, 1), "--plot", str(tmp_path / plot)]) == 2
     assert fault in capsys.readouterr().err
+
+
+def test_a_folder_without_the_right_to_write_is_told_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, plot = a_snapshot(tmp_path, 1), tmp_path / "plot.svg"
+    monkeypatch.delattr(Comparison, "steps")
+    monkeypatch.setattr(os, "access", lambda path, mode: (path, mode) != (tmp_path, os.W_OK))
+    assert run(["simulate", file, "--plot", str(plot)]) == 2
+    assert f"{plot}: you may not write there" in capsys.readouterr().err
 
 
 def test_without_matplotlib_it_is_said_what_to_install(
