@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 import pytest
+from msgspec import Meta, structs
 
 from controller.cli.main import root, run
+from controller.extension_api.queueing.simulations import SimulationSpec
 from controller.simulator.changes import FORMS
 
 ROOT = Path(__file__).parents[3]
@@ -40,3 +42,13 @@ def test_every_change_is_named() -> None:
     kinds = re.findall(r"([a-z]+):", FORMS)
     assert len(kinds) == 6
     assert [kind for kind in kinds if f"`{kind}:" not in TEXT] == []
+
+
+def test_every_field_of_a_simulation_has_its_bounds_told() -> None:
+    text = (ROOT / "docs" / "visibility-api.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*)$", text, re.MULTILINE))
+    for one in structs.fields(SimulationSpec):
+        assert one.encode_name in rows
+        bounds = [meta for meta in one.type.__metadata__ if isinstance(meta, Meta) and one.encode_name != "seed"]
+        told = [f"{bound:,g}" for meta in bounds for bound in (meta.ge, meta.le, meta.max_length) if bound is not None]
+        assert [bound for bound in told if bound not in rows[one.encode_name]] == []
