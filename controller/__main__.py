@@ -13,8 +13,10 @@ from click.core import ParameterSource
 
 from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.workloads.kept_places import KEPT
+from controller.history.run_store import HistoryError
 from controller.kube.lease import Election
 from controller.runtime.app import run
+from controller.runtime.history_lane import History
 from controller.runtime.observing.shadow import run_shadow
 from controller.runtime.settings import Settings
 from controller.telemetry.http import Address
@@ -23,8 +25,16 @@ from controller.telemetry.options import connection_options
 from controller.telemetry.program import CONTEXT_SETTINGS, AddressType, log_options, run_program
 
 _LEASE = "penstock-controller"
-_OF_LEADERS = ("identity", "lease_namespace", "lease_seconds", "visibility_address", "forecast_percent")
-"""Options that mean nothing to a shadow, which takes no Lease and is no backend of the visibility API."""
+_OF_LEADERS = (
+    "identity",
+    "lease_namespace",
+    "lease_seconds",
+    "visibility_address",
+    "forecast_percent",
+    "history",
+    "history_days",
+)
+"""Options that mean nothing to a shadow, which takes no Lease, serves no API and keeps no history."""
 
 
 def _identity(name: str) -> str:
@@ -46,10 +56,25 @@ def _program(
         if one.name in _OF_LEADERS and _is_given(context, one.name):
             variable = f"PENSTOCK_{one.name.upper()}"
             raise click.UsageError(
-                f"{one.opts[0]} (or {variable}) and --observe exclude each other: a shadow takes no Lease and does not"
-                " serve the visibility API; leave it out"
+                f"{one.opts[0]} (or {variable}) and --observe exclude each other: a shadow takes no Lease,"
+                " serves no visibility API and keeps no history; leave it out"
             )
     return run_shadow
+
+
+def _history(context: click.Context, url: str | None, days: int) -> History | None:
+    """Return where runs are kept. Raises ClickException and UsageError for what cannot be meant."""
+    if url is None:
+        if _is_given(context, "history_days"):
+            raise click.UsageError("--history-days (or PENSTOCK_HISTORY_DAYS) needs --history")
+        return None
+    # who keeps no history does not pay for what talks to databases
+    from controller.history.store import Store
+
+    try:
+        return History(Store(url), days)
+    except HistoryError as error:
+        raise click.ClickException(f"--history: {error}") from None
 
 
 def _is_given(context: click.Context, name: str) -> bool:
@@ -90,6 +115,18 @@ def _is_given(context: click.Context, name: str) -> bool:
     default=10,
     help="With --visibility-address: the part of one core that forecasts of starts take at most; 0: there are none.",
 )
+@click.option(
+    "--history",
+    metavar="URL",
+    show_default="none",
+    help="Database in which runs of pods are kept: sqlite:////FOLDER/FILE or postgresql+psycopg://USER@HOST/NAME.",
+)
+@click.option(
+    "--history-days",
+    type=click.IntRange(0),
+    default=400,
+    help="With --history: for how many days after their end runs are kept; 0: for ever.",
+)
 @click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")
 @click.option(
     "--record-decisions",
@@ -119,6 +156,8 @@ def main(
     record_most: int,
     visibility_address: Address | None,
     forecast_percent: int,
+    history: str | None,
+    history_days: int,
     observe: bool,
     log_level: LogLevel,
     log_format: LogFormat,
@@ -141,6 +180,7 @@ def main(
         record=record_decisions,
         record_most=record_most,
         forecast_share=forecast_percent / 100 if visibility_address is not None else 0.0,
+        history=_history(click.get_current_context(), history, history_days),
     )
     program = _program(click.get_current_context(), visibility_address, observe=observe)
     run_program(program(settings), level=log_level, form=log_format)

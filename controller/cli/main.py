@@ -45,6 +45,7 @@ _COMMANDS = {
     "simulate": ("controller.cli.simulate:simulate", "Play the queues forward, with and without changes."),
     "snapshot": ("controller.cli.snapshot:snapshot", "Save what a decision would see now, as a file."),
     "top": ("controller.cli.by_hand:top", "Let pods, Jobs or groups go before the others of their queue."),
+    "usage": ("controller.cli.usage:usage", "Show hours and money used, by queue, namespace, user or flavor."),
 }
 
 _ALSO_CALLED = {"rf": "flavors"}

@@ -67,6 +67,7 @@ class _App:
             recorder=None if settings.record is None else DecisionRecorder(settings.record, settings.record_most),
             forecasts=self._forecasts,
             forecast_share=settings.forecast_share,
+            history=settings.history,
         )
         self._controller.keep_gang_places(settings.keeps_places)
         self._turns, self._forks = Turns(), Forks(AT_ONCE)

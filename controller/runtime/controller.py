@@ -12,6 +12,7 @@ from contextlib import suppress
 from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import PodSink
 from controller.cache.written import Written
+from controller.core.workloads.decisions import Evict
 from controller.kube import clock
 from controller.kube.client import Client
 from controller.kube.decode import PodDecoder
@@ -21,6 +22,7 @@ from controller.runtime.event_lane import EventLane
 from controller.runtime.eviction_lane import EvictionLane
 from controller.runtime.executor import Executor, Released
 from controller.runtime.forecast_lane import ForecastLane, forecast_lane
+from controller.runtime.history_lane import History, HistoryLane
 from controller.runtime.loop import DecisionLoop
 from controller.runtime.side_writes import ConditionLane
 from controller.runtime.status_lane import StatusLane
@@ -51,6 +53,7 @@ class Controller:
         recorder: DecisionRecorder | None = None,
         forecasts: StartForecasts | None = None,
         forecast_share: float = 0.0,
+        history: History | None = None,
     ) -> None:
         """`identity` is ours in the Lease; `held` waits until we hold it; `decode`: of watches to be taken over.
 
@@ -67,12 +70,16 @@ class Controller:
         self._forecasts = forecast_lane(self._cache, metrics, forecasts, share=forecast_share)
         self._executor = self._new_executor(decode, identity=identity, held=held, workers=workers)
         self._evictions = EvictionLane(
-            client, self._cache, metrics, held=held, on_evicted=self._events.announce_eviction, wake=self._wake
+            client, self._cache, metrics, held=held, on_evicted=self._evicted, wake=self._wake
         )
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics, recorder)
         self._conditions = self._condition_lane(decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
-        self._watches = Watches(client, self._cache, metrics, written, decode=decode, pods=PodSink(self._cache))
+        self._history = None if history is None else HistoryLane(self._cache, history, metrics)
+        self._watches = Watches(client, self._cache, metrics, written, decode=decode, pods=self._pods())
+
+    def _pods(self) -> PodSink:
+        return PodSink(self._cache, None if self._history is None else self._history.pods)
 
     def _new_executor(
         self, decode: PodDecoder, *, identity: str, held: Callable[[], Awaitable[None]], workers: int
@@ -113,6 +120,11 @@ class Controller:
         if self._forecasts is not None:
             self._forecasts.released(released)
 
+    def _evicted(self, evict: Evict) -> None:
+        self._events.announce_eviction(evict)
+        if self._history is not None:
+            self._history.recorder.evicted(evict)
+
     def keep_gang_places(self, seconds: int) -> None:
         """Let gangs keep the places of members that are made anew for so long; 0: not at all."""
         self._cache.gangs.lost.seconds = seconds
@@ -123,7 +135,7 @@ class Controller:
         They must have caught up with the leader before us.
         """
         former = weakref.ref(watches.cache)
-        for _ in watches.hand_over(self._cache, self._written):
+        for _ in watches.hand_over(self._cache, self._written, self._pods()):
             await asyncio.sleep(0)
         # only now: nothing is counted from a part of it, also if we are told to stop meanwhile
         self._watches, self._former = watches, former
@@ -147,6 +159,8 @@ class Controller:
             ]
             if self._forecasts is not None:
                 background.append(group.create_task(self._forecast(self._forecasts), name="forecasts"))
+            if self._history is not None:
+                background.append(group.create_task(self._record(self._history), name="history"))
             await stop.wait()
             deciding.cancel()
             if not abandon.is_set():
@@ -164,6 +178,10 @@ class Controller:
         await self._watches.listed()
         await lane.run()
 
+    async def _record(self, lane: HistoryLane) -> None:
+        await self._watches.listed()
+        await lane.run()
+
     async def _decide(self) -> None:
         await self._watches.listed()
         garbage.spare_what_is_known(but=self._former)
@@ -178,6 +196,10 @@ class Controller:
         with suppress(TimeoutError):
             async with asyncio.timeout(_SETTLE_SECONDS):
                 await self._statuses.settle(clock.now())
+        if self._history is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SETTLE_SECONDS):
+                    await self._history.flush()
 
     async def _drain(self, abandon: asyncio.Event) -> bool:
         async with asyncio.TaskGroup() as group:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.kube.lease import Election
+from controller.runtime.history_lane import History
 from controller.telemetry.http import Address
 
 
@@ -16,7 +17,8 @@ class Settings:
     At most `workers` release patches are under way, and `backfill_depth` workloads have a reservation. Gangs keep the
     places of members that are made anew for `keeps_places` seconds. `record` is a file into which decisions are
     written, at most `record_most` of them. `visibility` is where the API of what is known listens; None: there is none.
-    `forecast_share` is the part of one core for forecasts of starts, which the API shows.
+    `forecast_share` is the part of one core for forecasts of starts, which the API shows. `history` is
+    where runs are kept; None: nowhere.
     """
 
     kubeconfig: str | None
@@ -30,3 +32,4 @@ class Settings:
     record: Path | None = None
     record_most: int = 0
     forecast_share: float = 0.0
+    history: History | None = None

@@ -116,7 +116,7 @@ class Watches:
                 if isinstance(one, Informer) and one.resource in _WRITTEN_BY_LEADERS:
                     group.create_task(one.catch_up(), name=f"catch-up-{one.resource}")
 
-    def hand_over(self, cache: ClusterCache, written: Written) -> Iterator[None]:
+    def hand_over(self, cache: ClusterCache, written: Written, pods: sinks.PodSink) -> Iterator[None]:
         """Give all that was kept to these, which are empty, in parts; and all that comes from now on.
 
         Raises AssertionError where nothing was kept.
@@ -127,7 +127,7 @@ class Watches:
         relays, self._relays = self._relays, None
         kinds = {_resource(one.path): one.sink for one in (*deciding(cache, written), *reported_kinds(cache, written))}
         # pods last, as when they are listed
-        kinds |= {POD_GROUPS: sinks.PodGroupSink(cache), _resource(PODS): sinks.PodSink(cache)}
+        kinds |= {POD_GROUPS: sinks.PodGroupSink(cache), _resource(PODS): pods}
         for resource, sink in kinds.items():
             yield from relays[resource].hand_over(sink)
 

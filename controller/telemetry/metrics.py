@@ -101,6 +101,23 @@ class ControllerMetrics:
         self._measure_doubts(registry)
         self._measure_queues(registry)
         self._count_forecasts(registry)
+        self._measure_history(registry)
+
+    def _measure_history(self, registry: CollectorRegistry) -> None:
+        self.history_writes = Counter(
+            "penstock_history_writes_total",
+            "Batches for the database of the history, by result (done, failed).",
+            ["result"],
+            registry=registry,
+        )
+        for result in ("done", "failed"):
+            self.history_writes.labels(result)
+        self.history_pending = Gauge(
+            "penstock_history_pending", "Changes that the history has not taken yet.", registry=registry
+        )
+        self.history_lost = Gauge(
+            "penstock_history_lost", "Changes given up, since the history took none for too long.", registry=registry
+        )
 
     def _count_forecasts(self, registry: CollectorRegistry) -> None:
         self.forecast_starts = Counter(

@@ -70,17 +70,22 @@ class Budget:
         return rate_of_cost(requests, price)
 
     def text(self, amount: int) -> str:
-        """Write an amount in hours or money, to three decimals, rounded down; of bytes as GiB: `1.5Gi`."""
-        unit = price_unit(self.resource) if self.resource else _NANO * _WHOLE
-        whole, rest = divmod(max(0, amount) * _MILLI // (unit * _HOUR), _MILLI)
-        decimals = f".{rest:03}".rstrip("0").rstrip(".")
-        return f"{whole}{decimals}{'Gi' if unit == _GIBI else ''}"
+        """Write an amount, as `amount_text` does."""
+        return amount_text(self.resource, amount)
 
     @property
     def words(self) -> str:
         """How much there is, and for what time: `1000 hours of cpu a month`."""
         amount = self.text(self.amount)
         return f"{f'{amount} hours of {self.resource}' if self.resource else f'a cost of {amount}'} {self.period.words}"
+
+
+def amount_text(resource: str, amount: int) -> str:
+    """Write an amount in hours of a resource, or of none in money, to three decimals, rounded down; of bytes as GiB."""
+    unit = price_unit(resource) if resource else _NANO * _WHOLE
+    whole, rest = divmod(max(0, amount) * _MILLI // (unit * _HOUR), _MILLI)
+    decimals = f".{rest:03}".rstrip("0").rstrip(".")
+    return f"{whole}{decimals}{'Gi' if unit == _GIBI else ''}"
 
 
 def rate_of_cost(requests: Requests, price: Mapping[str, int]) -> int:

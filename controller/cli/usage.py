@@ -1,0 +1,139 @@
+"""`penstock usage`: hours and money by who used them. The sums are `history.usage`'s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+from msgspec import Struct
+
+from controller.api.time_zones import is_zone, load_zone
+from controller.cli.history_options import TimeType, history_option
+from controller.cli.row_output import Column, Output, output_options, show_rows
+from controller.core.budgets.budget import amount_text
+from controller.core.budgets.periods import CalendarPeriod, CalendarUnit
+from controller.core.kubernetes.amounts import PODS
+from controller.history.usage_columns import Span, UsageColumn, split
+from controller.kube import clock
+from controller.kube.clock import rfc3339
+
+if TYPE_CHECKING:
+    from controller.history.store import Store
+
+_BY: Final = [one.value for one in UsageColumn]
+
+
+class UsageRow(Struct, frozen=True, rename="camel"):
+    """What one group used from `begin` to `end`: `hours` by resource (of bytes in GiB), and `cost` by flavor prices."""
+
+    begin: str
+    end: str
+    by: dict[str, str]
+    runs: int
+    hours: dict[str, str]
+    cost: str
+
+
+@click.command()
+@click.option("--from", "begin", type=TimeType(), default="30d", show_default="30 days ago", help="From this time on.")
+@click.option("--to", "end", type=TimeType(), default="now", show_default=True, help="Up to this time.")
+@click.option("--by", type=click.Choice(_BY), multiple=True, help="Sum by this (clusterQueue); can be repeated.")
+@click.option("--per", type=click.Choice(["day", "week", "month"]), help="Rows for each of these.")
+@click.option("--zone", default="UTC", show_default=True, help="Where days begin at midnight, such as Europe/Berlin.")
+@click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Of this namespace alone.")
+@click.option("--queue", "queues", metavar="NAME", multiple=True, help="Of this ClusterQueue alone.")
+@click.option("--user", "users", metavar="NAME", multiple=True, help="Of this user alone.")
+@click.option("--flavor", "flavors", metavar="NAME", multiple=True, help="Of this flavor alone.")
+@output_options
+@history_option
+def usage(
+    begin: int,
+    end: int,
+    by: tuple[str, ...],
+    per: str | None,
+    zone: str,
+    namespaces: tuple[str, ...],
+    queues: tuple[str, ...],
+    users: tuple[str, ...],
+    flavors: tuple[str, ...],
+    form: str,
+    no_headers: bool,
+    store: Store,
+) -> None:
+    """Show what was used in a time: hours of each resource, and money by the prices of flavors.
+
+    A pod uses what it asks for from its start to its end. One that is still running has used it until now.
+
+    A TIME is 2026-11-01 (midnight UTC), 2026-11-01T14:00:00Z, 36h or 7d (so long ago), or now.
+
+    \b
+    Example:
+      penstock usage --from 2026-11-01 --to 2026-12-01 --by clusterQueue --by user
+      penstock usage --per month --from 365d -n team-a -o csv
+    """
+    columns = [UsageColumn(one) for one in by or ("clusterQueue",)]
+    chosen = {
+        UsageColumn.NAMESPACE: namespaces,
+        UsageColumn.CLUSTER_QUEUE: queues,
+        UsageColumn.USER: users,
+        UsageColumn.FLAVOR: flavors,
+    }
+    if end <= begin:
+        raise click.UsageError(f"--to: {rfc3339(end)} is not after --from, {rfc3339(begin)}")
+    where = {one: those for one, those in chosen.items() if those}
+    rows = [row for span in split(Span(begin, end), _period(per, zone)) for row in _rows(store, span, columns, where)]
+    show_rows(
+        rows,
+        _columns(columns, rows, is_split=per is not None),
+        Output(form, not no_headers),
+        name=lambda row: "/".join(row.by.values()),
+        empty=f"Nothing ran from {rfc3339(begin)} to {rfc3339(end)}.",
+    )
+
+
+def _period(per: str | None, zone: str) -> CalendarPeriod | None:
+    if per is None:
+        return None
+    if not is_zone(zone):
+        raise click.UsageError(f"--zone: {zone!r} is no zone of the IANA time zone database; write it as Europe/Berlin")
+    return CalendarPeriod(CalendarUnit(per.capitalize()), load_zone(zone), zone)
+
+
+def _rows(
+    store: Store, span: Span, columns: Sequence[UsageColumn], where: Mapping[UsageColumn, Sequence[str]]
+) -> Iterator[UsageRow]:
+    from controller.history.usage import usage as used
+
+    for key, one in used(store, span, columns, where, now=int(clock.now())).items():
+        yield UsageRow(
+            begin=rfc3339(span.begin),
+            end=rfc3339(span.end),
+            by=dict(zip([column.value for column in columns], key, strict=True)),
+            runs=one.runs,
+            hours={name: amount_text(name, amount) for name, amount in sorted(one.amounts.items()) if name != PODS},
+            cost=amount_text("", one.cost),
+        )
+
+
+def _columns(
+    columns: Sequence[UsageColumn], rows: Sequence[UsageRow], *, is_split: bool
+) -> tuple[Column[UsageRow], ...]:
+    """One column for each resource that any row has, so that a spreadsheet can add them up."""
+    resources = sorted({name for row in rows for name in row.hours})
+    begin: Column[UsageRow] = Column("FROM", lambda row: row.begin)
+    return (
+        *([begin] if is_split else []),
+        *map(_by, columns),
+        Column("PODS", lambda row: str(row.runs)),
+        *map(_hours, resources),
+        Column("COST", lambda row: row.cost),
+    )
+
+
+def _by(one: UsageColumn) -> Column[UsageRow]:
+    return Column(one.upper(), lambda row: row.by[one] or "-")
+
+
+def _hours(resource: str) -> Column[UsageRow]:
+    return Column(f"{resource.upper()}-HOURS", lambda row: row.hours.get(resource, "0"))

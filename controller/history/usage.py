@@ -1,0 +1,87 @@
+"""What was used in a time, by whom: hours of each resource and money, exact to the second.
+
+A run uses what it asks for from its start to its end, as budgets count it. Databases only add up seconds, of all runs
+that are charged alike; what these ask for and cost is multiplied here, once for each of these.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from msgspec import json
+from sqlalchemy import ColumnElement, RowMapping, and_, case, func, or_, select
+
+from controller.core.budgets.budget import rate_of_cost
+from controller.history.schema import charged_to, runs
+from controller.history.store import Store
+from controller.history.usage_columns import Span, UsageColumn
+
+_COLUMNS: Final = {
+    UsageColumn.NAMESPACE: charged_to.c.namespace,
+    UsageColumn.LOCAL_QUEUE: charged_to.c.local_queue,
+    UsageColumn.CLUSTER_QUEUE: charged_to.c.cluster_queue,
+    UsageColumn.FLAVOR: charged_to.c.flavor,
+    UsageColumn.USER: charged_to.c.username,
+}
+
+
+@dataclass(slots=True)
+class Usage:
+    """Of one group: `amounts` by resource, in its unit times seconds, and `cost` in that of a budget of money."""
+
+    runs: int = 0
+    seconds: int = 0
+    amounts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    cost: int = 0
+
+
+def usage(
+    store: Store,
+    span: Span,
+    by: Sequence[UsageColumn],
+    where: Mapping[UsageColumn, Collection[str]],
+    *,
+    now: int,
+) -> dict[tuple[str, ...], Usage]:
+    """Return what was used in a time, by the values of these columns. What goes on has run until `now`.
+
+    Raises HistoryError.
+    """
+    found: dict[tuple[str, ...], Usage] = defaultdict(Usage)
+    end = min(span.end, now)
+    if end <= span.begin:
+        return {}
+    sums = _sums(span.begin, end).where(*_conditions(where)).subquery()
+    joined = select(charged_to, sums.c.runs, sums.c.seconds).join(sums, sums.c.charged_to == charged_to.c.id)
+    with store.connection() as connection:
+        for row in connection.execute(joined).mappings():
+            _add(found[tuple(row[_COLUMNS[one].name] for one in by)], row)
+    return dict(sorted(found.items()))
+
+
+def _sums(begin: int, end: int) -> Any:
+    """Select the seconds of all runs in a time, by what they are charged to: the index alone answers that."""
+    last = case((or_(runs.c.ended == 0, runs.c.ended > end), end), else_=runs.c.ended)
+    first = case((runs.c.started < begin, begin), else_=runs.c.started)
+    is_in = and_(runs.c.started > 0, runs.c.started < end, or_(runs.c.ended == 0, runs.c.ended > begin))
+    seconds = func.sum(last - first).label("seconds")
+    return select(runs.c.charged_to, func.count().label("runs"), seconds).where(is_in).group_by(runs.c.charged_to)
+
+
+def _conditions(where: Mapping[UsageColumn, Collection[str]]) -> Iterator[ColumnElement[bool]]:
+    if where:
+        wanted = [_COLUMNS[one].in_(list(values)) for one, values in where.items()]
+        yield runs.c.charged_to.in_(select(charged_to.c.id).where(*wanted))
+
+
+def _add(usage: Usage, row: RowMapping) -> None:
+    seconds = int(row["seconds"])
+    requests = tuple(json.decode(row["requests"], type=dict[str, int]).items())
+    usage.runs += row["runs"]
+    usage.seconds += seconds
+    for resource, amount in requests:
+        usage.amounts[resource] += amount * seconds
+    usage.cost += rate_of_cost(requests, json.decode(row["price"], type=dict[str, int])) * seconds

@@ -1,0 +1,168 @@
+"""History beside the decisions: what changed of pods goes into a database, in batches, in a thread of its own.
+
+Nothing waits for it. A database that takes nothing is asked again and again, while the recorder keeps what it can.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from controller.cache.cluster import ClusterCache
+from controller.core.workloads.pods import Pod
+from controller.history.recorder import Recorder
+from controller.history.run_store import HistoryError, RunStore
+from controller.kube import clock
+from controller.kube.backoff import Backoff
+from controller.telemetry import logs
+from controller.telemetry.metrics import ControllerMetrics
+
+_log = logs.get("history")
+
+T = TypeVar("T")
+
+_PAUSE_SECONDS: Final = 1.0
+_AT_ONCE: Final = 500
+"""Changes of a batch: as many as can be read from the cache in a moment."""
+_EXPIRE_SECONDS: Final = 3600.0
+_BACKOFF: Final = Backoff(first=1.0, longest=60.0)
+_DAY: Final = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Where runs are kept, and for how many days after their end; 0: for ever."""
+
+    store: RunStore
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPods:
+    """Gives pods to the cache, and then to the recorder: as the cache knows them, since an older state is no news."""
+
+    cache: ClusterCache
+    recorder: Recorder
+
+    def put_pod(self, pod: Pod) -> None:
+        """Take in a pod's state, and record what is new."""
+        before = self.cache.pods.get(pod.uid)
+        self.cache.put_pod(pod)
+        self.recorder.changed(before, self.cache.pods[pod.uid], clock.now())
+
+    def drop_pod(self, uid: str) -> None:
+        """Forget a pod that is gone, and record its end."""
+        pod = self.cache.pods.get(uid)
+        if pod is not None:
+            self.recorder.gone(pod, clock.now())
+        self.cache.drop_pod(uid)
+
+
+class HistoryLane:
+    """Keeps a database up to date with what the recorder has."""
+
+    def __init__(self, cache: ClusterCache, history: History, metrics: ControllerMetrics) -> None:
+        self._cache = cache
+        self.recorder = Recorder(cache.pods, self._price_of)
+        self.pods = RecordedPods(cache, self.recorder)
+        """What pods go through into the cache."""
+        self._store = history.store
+        self._metrics = metrics
+        self._days = history.days
+        self._failures = 0
+        self._is_ready = False
+        self._expires_at = 0.0
+        # one thread: a database that hangs holds up the next write, and no other work
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="history")
+
+    def _price_of(self, flavor: str) -> Mapping[str, int]:
+        known = self._cache.flavors.get(flavor)
+        return {} if known is None else known.price
+
+    async def run(self) -> None:
+        """Write until cancelled. All must be listed before: runs whose pods are not there have ended."""
+        while True:
+            pause = await self._round()
+            await asyncio.sleep(pause)
+
+    async def flush(self) -> None:
+        """Write what there is, once."""
+        while len(self.recorder) and not await self._failed():
+            pass
+
+    async def _round(self) -> float:
+        """Write what there is; return after how many seconds to look again."""
+        while not await self._failed():
+            if not len(self.recorder):
+                return _PAUSE_SECONDS
+        return _BACKOFF.delay(self._failures)
+
+    async def _failed(self) -> bool:
+        """Write a batch; return whether the database did not take it."""
+        taken = [] if not self._is_ready else self.recorder.take(_AT_ONCE)
+        try:
+            if not self._is_ready:
+                await self._prepare()
+            elif taken:
+                await self._in_thread(lambda: self._store.write(taken))
+            await self._expire()
+        except HistoryError as error:
+            self.recorder.put_back(taken)
+            self._tell_failure(error)
+            return True
+        if self._failures:
+            _log.info("history_works_again")
+        self._failures = 0
+        self._metrics.history_writes.labels("done").inc()
+        self._refresh()
+        return False
+
+    async def _prepare(self) -> None:
+        """Bring the tables up to date, and end the runs whose pods are gone; into new tables goes all there is."""
+        is_new = await self._in_thread(self._store.prepare)
+        at = await self._in_thread(self._store.last_write)
+        going_on = [] if is_new else await self._in_thread(self._store.going_on)
+        gone = await _in_parts(going_on, lambda uid: uid not in self._cache.pods)
+        await self._in_thread(lambda: self._store.end(gone, at))
+        if is_new:
+            await _in_parts(list(self._cache.pods.values()), self._record)
+        self._is_ready = True
+
+    def _record(self, pod: Pod) -> bool:
+        self.recorder.changed(None, pod, clock.now())
+        return False
+
+    async def _expire(self) -> None:
+        now = clock.now()
+        if not self._days or now < self._expires_at:
+            return
+        gone = await self._in_thread(lambda: self._store.expire(int(now) - self._days * _DAY))
+        self._expires_at = now + _EXPIRE_SECONDS
+        if gone:
+            _log.info("history_expired", runs=gone, days=self._days)
+
+    def _tell_failure(self, error: HistoryError) -> None:
+        self._failures += 1
+        self._is_ready = False  # the file may be gone, or the database another one: look at the tables again
+        self._metrics.history_writes.labels("failed").inc()
+        self._refresh()
+        _log.warning("history_not_written", why=str(error), waiting=len(self.recorder), failures=self._failures)
+
+    def _refresh(self) -> None:
+        self._metrics.history_pending.set(len(self.recorder))
+        self._metrics.history_lost.set(self.recorder.lost)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+async def _in_parts(those: Sequence[T], chosen: Callable[[T], bool]) -> list[T]:
+    """Return those that are chosen, giving up the loop in between: there may be a hundred thousand."""
+    found: list[T] = []
+    for begin in range(0, len(those), _AT_ONCE):
+        found += [one for one in those[begin : begin + _AT_ONCE] if chosen(one)]
+        await asyncio.sleep(0)
+    return found
