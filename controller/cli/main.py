@@ -15,6 +15,7 @@ from importlib import metadata
 import click
 
 _COMMANDS = {
+    "audit": ("controller.cli.history:audit", "Say who opened the gate of a pod, when and why."),
     "completion": ("controller.cli.completion:completion", "Print what a shell needs to complete commands."),
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
     "doctor": ("controller.cli.doctor:doctor", "Find out what is wrong with Penstock in a cluster, and what to do."),
@@ -25,6 +26,7 @@ _COMMANDS = {
         "Say why a pod or Job waits, and which change would admit it.",
     ),
     "flavors": ("controller.cli.nodes:flavors", "Show flavors: their nodes, what pods take of them, what is free."),
+    "history": ("controller.cli.history:history", "Show what became of pods: how long they waited and ran."),
     "hold": ("controller.cli.by_hand:hold", "Hold pods, Jobs, groups or queues until they are released."),
     "import": (
         "controller.cli.imports.group:import_group",

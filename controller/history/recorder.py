@@ -54,6 +54,8 @@ class Recorder:
         self._gone: dict[str, Change] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._bound: dict[str, int] = {}
+        self._ended: dict[str, int] = {}
+        """When pods were seen to have ended whose nodes do not say when."""
         self._evicted: dict[str, _Eviction] = {}
 
     def __len__(self) -> int:
@@ -65,6 +67,8 @@ class Recorder:
             return
         if before is not None and before.node is None and pod.node is not None:
             self._bound[pod.uid] = int(now)
+        if pod.is_finished and not pod.ended:
+            self._ended.setdefault(pod.uid, int(now))
         self._wait(pod, now)
         self._changed[pod.uid] = None
         self._bound_what_is_kept()
@@ -76,6 +80,7 @@ class Recorder:
         change = self._change(pod)
         self._waiting.pop(pod.uid, None)
         self._bound.pop(pod.uid, None)
+        self._ended.pop(pod.uid, None)
         eviction = self._evicted.pop(pod.uid, None)
         if change is None:
             return
@@ -114,6 +119,7 @@ class Recorder:
         run = run_of(pod, self._price_of)
         if run is None:
             return None
+        run = replace(run, ended=run.ended or self._ended.get(pod.uid, 0))
         waiting, eviction = self._waiting.get(pod.uid), self._evicted.get(pod.uid)
         if eviction is not None:
             outcome = Outcome.EVICTED if run.ended else run.outcome

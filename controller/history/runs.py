@@ -22,6 +22,14 @@ class Outcome(StrEnum):
     """Its pod is gone, and had not ended by itself."""
 
 
+class State(StrEnum):
+    """Where a run stands that has not ended."""
+
+    PENDING = "Pending"
+    ADMITTED = "Admitted"
+    RUNNING = "Running"
+
+
 @dataclass(frozen=True, slots=True)
 class ChargedTo:
     """What a run is charged to, and what it uses: the same of all pods of one make, so it is kept once.
@@ -45,7 +53,8 @@ class Run:
 
     `bound` is when it was seen to have a node, and 0 of a pod that had one before anybody looked; `started` and
     `ended` are as its node reports them, or `ended` is when it was seen to be gone. `reason` is why it waits, or why
-    it was evicted, with `message`. `admitted_by` is the leader, as its Lease names it.
+    it was evicted, with `message`. `admitted_by` is the leader, as its Lease names it. `group` is a gang that is
+    not its Job.
     """
 
     uid: str
@@ -53,6 +62,7 @@ class Run:
     charged_to: ChargedTo
     owner_kind: str = ""
     owner: str = ""
+    group: str = ""
     priority: int = 0
     node: str = ""
     created: int
@@ -64,6 +74,13 @@ class Run:
     reason: str = ""
     message: str = ""
     admitted_by: str = ""
+
+
+def state_of(run: Run) -> str:
+    """Return where a run stands, in one word: a State, or its Outcome."""
+    if run.outcome is not Outcome.GOES_ON:
+        return run.outcome.value
+    return (State.RUNNING if run.started else State.ADMITTED if run.admitted else State.PENDING).value
 
 
 def run_of(pod: Pod, price_of: Callable[[str], Mapping[str, int]]) -> Run | None:
@@ -86,6 +103,7 @@ def run_of(pod: Pod, price_of: Callable[[str], Mapping[str, int]]) -> Run | None
         charged_to=charged_to,
         owner_kind="" if pod.owner is None else pod.owner.kind,
         owner="" if pod.owner is None else pod.owner.name,
+        group="" if pod.group is None or pod.group.key.is_job else pod.group.key.name,
         priority=pod.priority,
         node=pod.node or "",
         created=int(pod.created),

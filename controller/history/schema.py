@@ -40,6 +40,7 @@ runs = Table(
     Column("name", String(NAME), nullable=False),
     Column("owner_kind", String(NAME), nullable=False),
     Column("owner", String(NAME), nullable=False),
+    Column("group", String(NAME), nullable=False),
     Column("priority", BigInteger, nullable=False),
     Column("node", String(NAME), nullable=False),
     Column("created", BigInteger, nullable=False),

@@ -31,6 +31,8 @@ _AT_ONCE: Final = 500
 
 
 _PLAIN: Final = tuple(one.name for one in fields(Run) if one.name not in ("charged_to", "outcome"))
+RUN_COLUMNS: Final = tuple(one for one in (*runs.c, *charged_to.c) if one.name not in ("id", "charged_to", "digest"))
+"""What `run_of_row` reads."""
 
 
 class Store:
@@ -143,8 +145,7 @@ def run_of_row(row: RowMapping | Mapping[str, Any]) -> Run:
 
 def _known(connection: Connection, uids: Sequence[str]) -> dict[str, Run]:
     joined = runs.join(charged_to, runs.c.charged_to == charged_to.c.id)
-    columns = [one for one in (*runs.c, *charged_to.c) if one.name not in ("id", "charged_to", "digest")]
-    found = connection.execute(select(*columns).select_from(joined).where(runs.c.uid.in_(uids))).mappings()
+    found = connection.execute(select(*RUN_COLUMNS).select_from(joined).where(runs.c.uid.in_(uids))).mappings()
     return {row["uid"]: run_of_row(row) for row in found}
 
 

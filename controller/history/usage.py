@@ -9,23 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from msgspec import json
 from sqlalchemy import ColumnElement, RowMapping, and_, case, func, or_, select
 
 from controller.core.budgets.budget import rate_of_cost
+from controller.history.finding import CHARGED
 from controller.history.schema import charged_to, runs
 from controller.history.store import Store
 from controller.history.usage_columns import Span, UsageColumn
-
-_COLUMNS: Final = {
-    UsageColumn.NAMESPACE: charged_to.c.namespace,
-    UsageColumn.LOCAL_QUEUE: charged_to.c.local_queue,
-    UsageColumn.CLUSTER_QUEUE: charged_to.c.cluster_queue,
-    UsageColumn.FLAVOR: charged_to.c.flavor,
-    UsageColumn.USER: charged_to.c.username,
-}
 
 
 @dataclass(slots=True)
@@ -58,7 +51,7 @@ def usage(
     joined = select(charged_to, sums.c.runs, sums.c.seconds).join(sums, sums.c.charged_to == charged_to.c.id)
     with store.connection() as connection:
         for row in connection.execute(joined).mappings():
-            _add(found[tuple(row[_COLUMNS[one].name] for one in by)], row)
+            _add(found[tuple(row[CHARGED[one].name] for one in by)], row)
     return dict(sorted(found.items()))
 
 
@@ -73,7 +66,7 @@ def _sums(begin: int, end: int) -> Any:
 
 def _conditions(where: Mapping[UsageColumn, Collection[str]]) -> Iterator[ColumnElement[bool]]:
     if where:
-        wanted = [_COLUMNS[one].in_(list(values)) for one, values in where.items()]
+        wanted = [CHARGED[one].in_(list(values)) for one, values in where.items()]
         yield runs.c.charged_to.in_(select(charged_to.c.id).where(*wanted))
 
 

@@ -92,16 +92,18 @@ async def installed(
     gate: Gate = Gate.WEBHOOK,
     components: Sequence[str] = (),
     webhook_arguments: Sequence[str] = (),
+    controller_arguments: Sequence[str] = (),
 ) -> AsyncIterator[Installation]:
     """Install Penstock into the sandbox and run it for as long as the block runs.
 
-    `components` are folders of `config/components`; what they need of the webhook goes into `webhook_arguments`.
+    `components` are folders of `config/components`; what they need of the webhook goes into `webhook_arguments`. What
+    else the controller is told is in `controller_arguments`.
     Raises SandboxError when Penstock runs there already or a program does not come up, ApplyError when a manifest is
     refused.
     """
     lock = await asyncio.to_thread(_lock, sandbox)
     try:
-        async with _installed(sandbox, gate, components, webhook_arguments) as programs:
+        async with _installed(sandbox, gate, components, webhook_arguments, controller_arguments) as programs:
             yield programs
     finally:
         os.close(lock)
@@ -130,7 +132,11 @@ def _lock(sandbox: Sandbox) -> int:
 
 @asynccontextmanager
 async def _installed(
-    sandbox: Sandbox, gate: Gate, components: Sequence[str], webhook_arguments: Sequence[str]
+    sandbox: Sandbox,
+    gate: Gate,
+    components: Sequence[str],
+    webhook_arguments: Sequence[str],
+    controller_arguments: Sequence[str],
 ) -> AsyncIterator[Installation]:
     ours = await asyncio.to_thread(_read, gate, components)
     async with sandbox.client() as client:
@@ -140,7 +146,8 @@ async def _installed(
         # no controller runs here now, so nobody need wait for the Lease of one that was killed to end
         await delete(client, [_LEASE])
     webhook = await _webhook(sandbox, webhook_arguments)
-    controller = await _controller(sandbox, ["--visibility-address", _ANY_PORT] if ours.aggregated else [])
+    visible = ["--visibility-address", _ANY_PORT] if ours.aggregated else []
+    controller = await _controller(sandbox, [*visible, *controller_arguments])
     try:
         if ours.registration:
             webhook.start()

@@ -101,6 +101,18 @@ def test_an_end_that_was_seen_before_stays() -> None:
     assert (run.ended, run.outcome) == (80, Outcome.SUCCEEDED)
 
 
+def test_an_end_of_which_no_node_says_when_is_when_it_was_seen() -> None:
+    world = World()
+    world.put(a_released_pod("a", started=70), 75.0)
+    ended = replace(a_released_pod("a", started=70), is_finished=True, has_succeeded=True)
+    world.put(ended, 80.0)
+    assert world.take()["a"].run.ended == 80
+    world.put(replace(ended, node="node-1"), 90.0)
+    assert world.take()["a"].run.ended == 80
+    world.drop("a", 99.0)
+    assert world.take()["a"].run.ended == 80
+
+
 def test_what_could_not_be_written_is_taken_again() -> None:
     world = World()
     for uid in "abc":

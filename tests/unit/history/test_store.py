@@ -11,17 +11,15 @@ from controller.history import migrations
 from controller.history.run_store import HistoryError
 from controller.history.runs import Outcome, Run
 from controller.history.schema import charged_to, metadata, runs, waits
-from controller.history.store import Store, run_of_row
+from controller.history.store import RUN_COLUMNS, Store, run_of_row
 from tests.support.histories import CHARGED, a_change, a_run, a_store
 
 
 def every(store: Store) -> dict[str, Run]:
     joined = runs.join(charged_to, runs.c.charged_to == charged_to.c.id)
-    columns = [one for one in (*runs.c, *charged_to.c) if one.name not in ("id", "charged_to", "digest")]
     with store.connection() as connection:
-        return {
-            row["uid"]: run_of_row(row) for row in connection.execute(select(*columns).select_from(joined)).mappings()
-        }
+        found = connection.execute(select(*RUN_COLUMNS).select_from(joined)).mappings()
+        return {row["uid"]: run_of_row(row) for row in found}
 
 
 def test_what_is_written_twice_is_there_once(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def upgrade() -> None:
         sa.Column("id", _KEY, primary_key=True),
         sa.Column("uid", sa.String(_NAME), nullable=False, unique=True),
         sa.Column("charged_to", _KEY, sa.ForeignKey("charged_to.id"), nullable=False),
-        *(sa.Column(name, sa.String(_NAME), nullable=False) for name in ("name", "owner_kind", "owner")),
+        *(sa.Column(name, sa.String(_NAME), nullable=False) for name in ("name", "owner_kind", "owner", "group")),
         sa.Column("priority", sa.BigInteger, nullable=False),
         sa.Column("node", sa.String(_NAME), nullable=False),
         *(

@@ -1,0 +1,154 @@
+"""`penstock history` and `audit`: what became of pods, and who opened the gate of one, when and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from controller.cli.history_options import TimeType, history_option
+from controller.cli.history_rows import RunRow, run_row
+from controller.cli.output import show_document
+from controller.cli.row_output import Column, Output, output_options, show_rows
+from controller.cli.targets import read_target
+from controller.core.calendar.durations import format_duration
+from controller.history.runs import Outcome, State
+from controller.history.usage_columns import Span, UsageColumn
+from controller.kube import clock
+from controller.kube.clock import rfc3339
+from controller.visibility.start_rows import wait_text
+
+if TYPE_CHECKING:
+    from controller.history.store import Store
+
+_STATES: Final = [*State, *(one.value for one in Outcome if one)]
+_COLUMNS: tuple[Column[RunRow], ...] = (
+    Column("NAMESPACE", lambda row: row.namespace),
+    Column("POD", lambda row: row.name),
+    Column("OWNER", lambda row: row.owner or "-", is_wide=True),
+    Column("QUEUE", lambda row: row.local_queue),
+    Column("CLUSTERQUEUE", lambda row: row.cluster_queue or "-", is_wide=True),
+    Column("FLAVOR", lambda row: row.flavor or "-"),
+    Column("USER", lambda row: row.user or "-", is_wide=True),
+    Column("REQUESTS", lambda row: ",".join(f"{name}={amount}" for name, amount in row.requests.items()), is_wide=True),
+    Column("CREATED", lambda row: row.created),
+    Column("STARTED", lambda row: row.started or "-", is_wide=True),
+    Column("ENDED", lambda row: row.ended or "-", is_wide=True),
+    Column("WAITED", lambda row: wait_text(row.waited)),
+    Column("RAN", lambda row: wait_text(row.ran) if row.started else "-"),
+    Column("NODE", lambda row: row.node or "-", is_wide=True),
+    Column("STATE", lambda row: row.state),
+    Column("REASON", lambda row: row.reason or "-"),
+)
+
+
+@click.command()
+@click.argument("target", metavar="[TARGET]", required=False)
+@click.option("--from", "begin", type=TimeType(), default="7d", show_default="7 days ago", help="From this time on.")
+@click.option("--to", "end", type=TimeType(), default="now", show_default=True, help="Up to this time.")
+@click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Of this namespace alone.")
+@click.option("--queue", "queues", metavar="NAME", multiple=True, help="Of this LocalQueue alone.")
+@click.option("--user", "users", metavar="NAME", multiple=True, help="Of this user alone.")
+@click.option("--state", "states", type=click.Choice(_STATES), multiple=True, help="In this state alone.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Pods at most.")
+@output_options
+@history_option
+def history(
+    target: str | None,
+    begin: int,
+    end: int,
+    namespaces: tuple[str, ...],
+    queues: tuple[str, ...],
+    users: tuple[str, ...],
+    states: tuple[str, ...],
+    limit: int,
+    form: str,
+    no_headers: bool,
+    store: Store,
+) -> None:
+    """Show what became of pods, the latest first, as Slurm's sacct does: how long each waited and ran, and its end.
+
+    TARGET is pod/NAME (or just NAME), job/NAME, group/NAME or another owner; without it, all pods that were there in
+    the time. A TIME is 2026-11-01 (midnight UTC), 2026-11-01T14:00:00Z, 36h or 7d (so long ago), or now.
+
+    \b
+    Example:
+      penstock history job/train -n team-a
+      penstock history --from 24h --state Evicted -o wide
+    """
+    where = {UsageColumn.NAMESPACE: namespaces, UsageColumn.LOCAL_QUEUE: queues, UsageColumn.USER: users}
+    rows = _rows(store, Span(begin, end), target, {one: those for one, those in where.items() if those}, states, limit)
+    if len(rows) == limit:
+        click.echo(f"the latest {limit} pods are shown; there may be more: see --limit", err=True)
+    show_rows(
+        rows,
+        _COLUMNS,
+        Output(form, not no_headers),
+        name=lambda row: f"pod/{row.name}",
+        empty=f"No such pod was there from {rfc3339(begin)} to {rfc3339(end)}.",
+    )
+
+
+@click.command()
+@click.argument("target", metavar="TARGET")
+@click.option("-n", "--namespace", metavar="NAME", help="Its namespace; without it, of all.")
+@click.option("-o", "--output", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
+@history_option
+def audit(target: str, namespace: str | None, form: str, store: Store) -> None:
+    """Say who opened the gate of a pod, when, for which queue and flavor, and what it had waited for.
+
+    TARGET is pod/NAME (or just NAME), job/NAME, group/NAME or another owner: then all of its pods.
+
+    Exit code: 0 there is an answer, 1 no such pod was ever seen.
+
+    \b
+    Example:
+      penstock audit pod/train-7 -n team-a
+    """
+    where = {} if namespace is None else {UsageColumn.NAMESPACE: (namespace,)}
+    rows = _rows(store, Span(0, int(clock.now()) + 1), target, where, (), 1000)
+    if not rows:
+        place = "" if namespace is None else f" in namespace {namespace}"
+        raise click.ClickException(f"{target}: the history has no such pod{place}; penstock history lists what it has")
+    if form == "text":
+        click.echo("\n\n".join("\n".join(_told(row)) for row in rows))
+    else:
+        from msgspec import to_builtins
+
+        show_document(to_builtins(rows), form)
+
+
+def _rows(
+    store: Store,
+    span: Span,
+    target: str | None,
+    where: Mapping[UsageColumn, tuple[str, ...]],
+    states: tuple[str, ...],
+    limit: int,
+) -> list[RunRow]:
+    from controller.history.finding import Wanted, find_runs
+
+    named = None if target is None else read_target(target)
+    kind, name = ("", "") if named is None else (named.kind, named.name)
+    now = int(clock.now())
+    return [run_row(one, now) for one in find_runs(store, Wanted(span, where, states, kind, name), most=limit)]
+
+
+def _told(row: RunRow) -> Iterator[str]:
+    """Yield what is known of a pod, from its creation to its end."""
+    by = f" by {row.user}" if row.user else ""
+    yield f"pod/{row.name} in namespace {row.namespace}: {row.state}"
+    yield f"  {row.created}  created{by}, for LocalQueue {row.local_queue}"
+    yield from (f"      waited {format_duration(seconds)} for {reason}" for reason, seconds in row.waited_for.items())
+    if row.admitted:
+        onto = f"ClusterQueue {row.cluster_queue} onto flavor {row.flavor}"
+        who = f"by the controller {row.admitted_by}, " if row.admitted_by else ""
+        yield f"  {row.admitted}  gate opened {who}for {onto}, after {wait_text(row.waited)}"
+    if row.bound:
+        yield f"  {row.bound}  bound to node {row.node}"
+    if row.started:
+        yield f"  {row.started}  started{'' if row.bound or not row.node else f' on node {row.node}'}"
+    if row.ended:
+        why = f": {row.reason}, {row.message}" if row.message else ""
+        yield f"  {row.ended}  {row.state.lower()}{why}"

@@ -1,0 +1,50 @@
+"""Penstock as it runs, with a history in a file: one control plane for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from controller.kube.client import Client
+from tests.support.clusters import Cluster, a_cluster
+from tests.support.command import Done, penstock
+from tests.support.team import Team
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A cluster, and the file of its history."""
+
+    cluster: Cluster
+    file: Path
+
+    async def ask(self, *arguments: str) -> Done:
+        """Run a command that reads the history."""
+        return await penstock(self.cluster.sandbox, *arguments, "--history", f"sqlite:///{self.file}")
+
+
+@pytest.fixture(scope="package")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """A control plane whose controller keeps a history."""
+    file = tmp_path_factory.mktemp("history") / "history.db"
+    with a_cluster(controller_arguments=["--history", f"sqlite:///{file}"]) as cluster:
+        yield Kept(cluster, file)
+
+
+@pytest.fixture
+async def client(kept: Kept) -> AsyncIterator[Client]:
+    """A client with all rights."""
+    async with kept.cluster.sandbox.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def team(kept: Kept, client: Client) -> AsyncIterator[Team]:
+    """A team with a namespace of its own and nothing else yet."""
+    made = Team(client, kept.cluster.sandbox)
+    await made.open()
+    yield made
+    await made.close()

@@ -1,0 +1,73 @@
+"""Runs of real pods: each from its creation to its end, and all that was used, also after the database was away."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from controller.core.keys import ADMITTED_BY
+from tests.integration.history.conftest import Kept
+from tests.support.eventually import eventually
+from tests.support.team import Team
+
+pytestmark = pytest.mark.integration
+
+
+async def rows(kept: Kept, *arguments: str) -> list[dict[str, Any]]:
+    done = await kept.ask(*arguments, "-o", "json")
+    assert (done.code, done.errors) == (0, ""), done
+    return list(orjson.loads(done.output))
+
+
+async def until_states(kept: Kept, team: Team, **states: str) -> dict[str, dict[str, Any]]:
+    """Wait until the history has these pods in these states; return their rows."""
+
+    async def told() -> dict[str, dict[str, Any]]:
+        found = {row["name"]: row for row in await rows(kept, "history", "-n", team.namespace)}
+        assert {name: row["state"] for name, row in found.items()} == states
+        return found
+
+    return await eventually(told)
+
+
+async def test_a_run_is_kept_from_creation_to_end(kept: Kept, team: Team) -> None:
+    await team.ready({"spot": {"cpu": 1}})
+    await team.pod("first")
+    pods = await team.until_bound("first")
+    await team.pod("second")
+    found = await until_states(kept, team, first="Running", second="Pending")
+    assert found["first"]["admittedBy"] == pods["first"]["metadata"]["annotations"][ADMITTED_BY]
+    assert (found["first"]["flavor"], found["first"]["clusterQueue"]) == (team.full("spot"), team.full("cq"))
+    await team.end("first")
+    await team.until_bound("second")
+    await until_states(kept, team, first="Succeeded", second="Running")
+    told = await kept.ask("audit", "pod/first", "-n", team.namespace)
+    assert (
+        f"gate opened by the controller {found['first']['admittedBy']}, for ClusterQueue {team.full('cq')}"
+        in told.output
+    )
+
+    (used,) = await rows(kept, "usage", "-n", team.namespace, "--by", "clusterQueue", "--from", "1h")
+    assert (used["by"], used["runs"]) == ({"clusterQueue": team.full("cq")}, 2)
+    ran = (await until_states(kept, team, first="Succeeded", second="Running"))["first"]["ran"]
+    first = await rows(kept, "history", "pod/first", "-n", team.namespace)
+    assert [row["ran"] for row in first] == [ran]
+
+
+async def test_a_file_that_is_deleted_holds_up_nobody(kept: Kept, team: Team) -> None:
+    await team.ready({"spot": {"cpu": 2}})
+    await team.pod("before")
+    await team.until_bound("before")
+    await until_states(kept, team, before="Running")
+
+    def delete() -> None:
+        for path in kept.file.parent.iterdir():
+            path.unlink()
+
+    await asyncio.to_thread(delete)
+    await team.pod("after")
+    await team.until_bound("after")
+    await until_states(kept, team, before="Running", after="Running")
