@@ -119,7 +119,7 @@ def _is_given(context: click.Context, name: str) -> bool:
     "--history",
     metavar="URL",
     show_default="none",
-    help="Database in which runs of pods are kept: sqlite:////FOLDER/FILE or postgresql+psycopg://USER@HOST/NAME.",
+    help="Database in which runs of pods are kept: sqlite:////FOLDER/FILE or postgresql://USER@HOST/NAME.",
 )
 @click.option(
     "--history-days",

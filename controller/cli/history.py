@@ -140,7 +140,8 @@ def _told(row: RunRow) -> Iterator[str]:
     by = f" by {row.user}" if row.user else ""
     yield f"pod/{row.name} in namespace {row.namespace}: {row.state}"
     yield f"  {row.created}  created{by}, for LocalQueue {row.local_queue}"
-    yield from (f"      waited {format_duration(seconds)} for {reason}" for reason, seconds in row.waited_for.items())
+    longest = sorted(row.waited_for.items(), key=lambda one: (-one[1], one[0]))
+    yield from (f"      waited {format_duration(seconds)} for {reason}" for reason, seconds in longest)
     if row.admitted:
         onto = f"ClusterQueue {row.cluster_queue} onto flavor {row.flavor}"
         who = f"by the controller {row.admitted_by}, " if row.admitted_by else ""

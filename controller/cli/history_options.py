@@ -61,7 +61,7 @@ def history_option(command: Callable[..., None]) -> Callable[..., None]:
         "--history",
         metavar="URL",
         envvar="PENSTOCK_HISTORY",
-        help="Database of the controller's option --history: sqlite:////FOLDER/FILE or postgresql+psycopg://….",
+        help="Database of the controller's option --history: sqlite:////FOLDER/FILE or postgresql://….",
     )(with_store)
 
 

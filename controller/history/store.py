@@ -26,6 +26,12 @@ from controller.history.schema import charged_to, runs, waits
 from controller.kube.errors import one_line
 
 _BUSY_MILLISECONDS: Final = 5000
+_DRIVERS: Final = {"sqlite": "pysqlite", "postgresql": "psycopg"}
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "sqlite": {},
+    # one that is slow fails, and is asked again
+    "postgresql": {"connect_timeout": 5, "options": "-c statement_timeout=20000 -c lock_timeout=5000"},
+}
 _AT_ONCE: Final = 500
 """Names in one question: databases have bounds."""
 
@@ -41,16 +47,16 @@ class Store:
     def __init__(self, url: str) -> None:
         try:
             parsed = make_url(url)
-            if parsed.get_backend_name() not in ("sqlite", "postgresql"):
-                raise HistoryError(
-                    f"{parsed.get_backend_name()}: is not supported; use sqlite:///FILE or postgresql://"
-                )
-            # no pool: a file that was deleted and a server that was started anew are found out at the next call
-            self.engine: Engine = create_engine(parsed, poolclass=NullPool)
         except ArgumentError as error:
             raise HistoryError(f"the URL of the history cannot be used: {one_line(error)}") from None
+        backend = parsed.get_backend_name()
+        if backend not in _DRIVERS:
+            raise HistoryError(f"{backend}: is not supported; use sqlite:////FILE or postgresql://USER@HOST/NAME")
+        parsed = parsed.set(drivername=f"{backend}+{_DRIVERS[backend]}")
+        # no pool: a file that was deleted and a server that was started anew are found out at the next call
+        self.engine: Engine = create_engine(parsed, poolclass=NullPool, connect_args=dict(_OPTIONS[backend]))
         self.name = parsed.render_as_string(hide_password=True)
-        if parsed.get_backend_name() == "sqlite":
+        if backend == "sqlite":
             event.listen(self.engine, "connect", _set_up_sqlite)
 
     def check(self) -> None:

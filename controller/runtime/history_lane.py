@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -17,6 +16,7 @@ from controller.history.recorder import Recorder
 from controller.history.run_store import HistoryError, RunStore
 from controller.kube import clock
 from controller.kube.backoff import Backoff
+from controller.runtime.blocking_calls import BlockingCalls
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
 
@@ -28,6 +28,8 @@ _PAUSE_SECONDS: Final = 1.0
 _AT_ONCE: Final = 500
 """Changes of a batch: as many as can be read from the cache in a moment."""
 _EXPIRE_SECONDS: Final = 3600.0
+_ANSWER_SECONDS: Final = 30.0
+"""What was written after that is written once more, which changes nothing."""
 _BACKOFF: Final = Backoff(first=1.0, longest=60.0)
 _DAY: Final = 86_400
 
@@ -75,8 +77,7 @@ class HistoryLane:
         self._failures = 0
         self._is_ready = False
         self._expires_at = 0.0
-        # one thread: a database that hangs holds up the next write, and no other work
-        self._threads = ThreadPoolExecutor(1, thread_name_prefix="history")
+        self._calls = BlockingCalls("history", seconds=_ANSWER_SECONDS)
 
     def _price_of(self, flavor: str) -> Mapping[str, int]:
         known = self._cache.flavors.get(flavor)
@@ -156,7 +157,10 @@ class HistoryLane:
         self._metrics.history_lost.set(self.recorder.lost)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        try:
+            return await self._calls.make(work)
+        except TimeoutError:
+            raise HistoryError(f"{self._store.name}: does not answer") from None
 
 
 async def _in_parts(those: Sequence[T], chosen: Callable[[T], bool]) -> list[T]:

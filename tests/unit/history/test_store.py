@@ -22,8 +22,7 @@ def every(store: Store) -> dict[str, Run]:
         return {row["uid"]: run_of_row(row) for row in found}
 
 
-def test_what_is_written_twice_is_there_once(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_what_is_written_twice_is_there_once(store: Store) -> None:
     changes = [a_change(f"pod-{number}", {"QuotaExceeded": 7}, started=5, ended=9) for number in range(1200)]
     store.write(changes)
     before = every(store)
@@ -35,8 +34,7 @@ def test_what_is_written_twice_is_there_once(tmp_path: Path) -> None:
         assert len(connection.execute(select(charged_to)).all()) == 1
 
 
-def test_what_somebody_saw_stays(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_what_somebody_saw_stays(store: Store) -> None:
     store.write([a_change(started=5, bound=4, ended=9, outcome=Outcome.EVICTED, reason="Preempted", message="for b")])
     store.write([a_change(started=5, ended=9, outcome=Outcome.FAILED)])
     assert every(store)["a"] == a_run(
@@ -44,8 +42,7 @@ def test_what_somebody_saw_stays(tmp_path: Path) -> None:
     )
 
 
-def test_runs_whose_pods_are_gone_end_when_last_heard_of(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_runs_whose_pods_are_gone_end_when_last_heard_of(store: Store) -> None:
     store.write([a_change("there", started=200), a_change("gone", started=200), a_change("late", started=900)])
     assert store.last_write() == 900
     assert set(store.going_on()) == {"there", "gone", "late"}
@@ -59,8 +56,7 @@ def test_runs_whose_pods_are_gone_end_when_last_heard_of(tmp_path: Path) -> None
     }
 
 
-def test_what_ended_long_ago_is_forgotten(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_what_ended_long_ago_is_forgotten(store: Store) -> None:
     store.write([a_change("old", {"Pending": 3}, started=1, ended=50), a_change("new", started=1, ended=150)])
     store.write([a_change("on", started=1)])
     assert store.expire(100) == 1
@@ -112,14 +108,12 @@ def test_a_url_that_leads_nowhere_is_told(url: str, told: str) -> None:
         Store(url).prepare()
 
 
-def test_clocks_that_differ_make_no_time_negative(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_clocks_that_differ_make_no_time_negative(store: Store) -> None:
     store.write([a_change(started=100, ended=90)])
     assert every(store)["a"].ended == 100
 
 
-def test_the_steps_come_to_the_tables(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_the_steps_come_to_the_tables(store: Store) -> None:
     with store.connection() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == migrations.newest()
         there = inspect(connection)
@@ -127,10 +121,9 @@ def test_the_steps_come_to_the_tables(tmp_path: Path) -> None:
         for name, table in metadata.tables.items():
             columns = {one["name"]: bool(one["nullable"]) for one in there.get_columns(name)}
             assert columns == {one.name: bool(one.nullable) for one in table.columns}, name
-            assert {one["name"] for one in there.get_indexes(name)} == {one.name for one in table.indexes}, name
+            assert {one["name"] for one in there.get_indexes(name)} >= {one.name for one in table.indexes}, name
 
 
-def test_charges_are_read_as_they_were_written(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_charges_are_read_as_they_were_written(store: Store) -> None:
     store.write([a_change()])
     assert every(store)["a"].charged_to == CHARGED

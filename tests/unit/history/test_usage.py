@@ -5,16 +5,16 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from controller.core.budgets.budget import rate_of_cost
 from controller.history.recorder import Change
 from controller.history.runs import ChargedTo, Run
+from controller.history.store import Store
 from controller.history.usage import usage
 from controller.history.usage_columns import Span, UsageColumn
-from tests.support.histories import CHARGED, a_change, a_run, a_store
+from tests.support.histories import CHARGED, a_change, a_run
 
 MONTH = 31 * 86_400
 _VALUES = {
@@ -55,9 +55,8 @@ def second_by_second(run: Run, period: Span, now: int) -> int:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_usage_is_that_of_a_direct_computation(tmp_path: Path, seed: int) -> None:
+def test_usage_is_that_of_a_direct_computation(store: Store, seed: int) -> None:
     chance, runs = random.Random(seed), drawn_runs(seed)  # noqa: S311
-    store = a_store(tmp_path)
     store.write([Change(one, {}) for one in runs])
     for _ in range(6):
         begin = chance.randrange(MONTH)
@@ -80,24 +79,21 @@ def test_usage_is_that_of_a_direct_computation(tmp_path: Path, seed: int) -> Non
         assert {key: (one.seconds, one.amounts, one.cost) for key, one in found.items()} == expected
 
 
-def test_a_run_that_goes_on_has_run_until_now(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_a_run_that_goes_on_has_run_until_now(store: Store) -> None:
     store.write([a_change(started=1000)])
     assert usage(store, Span(0, 9000), [], {}, now=1600)[()].seconds == 600
     assert usage(store, Span(0, 1500), [], {}, now=1600)[()].seconds == 500
     assert usage(store, Span(0, 9000), [], {}, now=900) == {}
 
 
-def test_an_hour_of_two_cores_is_two_core_hours(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_an_hour_of_two_cores_is_two_core_hours(store: Store) -> None:
     store.write([a_change(started=1000, ended=4600)])
     ((key, found),) = usage(store, Span(0, 9000), [UsageColumn.USER], {}, now=9000).items()
     assert (key, found.runs, found.amounts["cpu"] // 3600) == (("ann",), 1, 2000)
     assert found.cost == rate_of_cost(CHARGED.requests, dict(CHARGED.price)) * 3600
 
 
-def test_what_has_not_begun_uses_nothing(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
+def test_what_has_not_begun_uses_nothing(store: Store) -> None:
     waiting = replace(CHARGED, cluster_queue="", flavor="", price=())
     store.write([a_change(charged_to=waiting)])
     assert usage(store, Span(0, 9000), list(UsageColumn), {}, now=9000) == {}
