@@ -13,10 +13,10 @@ from click.core import ParameterSource
 
 from controller.core.forecasts.forecast import USUAL_DEPTH
 from controller.core.workloads.kept_places import KEPT
-from controller.history.run_store import HistoryError
 from controller.kube.lease import Election
 from controller.runtime.app import run
 from controller.runtime.history_lane import History
+from controller.runtime.history_options import history_options
 from controller.runtime.observing.shadow import run_shadow
 from controller.runtime.settings import Settings
 from controller.telemetry.http import Address
@@ -62,21 +62,6 @@ def _program(
     return run_shadow
 
 
-def _history(context: click.Context, url: str | None, days: int) -> History | None:
-    """Return where runs are kept. Raises ClickException and UsageError for what cannot be meant."""
-    if url is None:
-        if _is_given(context, "history_days"):
-            raise click.UsageError("--history-days (or PENSTOCK_HISTORY_DAYS) needs --history")
-        return None
-    # who keeps no history does not pay for what talks to databases
-    from controller.history.store import Store
-
-    try:
-        return History(Store(url), days)
-    except HistoryError as error:
-        raise click.ClickException(f"--history: {error}") from None
-
-
 def _is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
@@ -115,18 +100,7 @@ def _is_given(context: click.Context, name: str) -> bool:
     default=10,
     help="With --visibility-address: the part of one core that forecasts of starts take at most; 0: there are none.",
 )
-@click.option(
-    "--history",
-    metavar="URL",
-    show_default="none",
-    help="Database in which runs of pods are kept: sqlite:////FOLDER/FILE or postgresql://USER@HOST/NAME.",
-)
-@click.option(
-    "--history-days",
-    type=click.IntRange(0),
-    default=400,
-    help="With --history: for how many days after their end runs are kept; 0: for ever.",
-)
+@history_options
 @click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")
 @click.option(
     "--record-decisions",
@@ -156,15 +130,12 @@ def main(
     record_most: int,
     visibility_address: Address | None,
     forecast_percent: int,
-    history: str | None,
-    history_days: int,
+    history: History | None,
     observe: bool,
     log_level: LogLevel,
     log_format: LogFormat,
 ) -> None:
-    """Release queued pods as quota and capacity allow.
-
-    Any number may run: the one that holds the Lease works, the others stand by.
+    """Release queued pods as quota and capacity allow. Any number may run: one holds the Lease, the others stand by.
 
     Every option can be given as an environment variable, such as PENSTOCK_WORKERS.
     """
@@ -179,11 +150,11 @@ def main(
         election=Election(namespace=lease_namespace, name=_LEASE, identity=_identity(identity), seconds=lease_seconds),
         record=record_decisions,
         record_most=record_most,
-        forecast_share=forecast_percent / 100 if visibility_address is not None else 0.0,
-        history=_history(click.get_current_context(), history, history_days),
+        forecast_share=0.0 if visibility_address is None else forecast_percent / 100,
+        history=history,
     )
-    program = _program(click.get_current_context(), visibility_address, observe=observe)
-    run_program(program(settings), level=log_level, form=log_format)
+    work = _program(click.get_current_context(), visibility_address, observe=observe)(settings)
+    run_program(work, level=log_level, form=log_format)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from controller.history.store import Store
 
 _BY: Final = [one.value for one in UsageColumn]
+_NARROWED: Final = (UsageColumn.NAMESPACE, UsageColumn.CLUSTER_QUEUE, UsageColumn.USER, UsageColumn.FLAVOR)
 
 
 class UsageRow(Struct, frozen=True, rename="camel"):
@@ -73,15 +74,10 @@ def usage(
       penstock usage --per month --from 365d -n team-a -o csv
     """
     columns = [UsageColumn(one) for one in by or ("clusterQueue",)]
-    chosen = {
-        UsageColumn.NAMESPACE: namespaces,
-        UsageColumn.CLUSTER_QUEUE: queues,
-        UsageColumn.USER: users,
-        UsageColumn.FLAVOR: flavors,
-    }
+    narrowed = zip(_NARROWED, (namespaces, queues, users, flavors), strict=True)
+    where = {one: those for one, those in narrowed if those}
     if end <= begin:
         raise click.UsageError(f"--to: {rfc3339(end)} is not after --from, {rfc3339(begin)}")
-    where = {one: those for one, those in chosen.items() if those}
     rows = [row for span in split(Span(begin, end), _period(per, zone)) for row in _rows(store, span, columns, where)]
     show_rows(
         rows,

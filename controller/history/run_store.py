@@ -28,7 +28,7 @@ class RunStore(Protocol):
     def last_write(self) -> int:
         """Return the latest time that any run has; 0: there is none."""
 
-    def going_on(self) -> list[str]:
+    def not_ended(self) -> list[str]:
         """Return the pods of the runs that have not ended, by uid."""
 
     def end(self, uids: Sequence[str], at: int) -> None:

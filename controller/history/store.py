@@ -89,7 +89,7 @@ class Store:
             _upsert(connection, runs, "uid", [_row(one, ids[one.charged_to]) for one in rows])
             _write_waits(connection, changes)
 
-    def going_on(self) -> list[str]:
+    def not_ended(self) -> list[str]:
         """Return the pods of the runs that have not ended, by uid."""
         with self.connection() as connection:
             return list(connection.execute(select(runs.c.uid).where(runs.c.ended == 0)).scalars())

@@ -125,8 +125,8 @@ class HistoryLane:
         """Bring the tables up to date, and end the runs whose pods are gone; into new tables goes all there is."""
         is_new = await self._in_thread(self._store.prepare)
         at = await self._in_thread(self._store.last_write)
-        going_on = [] if is_new else await self._in_thread(self._store.going_on)
-        gone = await _in_parts(going_on, lambda uid: uid not in self._cache.pods)
+        not_ended = [] if is_new else await self._in_thread(self._store.not_ended)
+        gone = await _in_parts(not_ended, lambda uid: uid not in self._cache.pods)
         await self._in_thread(lambda: self._store.end(gone, at))
         if is_new:
             await _in_parts(list(self._cache.pods.values()), self._record)

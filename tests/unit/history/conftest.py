@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from sqlalchemy import text
@@ -16,13 +17,9 @@ _numbers = count()
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgreSQL]:
-    """A server that is used by all tests of a process."""
-    # nobody, who runs it, has to come past each folder above it
-    folder = tmp_path_factory.mktemp("postgresql")
-    for one in (folder, *folder.parents[:2]):
-        one.chmod(0o755)
-    with a_server(folder) as server:
+def server() -> Iterator[PostgreSQL]:
+    """A server that is used by all tests of a process; not in pytest's folder, past which nobody but root comes."""
+    with TemporaryDirectory(prefix="penstock-postgresql-") as folder, a_server(Path(folder)) as server:
         yield server
 
 

@@ -45,9 +45,9 @@ def test_what_somebody_saw_stays(store: Store) -> None:
 def test_runs_whose_pods_are_gone_end_when_last_heard_of(store: Store) -> None:
     store.write([a_change("there", started=200), a_change("gone", started=200), a_change("late", started=900)])
     assert store.last_write() == 900
-    assert set(store.going_on()) == {"there", "gone", "late"}
+    assert set(store.not_ended()) == {"there", "gone", "late"}
     store.end(["gone", "late"], at=500)
-    assert store.going_on() == ["there"]
+    assert store.not_ended() == ["there"]
     found = every(store)
     assert {uid: (one.ended, one.outcome) for uid, one in found.items()} == {
         "there": (0, Outcome.GOES_ON),

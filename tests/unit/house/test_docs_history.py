@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -30,13 +31,14 @@ def charged(user: str, flavor: str = "spot") -> ChargedTo:
 
 def a_history(folder: Path) -> str:
     """What stands on the page; return its URL."""
-    ann = {"charged_to": charged("ann"), "owner_kind": "Job", "owner": "train", "created": BEGIN, "admitted_by": LEADER}
+    ann: dict[str, Any] = {"owner_kind": "Job", "owner": "train", "created": BEGIN, "admitted_by": LEADER}
     store = a_store(folder)
     store.write(
         [
             Change(
                 a_run(
                     "train-0",
+                    charged("ann"),
                     **ann,
                     admitted=BEGIN + 600,
                     bound=BEGIN + 601,
@@ -52,6 +54,7 @@ def a_history(folder: Path) -> str:
             Change(
                 a_run(
                     "train-1",
+                    charged("ann"),
                     **ann,
                     admitted=BEGIN + 720,
                     bound=BEGIN + 721,
