@@ -21,12 +21,20 @@ from controller.core.workloads.workload import Workload, WorkloadClass
 
 
 @dataclass(frozen=True, slots=True)
+class MadeNode:
+    """Of a node that was added: the one that it is like, by name, and in words what it has beside; empty: nothing."""
+
+    like: str
+    enlarged: str
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
-    """A snapshot, and a workload that waits in it. `made`: of the nodes that were added, by name, what they have."""
+    """A snapshot, and a workload that waits in it. `made`: the nodes that were added, by name."""
 
     snapshot: Snapshot
     workload: Workload
-    made: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, MadeNode] = field(default_factory=dict)
 
     def with_snapshot(self, snapshot: Snapshot) -> Case:
         """Return the same workload in another snapshot."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import ceil, inf
 from typing import Final
 
+from controller.core.capacity.room import Room
 from controller.core.fitting.mixing import spot_and_total
 from controller.core.kubernetes.labels import Operator
 from controller.core.kubernetes.nodes import Node
@@ -14,7 +15,7 @@ from controller.core.queueing.mix import Mix
 from controller.core.queueing.queues import ClusterQueue, Flavor
 from controller.core.reasons import QUOTA_REASONS, Reason
 from controller.core.workloads.decisions import Blocker, Wait
-from controller.core.workloads.shapes import Shape
+from controller.core.workloads.shapes import Constraints, Shape
 from controller.visibility.changes.amounts import (
     HigherLimit,
     HigherUserLimit,
@@ -141,11 +142,26 @@ def _room(case: Case, one: Blocker) -> Iterator[Change]:
         if not node.is_usable:
             yield UsableNode(node)
             break
-    like = _like(case, flavor)
-    if like is not None:
-        yield MoreNodes(flavor.name, like, enlarged=case.made.get(like.name, ""))
+    yield from _more_nodes(case, flavor)
     if case.workload.kind.topology is not None and case.workload.kind.topology.is_required:
         yield PrefersDomain()
+
+
+def _more_nodes(case: Case, flavor: Flavor) -> Iterator[Change]:
+    like, enlarged_by = _origin(case, _like(case, flavor))
+    if like is not None:
+        yield MoreNodes(flavor.name, like, enlarged=enlarged_by, is_chosen=_chooses(case))
+
+
+def _chooses(case: Case) -> bool:
+    asked = case.workload.kind.pod_sets[0].shape.constraints
+    return bool(asked.node_selector) or asked.terms is not None
+
+
+def _origin(case: Case, node: Node | None) -> tuple[Node | None, str]:
+    """Return a node under the name of the one that it is like, where it was added, and what it has beside, in words."""
+    made = None if node is None else case.made.get(node.name)
+    return (node, "") if node is None or made is None else (replace(node, name=made.like), made.enlarged)
 
 
 def _like(case: Case, flavor: Flavor) -> Node | None:
@@ -168,10 +184,11 @@ def _words(shape: Shape) -> str:
 
 
 def _larger_node(case: Case, flavor: Flavor, resource: str, need: int) -> Iterator[Change]:
-    like = _like(case, flavor)
+    like, former = _origin(case, _like(case, flavor))
     if like is not None:
         node, words = enlarged(like, resource, need)
-        yield MoreNodes(flavor.name, node, enlarged=words)
+        both = f"{former} and {words}" if former else words
+        yield MoreNodes(flavor.name, node, enlarged=both, is_chosen=_chooses(case))
 
 
 def _other_nodes(case: Case, flavor: Flavor) -> Iterator[Change]:
@@ -183,24 +200,35 @@ def _other_nodes(case: Case, flavor: Flavor) -> Iterator[Change]:
             yield GoesAnywhere()
         yield from _labelled(case, flavor, shape)
         return
-    like = _like(case, flavor)
-    if like is not None:
-        yield MoreNodes(flavor.name, like, enlarged=case.made.get(like.name, ""))
+    yield from _more_nodes(case, flavor)
     if case.workload.kind.topology is not None or any(part.slices for part in case.workload.kind.pod_sets):
         yield PrefersDomain()
 
 
 def _labelled(case: Case, flavor: Flavor, shape: Shape) -> Iterator[Change]:
-    """Propose the labels that the pod asks for on a node of the flavor that would do otherwise."""
+    """Propose the labels that the pod asks for on the node that would do otherwise: the one with most room now.
+
+    One that lacks a label goes before one that has another value of it: that value says something to others.
+    """
     asked = dict(shape.constraints.node_selector)
     for term in shape.constraints.terms or ():
         asked |= {it.key: it.values[0] for it in term.expressions if it.operator is Operator.IN and it.values}
         break
-    for node in sorted(case.snapshot.nodes.index.nodes_of(flavor.name), key=lambda it: it.name):
-        lacking = tuple((key, value) for key, value in sorted(asked.items()) if node.labels.get(key) != value)
-        if node.is_usable and lacking and node.holds(shape.requests):
-            yield LabelNode(node.name, lacking)
-            return
+    index = case.snapshot.nodes.index
+    tolerated = index.allowed(flavor, Constraints(tolerations=shape.constraints.tolerations))
+    nodes = [node for name in sorted(tolerated) if (node := index.nodes[name]).holds(shape.requests)]
+    unlike = [node for node in nodes if any(node.labels.get(key) != value for key, value in asked.items())]
+    if unlike:
+        room = case.snapshot.nodes.room or Room(index, case.snapshot.nodes.used)
+        best = max(unlike, key=lambda it: (asked.keys().isdisjoint(it.labels), _room_for(room, it, shape)))
+        lacking = ((key, value) for key, value in sorted(asked.items()) if best.labels.get(key) != value)
+        yield LabelNode(best.name, tuple(lacking))
+
+
+def _room_for(room: Room, node: Node, shape: Shape) -> float:
+    """Return how many of these pods a node has room for now, not rounded: of full nodes the emptiest has most."""
+    free = room.free(node.name)
+    return min((free.get(resource, 0) / need for resource, need in shape.requests), default=0.0)
 
 
 def is_ended_by_others(one: Blocker) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from controller.core.capacity.room import Room
@@ -139,8 +139,10 @@ def pursue(trials: Trials, case: Case, first: Proposal, found: Verdict, proposin
     """Make a change, and then those that are still lacking in its flavor, until the workload is admitted.
 
     `found` is what a decision says without any of them. Where one change brings nothing new, the way ends there; the
-    remedy then says what the workload waits for.
+    remedy then says what the workload waits for. A change of what it asks for comes before those of amounts: these are
+    worked out anew behind it.
     """
+    unchanged = found
     changes: dict[tuple[str, ...], Change] = {}
     tries: Counter[tuple[str, ...]] = Counter()
     proposal = first
@@ -156,9 +158,20 @@ def pursue(trials: Trials, case: Case, first: Proposal, found: Verdict, proposin
         further = [one for one in proposing(tried, found) if one.flavor in ("", first.flavor)]
         if not further or further[0].change.cost is Cost.WAITING:
             break
-        proposal = further[0]
+        proposal = _next(changes.values(), further)
+        if proposal.change.is_of_requests:
+            changes = {key: one for key, one in changes.items() if one.is_of_requests}
+            tries.clear()
+            found = unchanged
     needed = tuple(changes.values())
     return _without_needless(trials, case, Remedy(needed, found)) if found.wait is None else Remedy(needed, found)
+
+
+def _next(changes: Collection[Change], further: Sequence[Proposal]) -> Proposal:
+    """Return the cheapest that goes with these: who buys nodes buys such as have all that the workload asks for."""
+    is_buying = any(one.cost is Cost.NODES for one in changes)
+    fitting = (one for one in further if not (is_buying and one.change.is_of_requests))
+    return next(fitting, further[0])
 
 
 def _more(trials: Trials, former: Change, lacking: Change, tries: int) -> Change:

@@ -54,6 +54,11 @@ class Change(ABC):
     def key(self) -> tuple[str, ...]:
         """What it changes: changes of the same key are one, and may add up."""
 
+    @property
+    def is_of_requests(self) -> bool:
+        """Whether the workload asks for other amounts with it: what was short before is short by another amount."""
+        return False
+
     @abstractmethod
     def apply(self, case: Case) -> Case:
         """Return the case in which it is done."""

@@ -8,17 +8,22 @@ from dataclasses import dataclass, replace
 from controller.core.kubernetes.amounts import format_amount
 from controller.core.kubernetes.nodes import Node
 from controller.visibility.changes.change import Change, Cost
-from controller.visibility.editing import Case, with_nodes
+from controller.visibility.editing import Case, MadeNode, with_nodes
 
 
 @dataclass(frozen=True, slots=True)
 class MoreNodes(Change):
-    """`count` more nodes of a flavor, empty, like `like`. `enlarged`: what such a node has to have, in words."""
+    """`count` more nodes of a flavor, empty, like `like`. `enlarged`: what such a node has to have, in words.
+
+    They have the labels and taints that the node of that name has in the case: a label that another change sets there
+    is not theirs without that change. `is_chosen`: the pods choose nodes by labels, so that it is said like which.
+    """
 
     flavor: str
     like: Node
     count: int = 1
     enlarged: str = ""
+    is_chosen: bool = False
 
     @property
     def cost(self) -> Cost:
@@ -28,7 +33,8 @@ class MoreNodes(Change):
     @property
     def text(self) -> str:
         """How many, like which."""
-        what = f"with {self.enlarged}" if self.enlarged else f"like {self.like.name}"
+        like, beside = f"like {self.like.name}", f"with {self.enlarged}"
+        what = like if not self.enlarged else f"{like} {beside}" if self.is_chosen else beside
         many = f"{self.count} more nodes" if self.count > 1 else "one more node"
         return f"{many} of flavor {self.flavor} {what}"
 
@@ -50,9 +56,11 @@ class MoreNodes(Change):
     def apply(self, case: Case) -> Case:
         """Add them, ready and empty."""
         known = case.snapshot.nodes.index.nodes
+        as_it_is = known.get(self.like.name, self.like)
+        like = replace(self.like, labels=as_it_is.labels, taints=as_it_is.taints, is_ready=True, is_cordoned=False)
         names = [f"new-{self.flavor}-{len(known) + number}" for number in range(self.count)]
-        fresh = {name: replace(self.like, name=name, is_ready=True, is_cordoned=False) for name in names}
-        made = {**case.made, **dict.fromkeys(names, self.enlarged)}
+        fresh = {name: replace(like, name=name) for name in names}
+        made = {**case.made, **dict.fromkeys(names, MadeNode(self.like.name, self.enlarged))}
         return replace(case, snapshot=with_nodes(case.snapshot, fresh), made=made)
 
 
@@ -121,7 +129,8 @@ class UsableNode(Change):
 
     def apply(self, case: Case) -> Case:
         """Let it take pods."""
-        usable = replace(self.node, is_ready=True, is_cordoned=False)
+        node = case.snapshot.nodes.index.nodes[self.node.name]
+        usable = replace(node, is_ready=True, is_cordoned=False)
         return case.with_snapshot(with_nodes(case.snapshot, {usable.name: usable}))
 
 

@@ -163,6 +163,11 @@ class AsksForLess(_Own):
         """The resource."""
         return "AsksForLess", self.resource
 
+    @property
+    def is_of_requests(self) -> bool:
+        """It asks for less."""
+        return True
+
     def apply(self, case: Case) -> Case:
         """Lower what each pod asks for."""
         return _reshaped(case, self._lowered)

@@ -1,0 +1,91 @@
+"""What is said to admit a workload is enough by itself, and what is said beside it is true of the changed cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from controller.cache.cluster import ClusterCache
+from controller.core.kubernetes.nodes import Node
+from controller.core.workloads.pods import Pod
+from controller.visibility.explanation_rows import Explanation
+from controller.visibility.explanations import explain
+from tests.support.builders import (
+    a_cache,
+    a_cluster_queue,
+    a_node,
+    a_pod,
+    a_quota,
+    a_released_pod,
+    a_shape,
+    constraints,
+)
+
+
+def told(cache: ClusterCache, name: str) -> Explanation:
+    workload = cache.backlog.of_pod(name)
+    assert workload is not None
+    return explain(cache.snapshot(), workload)
+
+
+def changes(cache: ClusterCache, name: str) -> list[str]:
+    return [one.change for one in told(cache, name).remedies]
+
+
+def a_world(*pods: Pod, nodes: Iterable[Node], cpu: str = "64") -> ClusterCache:
+    return a_cache(*pods, nodes=nodes, queues=[a_cluster_queue("team-a", a_quota(cpu=cpu, memory="1Ti"))])
+
+
+SELECTOR = a_pod("selector", a_shape(constraints(selector={"disk": "ssd"}), cpu="1"), created=9.0)
+FULL = a_released_pod("full", a_shape(cpu="4"), node="od-0")
+
+
+def test_a_node_that_has_room_is_labelled() -> None:
+    nodes = [a_node(f"od-{number}", cpu="4") for number in range(3)]
+    busy = a_released_pod("busy", a_shape(cpu="2"), node="od-1")
+    found = told(a_world(FULL, busy, SELECTOR, nodes=nodes), "selector").remedies
+    assert [one.change for one in found] == [
+        "the pod without its node selector and required node affinity",
+        "the label disk=ssd on node od-2",
+    ]
+    assert found[1].commands == ("kubectl label node od-2 disk=ssd",)
+
+
+def test_a_node_with_another_value_keeps_it_where_it_can() -> None:
+    nodes = [
+        a_node("od-0", labels={"pool": "spot", "disk": "hdd"}, cpu="8"),
+        a_node("od-1", cpu="4"),
+        a_node("od-2", cpu="4"),
+    ]
+    assert "the label disk=ssd on node od-1" in changes(a_world(SELECTOR, nodes=nodes), "selector")
+
+
+def test_a_node_like_a_labelled_one_comes_with_the_label() -> None:
+    cache = a_world(FULL, SELECTOR, nodes=[a_node("od-0", cpu="4")])
+    assert changes(cache, "selector") == [
+        "the pod without its node selector and required node affinity and one more node of flavor spot like od-0",
+        "the label disk=ssd on node od-0 and one more node of flavor spot like od-0",
+    ]
+    cache.put_node(a_node("od-1", cpu="4", labels={"pool": "spot", "disk": "ssd"}))
+    assert not told(cache, "selector").flavors
+
+
+def test_a_larger_node_says_all_that_it_has_to_have() -> None:
+    large = a_pod("large", a_shape(cpu="6", memory="64Gi"))
+    cache = a_world(large, nodes=[a_node("od-0", cpu="4", memory="32Gi")])
+    assert "one more node of flavor spot with 6 cpu and 64Gi memory" in changes(cache, "large")
+
+
+def test_a_larger_node_for_a_selector_says_like_which() -> None:
+    large = a_pod("large", a_shape(constraints(selector={"disk": "ssd"}), cpu="6"))
+    nodes = [a_node("od-0", cpu="4"), a_node("od-1", cpu="4", labels={"pool": "spot", "disk": "ssd"})]
+    assert "one more node of flavor spot like od-1 with 6 cpu" in changes(a_world(large, nodes=nodes), "large")
+
+
+def test_amounts_beside_a_smaller_request_are_those_of_it() -> None:
+    runs = a_released_pod("runs", a_shape(cpu="12"), node="od-1")
+    large = a_pod("large", a_shape(cpu="40"))
+    nodes = [a_node("od-0", cpu="8"), a_node("od-1", cpu="12")]
+    cache = a_world(runs, large, nodes=nodes, cpu="16")
+    less = "a request of at most 12 cpu a pod, which is what the largest node of flavor spot has"
+    more = "8 cpu more of flavor spot for ClusterQueue team-a and one more node of flavor spot like od-1"
+    assert changes(cache, "large") == [f"{less} and {more}"]
