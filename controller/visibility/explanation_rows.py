@@ -35,7 +35,9 @@ class HolderRows(Struct, frozen=True, rename="camel"):
 class FlavorFinding(Struct, frozen=True, rename="camel"):
     """What one flavor says, or a limit on all (`flavor` empty). Amounts are quantities; empty: it is not about one.
 
-    `at` is the ClusterQueue whose quota or limit is the narrowest.
+    `free` is what is free now. Where waiting would not help (NeverFits) it is empty, and `most` is what there would be
+    if nothing else ran. `lacks` is by how much either is too little. `at` is the ClusterQueue whose quota or limit is
+    the narrowest.
     """
 
     flavor: str
@@ -43,6 +45,7 @@ class FlavorFinding(Struct, frozen=True, rename="camel"):
     resource: str = ""
     needs: str = ""
     free: str = ""
+    most: str = ""
     lacks: str = ""
     at: str = ""
     detail: str = ""

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controller.visibility.explanation_rows import Explanation, FlavorFinding, HolderRow, HolderRows, QueueExplanation
+from controller.visibility.explanation_rows import (
+    Explanation,
+    FlavorFinding,
+    HolderRow,
+    HolderRows,
+    QueueExplanation,
+    RemedyRow,
+)
 from controller.visibility.rows import LocalQueueRow
 
 _COST = {
@@ -48,7 +55,8 @@ def _finding(one: FlavorFinding) -> str:
     if not one.resource:
         return f"{flavor}: {one.detail or one.reason}"
     at = f" at {one.at}" if one.at else ""
-    return f"{flavor}: needs {one.needs} {one.resource}, {one.free} free{at}: {one.lacks} short ({one.reason})"
+    given = f"at most {one.most}" if one.most else f"{one.free} free"
+    return f"{flavor}: needs {one.needs} {one.resource}, {given}{at}: {one.lacks} short ({one.reason})"
 
 
 def _holders(told: Explanation) -> Iterator[str]:
@@ -83,9 +91,14 @@ def remedies_text(told: Explanation) -> Iterator[str]:
     admits = told.remedies[0].admits
     yield "Any one of these would admit it:" if admits else "No single change would admit it. These come first:"
     for one in told.remedies:
-        then = f" (onto {', '.join(one.flavors)})" if one.admits else f" (then: {one.reason} {one.message})".rstrip()
-        yield f"  - {one.change}{then} [{_COST[one.cost]}]"
+        yield f"  - {one.change} ({_then(one)}) [{_COST[one.cost]}]"
         yield from (f"      {command}" for command in one.commands)
+
+
+def _then(one: RemedyRow) -> str:
+    if one.admits:
+        return f"onto {', '.join(one.flavors)}"
+    return f"then {one.reason}: {one.message}" if one.message else f"then {one.reason}"
 
 
 def queue_text(told: QueueExplanation) -> Iterator[str]:

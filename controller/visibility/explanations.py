@@ -55,7 +55,7 @@ def explain(snapshot: Snapshot, workload: Workload) -> Explanation:
         message=text,
         flavors=tuple(map(finding, blockers)),
         holders=tuple(rows(those, one) for one, those in held.items() if those),
-        remedies=remedy_rows(_remedies(trials, case, found)),
+        remedies=remedy_rows(case, _remedies(trials, case, found)),
     )
 
 
@@ -113,16 +113,17 @@ def finding(one: Blocker) -> FlavorFinding:
     if one.resource is None:
         return FlavorFinding(one.flavor, one.reason.value, at=one.at, detail=one.detail)
     amounts = (one.need, max(0, one.free), one.need - max(0, one.free))
-    needs, free, lacks = (format_amount(one.resource, amount) for amount in amounts)
-    return FlavorFinding(one.flavor, one.reason.value, one.resource, needs, free, lacks, one.at, one.detail)
+    needs, given, lacks = (format_amount(one.resource, amount) for amount in amounts)
+    free, most = ("", given) if one.reason is Reason.NEVER_FITS else (given, "")
+    return FlavorFinding(one.flavor, one.reason.value, one.resource, needs, free, most, lacks, one.at, one.detail)
 
 
-def remedy_rows(found: Iterable[Remedy]) -> tuple[RemedyRow, ...]:
-    """Return them as people see them."""
-    return tuple(map(_row, found))
+def remedy_rows(case: Case, found: Iterable[Remedy]) -> tuple[RemedyRow, ...]:
+    """Return what was found for a case as people see it."""
+    return tuple(_row(case, one) for one in found)
 
 
-def _row(one: Remedy) -> RemedyRow:
+def _row(case: Case, one: Remedy) -> RemedyRow:
     wait = one.verdict.wait
     return RemedyRow(
         cost=Cost(one.cost).name,
@@ -130,7 +131,7 @@ def _row(one: Remedy) -> RemedyRow:
         admits=wait is None,
         flavors=one.verdict.flavors,
         reason="" if wait is None else wait.reason.value,
-        message="" if wait is None else wait.text,
+        message="" if wait is None else sentence_of(case.snapshot, case.workload, wait),
         commands=one.commands,
         pods=one.pods,
     )

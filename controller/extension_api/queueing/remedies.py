@@ -65,7 +65,8 @@ class _Remedies:
         def tried(snapshot: Snapshot) -> tuple[RemedyRow, ...]:
             run = snapshot.waiting.runs.get(first.kind, ())
             same = next((one for one in run if one.uid == first.uid), None)
-            return () if same is None else remedy_rows(remedies(Case(snapshot, same)))
+            case = None if same is None else Case(snapshot, same)
+            return () if case is None else remedy_rows(case, remedies(case))
 
         rows = await self._copies.of(tuple[RemedyRow, ...], tried)
         return Page([_entry(query.namespace, number, row) for number, row in enumerate(rows, start=1)])

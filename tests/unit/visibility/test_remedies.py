@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import structs
+
 from controller.cache.cluster import ClusterCache
 from controller.core.kubernetes.nodes import Node
 from controller.core.workloads.pods import Pod
 from controller.visibility.explanation_rows import Explanation
+from controller.visibility.explanation_text import explanation_text, remedies_text
 from controller.visibility.explanations import explain
 from tests.support.builders import (
     a_cache,
@@ -89,3 +92,35 @@ def test_amounts_beside_a_smaller_request_are_those_of_it() -> None:
     less = "a request of at most 12 cpu a pod, which is what the largest node of flavor spot has"
     more = "8 cpu more of flavor spot for ClusterQueue team-a and one more node of flavor spot like od-1"
     assert changes(cache, "large") == [f"{less} and {more}"]
+
+
+def a_limited_world() -> ClusterCache:
+    """A limit is too low for the pod, and of the quota behind it something is used."""
+    limited = a_cluster_queue("team-a", a_quota(cpu="3"), limits={"cpu": 2000})
+    runs = a_released_pod("runs", a_shape(cpu="1"), node="node-1")
+    return a_cache(runs, a_pod("large", a_shape(cpu="3")), nodes=[a_node(cpu="8")], queues=[limited])
+
+
+def test_what_it_waits_for_then_is_said_in_a_sentence() -> None:
+    found = told(a_limited_world(), "large")
+    (one,) = found.remedies
+    sentence = "flavor spot: needs 3 cpu, 2 of its quota is free"
+    assert (one.admits, one.reason, one.message) == (False, "QuotaExceeded", sentence)
+    line = f"  - {one.change} (then QuotaExceeded: {sentence}) [whoever gives quota]"
+    assert line in list(remedies_text(found))
+    hidden = structs.replace(found, remedies=(structs.replace(one, message=""),))
+    assert f"  - {one.change} (then QuotaExceeded) [whoever gives quota]" in list(remedies_text(hidden))
+
+
+def test_the_most_that_may_be_is_not_called_free() -> None:
+    found = told(a_limited_world(), "large")
+    (short,) = found.flavors
+    assert (short.free, short.most, short.lacks, short.at) == ("", "2", "1", "team-a")
+    assert "  all flavors: needs 3 cpu, at most 2 at team-a: 1 short (NeverFits)" in list(explanation_text(found))
+
+
+def test_what_is_free_now_is_called_free() -> None:
+    runs = a_released_pod("runs", a_shape(cpu="1"), node="node-1")
+    cache = a_world(runs, a_pod("large", a_shape(cpu="3")), nodes=[a_node(cpu="8")], cpu="3")
+    (short,) = told(cache, "large").flavors
+    assert (short.free, short.most, short.lacks) == ("2", "", "1")
