@@ -57,8 +57,8 @@ def _enough(found: Sequence[Holder], count: int, lacking: int) -> int:
 
 
 def _ends(found: Sequence[Holder], count: int) -> Ends:
-    last = found[count - 1]
-    return Ends(tuple(one.pod.uid for one in found[:count]), (last.pod.key,), last.at)
+    ending = found[:count]
+    return Ends(tuple(one.pod.uid for one in ending), tuple(one.pod.key for one in reversed(ending)), ending[-1].at)
 
 
 def _lacking(blocker: Blocker) -> int:

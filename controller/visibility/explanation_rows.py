@@ -55,8 +55,9 @@ class RemedyRow(Struct, frozen=True, rename="camel"):
     """One change, or several that are needed together, tried on the snapshot.
 
     `cost` is what it takes: WAITING, OWN, SETUP, QUOTA or NODES. `admits`: the workload is admitted then, onto
-    `flavors`; else it waits with `reason` and `message`. `commands` make the change, where there are any. `pods` are
-    those of others that the change names, as namespace/name.
+    `flavors`; else it waits with `reason` and `message`. `commands` make the change, where there are any. `ending` is
+    how many pods have to end; `pods` are these as namespace/name, the one first that the change names; of more than a
+    hundred the first hundred.
     """
 
     cost: str
@@ -67,6 +68,7 @@ class RemedyRow(Struct, frozen=True, rename="camel"):
     message: str = ""
     commands: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
+    ending: int = 0
 
 
 class Explanation(Struct, frozen=True, rename="camel"):

@@ -25,6 +25,7 @@ from controller.visibility.workloads import requests_of
 
 _MOST_AHEAD = 3
 _MOST_REMEDIES = 6
+_MOST_PODS = 100
 
 
 def explain(snapshot: Snapshot, workload: Workload) -> Explanation:
@@ -133,5 +134,6 @@ def _row(case: Case, one: Remedy) -> RemedyRow:
         reason="" if wait is None else wait.reason.value,
         message="" if wait is None else sentence_of(case.snapshot, case.workload, wait),
         commands=one.commands,
-        pods=one.pods,
+        pods=one.pods[:_MOST_PODS],
+        ending=len(one.pods),
     )

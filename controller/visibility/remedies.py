@@ -215,7 +215,10 @@ def leaving(case: Case, found: Verdict) -> list[Ends]:
     going, known = case.snapshot.running.leaving, case.snapshot.running.pods
     uids = [uid for uid in dict.fromkeys((*found.evicts, *going.evicting, *going.terminating)) if uid in known]
     uids.sort(key=lambda uid: known[uid].gone_by or inf)
-    return [Ends(tuple(uids[: at + 1]), (known[uid].key,), how="is gone") for at, uid in enumerate(uids)]
+    names = [known[uid].key for uid in uids]
+    return [
+        Ends(tuple(uids[:count]), tuple(reversed(names[:count])), how="is gone") for count in range(1, len(uids) + 1)
+    ]
 
 
 def _nothing(case: Case) -> Iterator[Change]:

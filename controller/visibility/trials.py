@@ -63,7 +63,7 @@ class Remedy:
 
     @property
     def pods(self) -> tuple[str, ...]:
-        """Pods of others that the text names, namespace/name."""
+        """Pods that have to end, namespace/name, the one first that the text names."""
         return tuple(pod for one in self.changes for pod in one.pods)
 
     @property

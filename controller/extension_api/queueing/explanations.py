@@ -19,7 +19,7 @@ from controller.extension_api.queueing.world import World
 from controller.extension_api.resources import EVERYWHERE, HIDDEN, Column, Entry, Query, Resource
 from controller.kube.clock import rfc3339
 from controller.replay.outcome import stands
-from controller.visibility.explanation_rows import ExplanationRow, HolderRows
+from controller.visibility.explanation_rows import ExplanationRow, HolderRow, HolderRows
 from controller.visibility.explanations import finding
 from controller.visibility.holders import each_holder, rows
 from controller.visibility.lines import cluster_queue_of
@@ -53,7 +53,10 @@ def explanations(explaining: Explaining) -> Resource:
 
 
 def _redact(entry: Entry, seen: Set[str]) -> Entry:
-    """Leave out names of workloads, and of users where others of other namespaces are among them."""
+    """Leave out names of workloads, and of users where others of other namespaces are among them, and when those end.
+
+    The same of queues: pods of all namespaces are in them.
+    """
     row = entry.row
     if not isinstance(row, ExplanationRow):
         raise TypeError(f"no explanation: {row!r}")
@@ -62,12 +65,18 @@ def _redact(entry: Entry, seen: Set[str]) -> Entry:
         return name if _namespace_of(name) in seen else HIDDEN
 
     def held(one: HolderRows) -> HolderRows:
-        users = one.users if seen >= EVERYWHERE else tuple(structs.replace(it, name=HIDDEN) for it in one.users)
-        workloads = tuple(structs.replace(it, name=shown(it.name)) for it in one.workloads)
-        return structs.replace(one, users=users, workloads=workloads)
+        workloads = tuple(it if _namespace_of(it.name) in seen else _unnamed(it) for it in one.workloads)
+        if seen >= EVERYWHERE:
+            return structs.replace(one, workloads=workloads)
+        queues = tuple(structs.replace(it, ends="") for it in one.queues)
+        return structs.replace(one, queues=queues, users=tuple(map(_unnamed, one.users)), workloads=workloads)
 
     holders = tuple(map(held, row.holders))
     return replace(entry, row=structs.replace(row, ahead=tuple(map(shown, row.ahead)), holders=holders))
+
+
+def _unnamed(row: HolderRow) -> HolderRow:
+    return structs.replace(row, name=HIDDEN, ends="")
 
 
 def _namespace_of(name: str) -> str:

@@ -43,9 +43,20 @@ def _redact(entry: Entry, seen: Set[str]) -> Entry:
     row = entry.row
     if not isinstance(row, RemedyRow):
         raise TypeError(f"no remedy: {row!r}")
-    others = "pods of other namespaces end" if len(row.pods) > 1 else "a pod of another namespace ends"
-    hidden = structs.replace(row, change=f"when {others}", pods=(HIDDEN,) * len(row.pods), message="")
+    hidden = structs.replace(row, change=_unnamed(row, seen), pods=(HIDDEN,) * len(row.pods), message="")
     return replace(entry, row=hidden)
+
+
+def _unnamed(row: RemedyRow, seen: Set[str]) -> str:
+    """Say how many have to end, and not which: those of the reader's own would tell when the others end."""
+    if row.ending == 1:
+        return "when a pod of another namespace ends"
+    is_any_own = len(row.pods) < row.ending or any(_namespace_of(one) in seen for one in row.pods)
+    return f"when {row.ending} pods {'end, of other namespaces too' if is_any_own else 'of other namespaces end'}"
+
+
+def _namespace_of(pod: str) -> str:
+    return pod.partition("/")[0]
 
 
 class _Remedies:
@@ -73,5 +84,5 @@ class _Remedies:
 
 
 def _entry(namespace: str, number: int, row: RemedyRow) -> Entry:
-    names = {one.partition("/")[0] for one in row.pods}
+    names = set(map(_namespace_of, row.pods))
     return Entry(str(number), namespace, row, frozenset({namespace, *names}))

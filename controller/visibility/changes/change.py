@@ -46,7 +46,7 @@ class Change(ABC):
 
     @property
     def pods(self) -> tuple[str, ...]:
-        """Pods of others that the text names, namespace/name."""
+        """Pods that have to end, namespace/name, the one first that the text names."""
         return ()
 
     @property

@@ -26,7 +26,7 @@ class _Waiting(Change):
 
 @dataclass(frozen=True, slots=True)
 class Ends(_Waiting):
-    """These admitted pods end: `uids` in the order in which they are expected to, `names` of the last of them first.
+    """These admitted pods end: `uids` in the order in which they are expected to, `names` the other way round.
 
     `at`: when the last of them does, epoch seconds; infinite: nobody knows. `how`: `end`, or `are gone` of those that
     are on their way out.
@@ -48,8 +48,8 @@ class Ends(_Waiting):
 
     @property
     def pods(self) -> tuple[str, ...]:
-        """The one that is named."""
-        return self.names[:1]
+        """All of them, the one first that the text names."""
+        return self.names
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -61,7 +61,8 @@ class Ends(_Waiting):
         if not isinstance(other, Ends):
             return other
         uids = tuple(dict.fromkeys((*self.uids, *other.uids)))
-        return replace(other, uids=uids, at=max(self.at, other.at))
+        names = tuple(dict.fromkeys((*other.names, *self.names)))
+        return replace(other, uids=uids, names=names, at=max(self.at, other.at))
 
     def apply(self, case: Case) -> Case:
         """Let them be gone."""

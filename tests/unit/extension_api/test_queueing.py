@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from controller.cache.cluster import ClusterCache
 from controller.core.kubernetes.owners import Owner
@@ -18,7 +19,7 @@ from controller.extension_api.queueing.world import World
 from controller.extension_api.resources import HIDDEN, Entry, Page, Query, Registry, Resource
 from controller.extension_api.statuses import Refused
 from controller.forking import Forks
-from controller.visibility.explanation_rows import ExplanationRow
+from controller.visibility.explanation_rows import ExplanationRow, HolderRow
 from controller.visibility.findings import Findings
 from controller.visibility.lines import lines
 from controller.visibility.order_parts import order, shares
@@ -323,6 +324,36 @@ async def test_an_explanation_hides_names_of_others() -> None:
     assert {one.name for held in row.holders for one in held.users} == {HIDDEN}
     assert [one.name for held in row.holders for one in held.workloads] == ["default/run"]
     assert "default/run" not in repr(redact(entry, {"other"}))
+
+
+async def test_an_explanation_hides_when_others_end() -> None:
+    entry, row = await explained("pod.a1")
+    assert isinstance(entry.row, ExplanationRow)
+
+    def ending(one: HolderRow) -> HolderRow:
+        return structs.replace(one, ends="2026-11-27T22:00:00Z")
+
+    held = tuple(
+        structs.replace(
+            one,
+            queues=tuple(map(ending, one.queues)),
+            users=tuple(map(ending, one.users)),
+            workloads=tuple(map(ending, (*one.workloads, structs.replace(one.workloads[0], name="other/run")))),
+        )
+        for one in row.holders
+    )
+    known = replace(entry, row=structs.replace(row, holders=held))
+    redact = resource(a_world(), "explanations").redact
+    assert redact is not None
+    hidden = redact(known, {"default"}).row
+    assert isinstance(hidden, ExplanationRow)
+    (one,) = hidden.holders
+    assert [bool(it.ends) for it in (*one.queues, *one.users)] == [False, False]
+    assert [(it.name, bool(it.ends)) for it in one.workloads] == [("default/run", True), (HIDDEN, False)]
+    assert [(it.amount, it.pods) for it in (*one.queues, *one.users, *one.workloads)] == [("1", 1)] * 4
+    whole = redact(known, {"", "default"}).row
+    assert isinstance(whole, ExplanationRow)
+    assert all(it.ends for it in (*whole.holders[0].queues, *whole.holders[0].users))
 
 
 @pytest.mark.parametrize("name", ["group.train", "pod.train-0", "job.owner"])

@@ -83,6 +83,59 @@ async def test_a_remedy_hides_who_would_have_to_end() -> None:
     assert "run" not in repr(hidden)
 
 
+def two_that_run(*namespaces: str) -> ClusterCache:
+    """Both of them have to end before the one that waits has quota."""
+    cpu = a_shape(cpu="1")
+    running = (
+        a_released_pod(f"run-{at}", cpu, namespace=one, node="node-1", expected_runtime=60 + at, started=1)
+        for at, one in enumerate(namespaces)
+    )
+    return a_cache(
+        *running,
+        a_pod("large", a_shape(cpu="2")),
+        nodes=[a_node(cpu="64")],
+        queues=[a_cluster_queue(TEAM, a_quota(cpu="2"))],
+        locals_=[a_local_queue(namespace=one) for one in ("default", "other", "third")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "change"),
+    [
+        (("third", "other"), "when 2 pods of other namespaces end"),
+        (("other", "default"), "when 2 pods end, of other namespaces too"),
+        (("default", "other"), "when 2 pods end, of other namespaces too"),
+    ],
+)
+async def test_a_hidden_remedy_says_how_many_end(namespaces: tuple[str, str], change: str) -> None:
+    one = of(two_that_run(*namespaces), "explanations", "remedies")
+    first, *_ = await entries(one, Query(namespace="default", name="pod.large"))
+    assert first.names == {"default", *namespaces}
+    assert isinstance(first.row, RemedyRow)
+    assert first.row.change.startswith(f"when {namespaces[1]}/run-1 and 1 more pod end")
+    assert (first.row.pods, first.row.ending) == ((f"{namespaces[1]}/run-1", f"{namespaces[0]}/run-0"), 2)
+    assert one.redact is not None
+    hidden = one.redact(first, {"default"}).row
+    assert isinstance(hidden, RemedyRow)
+    assert (hidden.change, hidden.pods, hidden.ending) == (change, (HIDDEN, HIDDEN), 2)
+
+
+async def test_of_many_that_end_all_are_counted() -> None:
+    namespaces = ("default", *["other"] * 120)
+    cache = two_that_run(*namespaces)
+    cache.set_cluster_queue(TEAM, a_cluster_queue(TEAM, a_quota(cpu="121")))
+    cache.put_node(a_node(cpu="128", pods=200))
+    cache.put_pod(a_pod("large", a_shape(cpu="121")))
+    one = of(cache, "explanations", "remedies")
+    first, *_ = await entries(one, Query(namespace="default", name="pod.large"))
+    assert isinstance(first.row, RemedyRow)
+    assert (len(first.row.pods), first.row.ending) == (100, 121)
+    assert one.redact is not None
+    hidden = one.redact(first, {"default"}).row
+    assert isinstance(hidden, RemedyRow)
+    assert hidden.change == "when 121 pods end, of other namespaces too"
+
+
 async def test_what_does_not_wait_needs_no_remedy() -> None:
     one = of(a_full_queue(), "explanations", "remedies")
     assert await entries(one, Query(namespace="other", name="pod.run")) == []
