@@ -56,8 +56,14 @@ class _Manifests:
     """CRDs and rights, which stay in the sandbox."""
     registration: list[dict[str, Any]]
     policies: list[dict[str, Any]]
-    always: list[dict[str, Any]]
-    """Admission policies that do not depend on what keeps the gate: the fence, and what only warns."""
+    guards: list[dict[str, Any]]
+    """Admission policies that stay in the sandbox as well: the fence, and who may set weights.
+
+    After the last policy that reads Leases has gone, an apiserver does not read them again before it restarts
+    (kubernetes/kubernetes#130887): the fence of the next run would know this one's leader, and refuse all releases.
+    Without Penstock they refuse nobody a pod: the fence is about the ServiceAccount of the controller alone.
+    """
+    warnings: list[dict[str, Any]]
     aggregated: list[dict[str, Any]]
     """What leads the apiserver to the API of the controller."""
     remains: list[dict[str, Any]]
@@ -142,7 +148,7 @@ async def _installed(
     async with sandbox.client() as client:
         # A run that was killed may have left what this one does not ask for: nobody would answer, or two keep the gate.
         await delete(client, ours.remains)
-        await apply(client, [*ours.basis, *ours.always])
+        await apply(client, [*ours.basis, *ours.guards, *ours.warnings])
         # no controller runs here now, so nobody need wait for the Lease of one that was killed to end
         await delete(client, [_LEASE])
     webhook = await _webhook(sandbox, webhook_arguments)
@@ -164,7 +170,7 @@ async def _installed(
         yield Installation(controller, webhook)
     finally:
         # first what nobody answers any more: while it is registered, no namespace can be deleted
-        admission = [*ours.registration, *ours.policies, *ours.always, *ours.aggregated]
+        admission = [*ours.registration, *ours.policies, *ours.warnings, *ours.aggregated]
         await asyncio.shield(_stop(sandbox, controller, webhook, admission))
 
 
@@ -229,8 +235,8 @@ def _read(gate: Gate, components: Sequence[str]) -> _Manifests:
     every = _registration([manifests("webhook"), *(manifests(f"components/{name}") for name in features.names())])
     every += filter(aggregation.is_aggregated, load_documents(manifests("components/visibility")))
     remains = [one for one in (*every, *keeping) if one not in (*registration, *policies)]
-    always = [*load_documents(manifests("guards")), *load_documents(manifests("warnings"))]
-    return _Manifests(basis, registration, policies, always, aggregated, remains)
+    guards, warnings = load_documents(manifests("guards")), load_documents(manifests("warnings"))
+    return _Manifests(basis, registration, policies, guards, warnings, aggregated, remains)
 
 
 def _registration(folders: Iterable[Path]) -> list[dict[str, Any]]:

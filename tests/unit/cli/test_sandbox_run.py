@@ -21,6 +21,7 @@ from controller.sandbox.layout import Layout
 from controller.sandbox.process import ProcessId
 from controller.sandbox.programs import Program
 from controller.sandbox.spec import Phase, State
+from controller.telemetry.authority import KeyPair
 
 
 @pytest.fixture
@@ -100,6 +101,39 @@ async def test_what_a_killed_run_left_goes_before_anything_comes(
         "ValidatingAdmissionPolicy",
         "ValidatingWebhookConfiguration",
     }
+
+
+def test_guards_stay_when_a_run_ends(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fence that comes again goes by a Lease that its apiserver reads no more (kubernetes/kubernetes#130887)."""
+
+    @asynccontextmanager
+    async def no_client(_: Sandbox) -> AsyncIterator[None]:
+        yield None
+
+    there: set[tuple[str, str]] = set()
+
+    async def come(_: object, documents: list[dict[str, Any]]) -> None:
+        there.update((one["kind"], one["metadata"]["name"]) for one in documents)
+
+    async def go(_: object, documents: list[dict[str, Any]]) -> None:
+        there.difference_update((one["kind"], one["metadata"]["name"]) for one in documents)
+
+    async def account(*_: object) -> Path:
+        return sandbox.folder / "account"
+
+    def so_far(_: Program) -> None:
+        raise ConfigError("so far")
+
+    monkeypatch.setattr(Sandbox, "client", no_client)
+    monkeypatch.setattr(Sandbox, "service_account_kubeconfig", account)
+    monkeypatch.setattr(Sandbox, "serving_certificate", lambda _: KeyPair(b"", b""))
+    monkeypatch.setattr(Program, "start", so_far)
+    monkeypatch.setattr("controller.sandbox.installation.apply", come)
+    monkeypatch.setattr("controller.sandbox.installation.delete", go)
+    with pytest.raises(ConfigError, match="so far"):
+        asyncio.run(install(sandbox))
+    left = {name for kind, name in there if kind == "ValidatingAdmissionPolicyBinding"}
+    assert left == {"penstock-fence", "penstock-weights"}
 
 
 DIES = "print('the last words', flush=True); raise SystemExit(3)"

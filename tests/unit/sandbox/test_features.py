@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from click import Context
 
@@ -34,6 +37,12 @@ def test_every_component_is_known_to_work_or_refused() -> None:
         "cert-manager cannot work here: a sandbox has no cert-manager, and the webhook there has the sandbox's own "
         "certificate; leave it out"
     )
+
+
+def test_the_document_names_every_component_that_works() -> None:
+    document = Path(__file__).resolve().parents[3] / "docs" / "sandbox.md"
+    named = re.findall(r"^\| `--component ([a-z-]+)` \|", document.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(named) == features.usable()
 
 
 def test_the_visibility_api_needs_no_webhook() -> None:
