@@ -38,7 +38,8 @@ def read_trace(world: World, trace: str | None, queue: str | None) -> Trace | No
     file = trace.removeprefix(_KUEUE)
     namespace, _, name = (queue or "").partition("/")
     try:
-        with open(file, encoding="utf-8") as lines:
+        # spreadsheets put a byte order mark first
+        with open(file, encoding="utf-8-sig") as lines:
             if file != trace:
                 jobs = _of_kueue(lines.read(), file, has_queue=queue is not None)
             else:

@@ -12,9 +12,9 @@ preempted, where queues preempt, and comes again with nothing done.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from controller.core.keys import GATE
 from controller.core.kubernetes.amounts import PODS, QuantityError, as_requests, demand_amount
@@ -23,10 +23,12 @@ from controller.core.workloads.groups import GroupKey, Membership
 from controller.core.workloads.pods import Pod
 from controller.core.workloads.shapes import Constraints, Shape
 from controller.core.workloads.workload import QueueKey
+from controller.simulator import trace_values as values
 
 _COLUMNS: Final = frozenset({"submit", "seconds", "pods", "stated", "priority", "user", "queue"})
 _SWF_FIELDS: Final = 18
-_MOST_PODS: Final = 100_000
+_SWF_NUMBERS: Final = {"run time": 3, "processors used": 4, "processors requested": 7, "requested time": 8}
+_SWF_USER: Final = 11
 
 
 class TraceError(ValueError):
@@ -66,36 +68,72 @@ def read_swf(lines: Iterable[str]) -> Iterator[TracedJob]:
         if not line.strip() or line.lstrip().startswith(";"):
             continue
         fields = line.split()
+        if len(fields) <= _SWF_USER:
+            raise TraceError(f"line {number}: must have {_SWF_FIELDS} numbers")
         try:
-            submit, seconds, used = float(fields[1]), float(fields[3]), int(fields[4])
-            wanted, stated, user = int(fields[7]), int(float(fields[8])), fields[11]
-        except (IndexError, ValueError):
-            raise TraceError(f"line {number}: must have {_SWF_FIELDS} numbers") from None
-        pods = used if used > 0 else wanted
-        if seconds > 0 and pods > 0:
-            yield TracedJob(submit, seconds, {"cpu": "1"}, pods, max(0, stated), 0, f"user-{user}")
+            job = _of_swf(fields)
+        except ValueError as error:
+            raise TraceError(f"line {number}: {error}") from None
+        if job is not None:
+            yield job
+
+
+def _of_swf(fields: Sequence[str]) -> TracedJob | None:
+    """Return a job; None: it never ran, or nobody knows on how many processors. -1 is what nobody knows."""
+    ran, used, wanted, stated = (values.number(name, fields[at]) for name, at in _SWF_NUMBERS.items())
+    pods = used if used > 0 else wanted
+    if ran <= 0 or pods <= 0:
+        return None
+    return TracedJob(
+        values.seconds("submit time", fields[1]),
+        values.duration("run time", fields[3]),
+        {"cpu": "1"},
+        values.pods("number of processors", f"{pods:g}"),
+        values.stated("requested time", f"{max(0, int(stated))}"),
+        user=f"user-{fields[_SWF_USER]}",
+    )
 
 
 def read_csv(lines: Iterable[str]) -> Iterator[TracedJob]:
     """Read comma-separated values. Raises TraceError."""
     rows = csv.DictReader(lines)
-    lacking = [name for name in ("submit", "seconds") if name not in (rows.fieldnames or ())]
+    try:
+        lacking = [name for name in ("submit", "seconds") if name not in (rows.fieldnames or ())]
+        if lacking:
+            raise TraceError(f"line 1: must name the columns, and has no {' and no '.join(lacking)}")
+        for row in rows:
+            yield _of_csv(row, len(rows.fieldnames or ()))
+    except csv.Error as error:  # raised before the line counts
+        raise TraceError(f"line {rows.line_num + 1}: {error}") from None
+    except (TraceError, UnicodeDecodeError):
+        raise
+    except ValueError as error:
+        raise TraceError(f"line {rows.line_num}: {error}") from None
+
+
+def _of_csv(row: Mapping[str | None, Any], columns: int) -> TracedJob:
+    surplus, lacking = row.get(None, ()), [name for name, text in row.items() if text is None]
+    if surplus:
+        told = f"{columns + len(surplus)} cells, and line 1 names {columns} columns: remove {', '.join(surplus)}"
+        raise ValueError(f"has {told}; a cell with a comma in it stands in quotes")
     if lacking:
-        raise TraceError(f"line 1: must name the columns, and has no {' and no '.join(lacking)}")
-    for row in rows:
+        raise ValueError(f"has no cell for {lacking[0]}: write as many commas as line 1 has")
+    requests = {str(name): text for name, text in row.items() if name not in _COLUMNS and text}
+    for name, text in requests.items():
         try:
-            yield TracedJob(
-                float(row["submit"]),
-                float(row["seconds"]),
-                {name: value for name, value in row.items() if name not in _COLUMNS and value},
-                int(row.get("pods") or 1),
-                int(row.get("stated") or 0),
-                int(row.get("priority") or 0),
-                row.get("user") or "",
-                row.get("queue") or "",
-            )
-        except (TypeError, ValueError) as error:
-            raise TraceError(f"line {rows.line_num}: {error}") from None
+            demand_amount(name, text)
+        except QuantityError as error:
+            raise ValueError(f"{name or 'a column without a name'}: {error}") from None
+    return TracedJob(
+        values.seconds("submit", row["submit"]),
+        values.duration("seconds", row["seconds"]),
+        requests,
+        values.pods("pods", row.get("pods") or "1"),
+        values.stated("stated", row.get("stated") or "0"),
+        values.priority("priority", row.get("priority") or "0"),
+        row.get("user") or "",
+        row.get("queue") or "",
+    )
 
 
 def trace_of(jobs: Iterable[TracedJob], now: float, queue: QueueKey | None) -> Trace:
@@ -109,8 +147,9 @@ def trace_of(jobs: Iterable[TracedJob], now: float, queue: QueueKey | None) -> T
         namespace, name = _queue(job, queue)
         key = tuple(job.requests.items())
         shape = shapes[key] if key in shapes else shapes.setdefault(key, _shape(job))
-        if not 0 < job.pods <= _MOST_PODS or job.seconds <= 0:
-            raise TraceError(f"a job of {job.pods} pods for {job.seconds:g} s: both must be above 0")
+        if not 0 < job.pods <= values.MOST_PODS or job.seconds <= 0:
+            told = f"both must be above 0, and pods at most {values.MOST_PODS}"
+            raise TraceError(f"a job of {job.pods} pods for {job.seconds:g} s: {told}")
         at, uid = now + job.submit - ordered[0].submit, f"trace-{number}"
         made.seconds[uid] = job.seconds
         made.jobs[uid] = Job(

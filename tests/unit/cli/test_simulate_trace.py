@@ -92,3 +92,11 @@ def test_what_cannot_be_read_is_said_with_its_file(
     told = capsys.readouterr().err
     assert told.startswith(f"Error: {config}: ")
     assert fault in told
+
+
+def test_a_byte_order_mark_is_no_part_of_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("submit,seconds,cpu\n0,10,1\n", encoding="utf-8-sig")
+    arguments = ["simulate", a_file(tmp_path, a_world()), "--runs", "1", "-o", "yaml", "--trace", str(trace)]
+    assert run([*arguments, "--trace-queue", "default/main"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["before"]["clusterQueues"]["team-a"]["ended"] == 1

@@ -81,9 +81,23 @@ def test_a_job_that_is_preempted_comes_again() -> None:
     ("text", "fault"),
     [
         ("cpu,pods\n1,2\n", "line 1: must name the columns, and has no submit and no seconds"),
-        ("submit,seconds,cpu\n0,long,1\n", "line 2: could not convert string to float: 'long'"),
-        ("submit,seconds,cpu\n0,60,many\n", "a job asks for {'cpu': 'many'}: 'many'"),
-        ("submit,seconds,pods\n0,60,-1\n", "a job of -1 pods for 60 s: both must be above 0"),
+        ("submit,seconds,cpu\n0,long,1\n", "line 2: seconds is 'long'; must be a number"),
+        ("submit,seconds,cpu\n0,60,many\n", "line 2: cpu: 'many' is not a quantity"),
+        ("submit,seconds,cpu\n0,60,1\n0,60,-2\n", "line 3: cpu: '-2' is negative"),
+        ("submit,seconds,pods\n0,60,-1\n", "line 2: pods is '-1'; must be a number from 1 to 100000"),
+        ("submit,seconds,pods\n0,60,100001\n", "line 2: pods is '100001'; must be a number from 1 to 100000"),
+        ("submit,seconds,pods\n0,60,1.5\n", "line 2: pods is '1.5'; must be a whole number"),
+        ("submit,seconds\n-1,60\n", "line 2: submit is '-1'; must be a number from 0 to 3155760000"),
+        ("submit,seconds\n0,-60\n", "line 2: seconds is '-60'; must be a number from 0 to 3155760000"),
+        ("submit,seconds\n0,0\n", "line 2: seconds is '0'; must be above 0"),
+        ("submit,seconds\nnan,60\n", "line 2: submit is 'nan'; must be a number"),
+        ("submit,seconds\n0,inf\n", "line 2: seconds is 'inf'; must be a number"),
+        ("submit,seconds\n1e99,1\n", "line 2: submit is '1e99'; must be a number from 0 to 3155760000"),
+        ("submit,seconds,stated\n0,1,-1\n", "line 2: stated is '-1'; must be a number from 0"),
+        ("submit,seconds,priority\n0,1,9999999999\n", "line 2: priority is '9999999999'; must be a number from -21"),
+        ("submit,seconds,cpu\n0,10,1,5,6\n", "line 2: has 5 cells, and line 1 names 3 columns: remove 5, 6"),
+        ("submit,seconds,cpu\n0\n", "line 2: has no cell for seconds"),
+        ("submit,seconds\n" + "0" * 140_000 + ",1\n", "line 2: field larger than field limit"),
         ("submit,seconds,queue\n0,60,main\n", "queue 'main': name a LocalQueue as NAMESPACE/NAME"),
     ],
 )
@@ -91,6 +105,27 @@ def test_what_cannot_be_read_is_said(text: str, fault: str) -> None:
     with pytest.raises(TraceError) as raised:
         trace_of(read_csv(text.splitlines()), NOW, MAIN)
     assert str(raised.value).startswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "fault"),
+    [
+        (1, "-1", "line 1: submit time is '-1'; must be a number from 0 to 3155760000"),
+        (3, "nan", "line 1: run time is 'nan'; must be a number"),
+        (3, "inf", "line 1: run time is 'inf'; must be a number"),
+        (4, "200000", "line 1: number of processors is '200000'; must be a number from 1 to 100000"),
+        (8, "many", "line 1: requested time is 'many'; must be a number"),
+    ],
+)
+def test_a_number_that_is_none_is_named_with_its_line(column: int, text: str, fault: str) -> None:
+    fields = SWF.splitlines()[2].split()
+    fields[column] = text
+    with pytest.raises(TraceError) as raised:
+        list(read_swf([" ".join(fields)]))
+    assert str(raised.value) == fault
+
+
+def test_lines_that_are_too_short_are_refused() -> None:
     with pytest.raises(TraceError, match="line 1: must have 18 numbers"):
         list(read_swf(["1 2 3"]))
     with pytest.raises(TraceError, match="name a LocalQueue as NAMESPACE/NAME"):
