@@ -8,6 +8,7 @@ from functools import partial
 import click
 
 from controller.cli.asking import Answer, Source, is_given, source_options, without_api_option
+from controller.cli.numbers import HOURS
 from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.cli.target_completion import complete_target
 from controller.cli.targets import nothing_named, read_target
@@ -28,7 +29,7 @@ _NOT_YET = StartRow("", unknown="not forecast yet, or the controller makes no fo
 @click.option("--runs", type=click.IntRange(1, 1000), default=USUAL_RUNS, show_default=True, help="Simulations.")
 @click.option(
     "--hours",
-    type=click.FloatRange(min=0, min_open=True),
+    type=HOURS,
     default=USUAL_HORIZON / _HOUR,
     show_default=True,
     help="How far each looks ahead.",

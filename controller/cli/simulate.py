@@ -13,6 +13,7 @@ from rich.progress import Progress
 
 from controller.cli.asking import Source, without_api_option
 from controller.cli.files import files_option
+from controller.cli.numbers import HOURS, STEP_SECONDS
 from controller.cli.played import playable
 from controller.cli.simulate_by_api import body_of, simulate_by_api
 from controller.cli.simulate_options import source_options
@@ -37,7 +38,7 @@ _HOUR = 3600
 @files_option("Jobs to add;", required=False)
 @click.option(
     "--hours",
-    type=click.FloatRange(min=0, min_open=True),
+    type=HOURS,
     default=24.0,
     show_default=True,
     help="How long each simulation lasts.",
@@ -46,7 +47,7 @@ _HOUR = 3600
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same future.")
 @click.option(
     "--resolution",
-    type=click.FloatRange(min=0, min_open=True),
+    type=STEP_SECONDS,
     default=1.0,
     show_default=True,
     help="Seconds of a step: coarser is quicker.",
