@@ -21,6 +21,7 @@ from click.core import ParameterSource
 from msgspec import Struct
 
 from controller.cli.backfill_depth import depth_option
+from controller.cli.target_completion import complete_namespace
 from controller.cli.visibility_client import WITHOUT_API, NotServed, VisibilityClient, visibility_client
 from controller.core.kubernetes.names import is_dns_label
 from controller.kube import clock, config
@@ -147,7 +148,13 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
 
     found = depth_option(connection_options(with_source))
     found = click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Of all namespaces.")(found)
-    found = click.option("-n", "--namespace", metavar="NAME", help="Default: the context's; of a file all.")(found)
+    found = click.option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        shell_complete=complete_namespace,
+        help="Default: the context's; of a file all.",
+    )(found)
     told = "Ask this file of `penstock snapshot` instead of a cluster; - reads stdin."
     return click.option("--snapshot", "file", metavar="FILE", help=told)(found)
 

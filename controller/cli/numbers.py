@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 
-class NumberRange(click.ParamType):
+class NumberRange(click.ParamType[float]):
     """A finite number from `least` to `most`, both included: of nan a comparison says nothing."""
 
     name = "float"
