@@ -14,10 +14,10 @@ from controller.visibility.changes.change import Cost
 from controller.visibility.editing import Case
 from controller.visibility.endings import first_that_end, first_that_goes
 from controller.visibility.explanation_rows import Explanation, FlavorFinding, RemedyRow
-from controller.visibility.findings import sentence_of
+from controller.visibility.findings import next_of, refused_of, sentence_of
 from controller.visibility.holders import holders, rows
 from controller.visibility.lines import places
-from controller.visibility.remedies import leaving, proposals
+from controller.visibility.remedies import PATCH_TAKEN, leaving, proposals
 from controller.visibility.remedies_in_flavors import is_ended_by_others
 from controller.visibility.targets import target_of
 from controller.visibility.trials import Remedy, Trials, Verdict, pursue
@@ -64,7 +64,7 @@ def told(snapshot: Snapshot, workload: Workload, found: Verdict) -> tuple[Reason
     """Return why a workload waits of which a decision said this, as a word and as a sentence."""
     wait = found.wait
     if wait is None:
-        return Reason.PENDING, f"the next decision admits it onto {onto(found.flavors[0], ())}"
+        return next_of(snapshot, workload, onto(found.flavors[0], ()))
     return wait.reason, sentence_of(snapshot, workload, wait)
 
 
@@ -76,7 +76,7 @@ def remedies(case: Case) -> list[Remedy]:
 
 def _remedies(trials: Trials, case: Case, found: Verdict) -> list[Remedy]:
     if found.wait is None:
-        return []
+        return [] if refused_of(case.snapshot, case.workload) is None else [Remedy((PATCH_TAKEN,), found)]
     tried = [pursue(trials, case, one, found, proposals) for one in proposals(case, found)]
     tried += [one for one in _by_themselves(trials, case, found, found.wait) if one is not None]
     admitting = [one for one in tried if one.admits]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from controller.core.explaining.wording import deadline_note, describe
+from controller.core.keys import CONDITION
 from controller.core.reasons import Reason
 from controller.core.snapshot import Snapshot
 from controller.core.workloads.decisions import NOT_YET, Admit, Evict, Plan, Wait
@@ -33,13 +34,32 @@ class Findings:
         admit = self.admits.get(workload.pods[0])
         if admit is not None:
             where = f", node {admit.node}" if admit.node else ""
-            return Reason.PENDING, f"the next decision admits it onto {admit.onto}{where}"
+            return next_of(snapshot, workload, f"{admit.onto}{where}")
         wait = self.wait_of(workload.kind).of(workload.uid)
         return wait.reason, sentence_of(snapshot, workload, wait)
 
     def note(self, snapshot: Snapshot, pod: Pod) -> str:
         """Return what is to be said of a pod beside why its workload waits."""
         return deadline_note(job_of(pod, snapshot.running.jobs))
+
+
+def next_of(snapshot: Snapshot, workload: Workload, where: str) -> tuple[Reason, str]:
+    """Return why a workload waits that the next decision admits onto this, as a word and as a sentence."""
+    pod = refused_of(snapshot, workload)
+    if pod is None:
+        return Reason.PENDING, f"the next decision admits it onto {where}"
+    by = f"the condition {CONDITION} of pod {pod.name} says by whom, and docs/reasons.md what to do"
+    return Reason.PATCH_REJECTED, f"decisions admit it onto {where}, but its release was refused: {by}"
+
+
+def refused_of(snapshot: Snapshot, workload: Workload) -> Pod | None:
+    """Return the first pod of a workload whose condition says that its release was refused; None: of none it does.
+
+    A decision does not know of it where nobody but the controller has tried.
+    """
+    known = (snapshot.running.pods.get(uid) for uid in workload.pods)
+    said = ((one, one.said) for one in known if one is not None)
+    return next((one for one, told in said if told is not None and told.reason == Reason.PATCH_REJECTED), None)
 
 
 def sentence_of(snapshot: Snapshot, workload: Workload, wait: Wait) -> str:

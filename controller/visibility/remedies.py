@@ -35,6 +35,11 @@ from controller.visibility.remedies_in_flavors import in_flavors
 from controller.visibility.targets import target_of
 from controller.visibility.trials import Proposal, Verdict
 
+PATCH_TAKEN: Final = Corrected(
+    Reason.PATCH_REJECTED, "an apiserver, policy or webhook that takes the patch", takes=Cost.SETUP
+)
+"""Of what is released, and refused."""
+
 _Proposing = Callable[[Case], Iterator[Change]]
 
 
@@ -168,7 +173,8 @@ def _foreign(case: Case) -> Iterator[Change]:
 
 
 def _rejected(case: Case) -> Iterator[Change]:
-    yield Corrected(Reason.PATCH_REJECTED, "an apiserver, policy or webhook that takes the patch", takes=Cost.SETUP)
+    del case
+    yield PATCH_TAKEN
 
 
 def _gang(case: Case) -> Iterator[Change]:

@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from controller.cache.cluster import ClusterCache
+from controller.core.decision.decide import decide
 from controller.core.kubernetes.nodes import Node
 from controller.core.workloads.pods import Pod
 from controller.visibility.explanation_rows import Explanation
 from controller.visibility.explanation_text import explanation_text, remedies_text
 from controller.visibility.explanations import explain
+from controller.visibility.findings import Findings
+from controller.visibility.workloads import pods
 from tests.support.builders import (
     a_cache,
     a_cluster_queue,
@@ -19,6 +22,7 @@ from tests.support.builders import (
     a_pod,
     a_quota,
     a_released_pod,
+    a_saying,
     a_shape,
     constraints,
 )
@@ -124,3 +128,25 @@ def test_what_is_free_now_is_called_free() -> None:
     cache = a_world(runs, a_pod("large", a_shape(cpu="3")), nodes=[a_node(cpu="8")], cpu="3")
     (short,) = told(cache, "large").flavors
     assert (short.free, short.most, short.lacks) == ("2", "", "1")
+
+
+def test_what_was_refused_does_not_say_to_wait() -> None:
+    refused = a_pod("refused", a_shape(cpu="1"), said=a_saying("False", "PatchRejected", message="not today"))
+    cache = a_world(refused, nodes=[a_node(cpu="4")])
+    found = told(cache, "refused")
+    lines = list(remedies_text(found))
+    assert found.reason == "PatchRejected"
+    assert "the condition penstock.dev/Admissible of pod refused says by whom" in found.message
+    assert "Nobody has to do anything." not in lines
+    assert (
+        "  - an apiserver, policy or webhook that takes the patch (onto spot) [whoever looks after the queues]" in lines
+    )
+    snapshot = cache.snapshot()
+    (row,) = pods(snapshot, Findings.of(decide(snapshot, limit=9)))
+    assert (row.reason, row.message.startswith("decisions admit it onto flavor spot")) == ("PatchRejected", True)
+
+
+def test_what_is_next_and_was_not_refused_is_pending() -> None:
+    found = told(a_world(a_pod("next", said=a_saying()), nodes=[a_node(cpu="4")]), "next")
+    assert (found.reason, found.remedies) == ("Pending", ())
+    assert "Nobody has to do anything." in list(remedies_text(found))
