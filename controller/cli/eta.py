@@ -13,6 +13,7 @@ from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.cli.target_completion import complete_target
 from controller.cli.targets import nothing_named, read_target
 from controller.cli.visibility_client import VisibilityClient
+from controller.core.reasons import first_few
 from controller.kube import clock
 from controller.runtime.operator_action_targets import Target
 from controller.simulator.defaults import USUAL_HORIZON, USUAL_RUNS
@@ -68,7 +69,7 @@ def eta(
         _columns(answer.now),
         Output(form, not no_headers),
         name=lambda row: f"pod/{row.name}",
-        empty=f"Nothing waits {source.place}.",
+        empty=f"Nothing {f'of {first_few(list(map(str, wanted)))} ' if wanted else ''}waits {source.place}.",
     )
 
 
@@ -85,7 +86,8 @@ async def _asked(source: Source, targets: Sequence[Target], api: VisibilityClien
 def _named(rows: Sequence[PodRow], target: Target, namespaces: Sequence[str] | None) -> list[PodRow]:
     found = rows_named(rows, target.kind, target.name)
     if not found:
-        raise nothing_named(target, targets_of(rows), namespaces)
+        waiting = (one for one in rows if one.state == "Pending")
+        raise nothing_named(target, targets_of(waiting), namespaces)
     return found
 
 

@@ -42,7 +42,8 @@ def _uids(world: World, targets: Sequence[Target], namespaces: Sequence[str] | N
 def _meant(world: World, there: Sequence[Pod], target: Target, namespaces: Sequence[str] | None) -> Iterator[str]:
     found = pods_named(there, world.jobs, target.kind, target.name)
     if not found:
-        raise nothing_named(target, all_targets(there, world.jobs, namespaces), namespaces)
+        waiting = [one for one in there if one.phase is Phase.QUEUED]
+        raise nothing_named(target, all_targets(waiting, world.jobs, namespaces), namespaces)
     yield from (
         pod.uid for pod in sorted(found, key=lambda pod: pod.key) if target.kind == "pod" or not pod.is_finished
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from controller.cli.asking import Served, Source, source_options, without_api_option
+from controller.cli.no_match import known_instead, nothing_matches
 from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.cli.sorting import in_order_of, sort_option
 from controller.cli.watching import watch_option
@@ -90,12 +91,12 @@ def nodes(
       penstock nodes --flavor spot
       penstock nodes --state cordoned --state notready -o name
     """
-    rows = [
-        one
-        for one in source.rows(_SERVED_NODES, _nodes).rows
-        if flavor in (None, one.flavor) and (not state or one.state in state)
-    ]
-    empty = "No nodes." if flavor is None and not state else "No such nodes."
+    every = source.rows(_SERVED_NODES, _nodes).rows
+    rows = [one for one in every if flavor in (None, one.flavor) and (not state or one.state in state)]
+    empty = "No nodes."
+    if every:
+        hint = known_instead(flavor, (one.flavor for one in every))
+        empty = nothing_matches("node", len(every), "", {"--flavor": flavor, "--state": state}, hint)
     output = Output(form, not no_headers)
     show_rows(in_order_of(rows, sort_by), _NODES, output, name=lambda row: f"node/{row.name}", empty=empty)
 

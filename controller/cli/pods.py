@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from controller.cli.asking import Answer, Served, Source, found_out, source_options, without_api_option
+from controller.cli.no_match import known_instead, nothing_matches
 from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.cli.selecting import selected, selector_option
 from controller.cli.sorting import in_order_of, sort_option
@@ -123,10 +124,10 @@ def pods(
       penstock pods -A --state Pending -o wide
       penstock pods --sort-by priority -o csv
     """
-    found = _pods(source, selector)
-    rows = [one for one in found.rows if _is_wanted(one, state, queue)]
-    output, empty = Output(form, not no_headers), f"No pods name a queue {source.place}."
-    columns = _pod_columns(found.now)
+    found, selected_rows = _pods(source, selector)
+    rows = [one for one in selected_rows if _is_wanted(one, state, queue)]
+    output, columns = Output(form, not no_headers), _pod_columns(found.now)
+    empty = _empty(source, found.rows, {"-l": selector, "--state": state, "--queue": queue}, queue)
     show_rows(in_order_of(rows, sort_by), columns, output, name=lambda row: f"pod/{row.name}", empty=empty)
 
 
@@ -148,10 +149,10 @@ def jobs(
       penstock jobs -n team-a
       penstock jobs -A -l team=vision -o wide
     """
-    found = _pods(source, selector)
-    rows = [one for one in jobs_of(found.rows) if queue is None or one.local_queue == queue]
-    output, empty = Output(form, not no_headers), f"Nothing names a queue {source.place}."
-    columns = _job_columns(found.now)
+    found, selected_rows = _pods(source, selector)
+    rows = [one for one in jobs_of(selected_rows) if queue is None or one.local_queue == queue]
+    output, columns = Output(form, not no_headers), _job_columns(found.now)
+    empty = _empty(source, found.rows, {"-l": selector, "--queue": queue}, queue)
     named = lambda row: f"{row.kind.lower()}/{row.name}"  # noqa: E731 - as the others have it
     show_rows(in_order_of(rows, sort_by), columns, output, name=named, empty=empty)
 
@@ -180,11 +181,21 @@ def prio(form: str, no_headers: bool, source: Source) -> None:
     )
 
 
-def _pods(source: Source, selector: str | None) -> Answer[PodRow]:
+def _pods(source: Source, selector: str | None) -> tuple[Answer[PodRow], list[PodRow]]:
+    """Return all pods of queues, and those that a selector selects."""
     chosen = selected(source, selector)
     found = source.rows(_PODS, lambda snapshot: _pods_of(snapshot, source))
     rows = _latest(found.rows)
-    return Answer([one for one in rows if chosen is None or (one.namespace, one.name) in chosen], found.now)
+    return Answer(rows, found.now), [one for one in rows if chosen is None or (one.namespace, one.name) in chosen]
+
+
+def _empty(
+    source: Source, rows: Sequence[PodRow], filters: Mapping[str, str | Sequence[str] | None], queue: str | None
+) -> str:
+    if not rows:
+        return f"No pods name a queue {source.place}."
+    hint = known_instead(queue, (one.local_queue for one in rows))
+    return nothing_matches("pod", len(rows), f"of queues {source.place}", filters, hint)
 
 
 def _pods_of(snapshot: Snapshot, source: Source) -> list[PodRow]:

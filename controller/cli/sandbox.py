@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from controller.cli.counts import counted
 from controller.cli.sandbox_options import DEFAULT_NAME, name_option, told_as_usage
 from controller.cli.sandbox_run import run
 from controller.cli.sandbox_status import gather, show_json, show_table
@@ -146,10 +147,8 @@ async def _run_up(spec: Spec, shapes: list[NodeShape], *, foreground: bool) -> i
         made = await Sandbox.create(spec, shapes, tied=foreground)
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
-    count = sum(shape.count for shape in shapes)
-    click.echo(
-        f"sandbox {spec.name!r} is up with {count} nodes at {made.url} after {clock.monotonic() - started:.1f} s"
-    )
+    nodes, took = counted(sum(shape.count for shape in shapes), "node"), clock.monotonic() - started
+    click.echo(f"sandbox {spec.name!r} is up with {nodes} at {made.url} after {took:.1f} s")
     if not foreground:
         click.echo(f'  use it:  eval "$(penstock sandbox env{_option(spec.name)})"')
         click.echo(f"  end it:  penstock sandbox down{_option(spec.name)}")
@@ -196,7 +195,7 @@ def _tell_nodes(name: str, asked: int) -> None:
     if there == asked:
         return
     verb, count = ("add", asked - there) if there < asked else ("remove", there - asked)
-    click.echo(f"  it has {there} nodes of shape {_SHAPE!r}, not {asked}; change that by:")
+    click.echo(f"  it has {counted(there, 'node')} of shape {_SHAPE!r}, not {asked}; change that by:")
     click.echo(f"  penstock sandbox nodes {verb}{_option(name)} --shape {_SHAPE} --count {count}")
 
 

@@ -34,10 +34,12 @@ def _finding(cache: ClusterCache, pods: list[Leaving]) -> Finding:
         return ("Drained", True, "Drained", "no pod of the queue is left")
     staying = Counter(why for one in pods if (why := _stays(cache, one)))
     going = len(pods) - staying.total()
+    leaving_told = "1 pod is on its way out" if going == 1 else f"{going} pods are on their way out"
     if not staying:
-        return ("Drained", False, "Draining", f"{going} pods are on their way out")
+        return ("Drained", False, "Draining", leaving_told)
+    stay = "stays" if staying.total() == 1 else "stay"
     whys = ", ".join(f"{count}: {why}" for why, count in sorted(staying.items()))
-    return ("Drained", False, "PodsStay", f"{going} pods are on their way out; {staying.total()} stay ({whys})")
+    return ("Drained", False, "PodsStay", f"{leaving_told}; {staying.total()} {stay} ({whys})")
 
 
 def _stays(cache: ClusterCache, one: Leaving) -> str:

@@ -122,7 +122,8 @@ def _nodes(world: World, flavor: str, value: str) -> World:
     if not members:
         raise ChangeError(f"flavor {flavor} has no node that another could be like")
     if not 0 <= wanted <= _MOST_NODES:
-        raise ChangeError(f"flavor {flavor} has {len(members)} nodes; from 0 to {_MOST_NODES} can be simulated")
+        there = "1 node" if len(members) == 1 else f"{len(members)} nodes"
+        raise ChangeError(f"flavor {flavor} has {there}; from 0 to {_MOST_NODES} can be simulated")
     gone = {node.name for node in members[wanted:]}
     nodes = {name: one for name, one in world.nodes.items() if name not in gone}
     for number in range(len(members), wanted):

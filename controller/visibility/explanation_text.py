@@ -106,7 +106,9 @@ def queue_text(told: QueueExplanation) -> Iterator[str]:
     row = told.queue
     local = f"LocalQueue {row.name} in namespace {row.namespace}" if isinstance(row, LocalQueueRow) else ""
     name = local or f"ClusterQueue {row.name}"
-    yield f"{name}: {row.pending} pods wait, {row.reserved} are reserved, {row.running} run"
+    waiting = "1 pod waits" if row.pending == 1 else f"{row.pending} pods wait"
+    reserved = "1 is reserved" if row.reserved == 1 else f"{row.reserved} are reserved"
+    yield f"{name}: {waiting}, {reserved}, {row.running} {'runs' if row.running == 1 else 'run'}"
     if row.message:
         yield f"  {row.message}"
     for flavor in row.flavors:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from controller.cli.counts import counted
 from controller.cli.policy.findings import Fate, Findings, Group
 from controller.core.pod_policies.policies import Result
 
@@ -108,7 +109,8 @@ def _summary(findings: Findings) -> str:
         return f"No pods {where}{besides}."
     fates = findings.fates
     return (
-        f"{findings.judged} pods {where}{besides}, were all policies enforced: {fates[Fate.REFUSED]} refused, "
+        f"{counted(findings.judged, 'pod')} {where}{besides}, were all policies enforced: "
+        f"{fates[Fate.REFUSED]} refused, "
         f"{fates[Fate.CHANGED]} changed, {fates[Fate.CONFLICT]} with a policy left out in part, "
         f"{fates[Fate.UNCHANGED]} as they are."
     )

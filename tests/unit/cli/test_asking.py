@@ -115,6 +115,39 @@ def test_an_empty_answer_says_so_beside_the_output(
     assert shown.err.strip().endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ["pods", "--queue", "nix"],
+            "Nothing matches --queue nix of 13 pods of queues in any namespace: these are of absent, closed, research, "
+            "serving.",
+        ),
+        (
+            ["pods", "--queue", "reserch", "--state", "Running"],
+            "Nothing matches --state Running --queue reserch of 13 pods of queues in any namespace; did you mean "
+            "research?",
+        ),
+        (
+            ["pods", "--queue", "serving", "--state", "Reserved"],
+            "Nothing matches --state Reserved --queue serving of 13 pods of queues in any namespace.",
+        ),
+        (
+            ["jobs", "--queue", "servin", "-n", "backlog"],
+            "Nothing matches --queue servin of 13 pods of queues in namespace backlog; did you mean serving?",
+        ),
+        (["pods", "--queue", "nix", "-n", "nobody"], "No pods name a queue in namespace nobody."),
+        (
+            ["nodes", "--flavor", "backlog-spott"],
+            "Nothing matches --flavor backlog-spott of 3 nodes; did you mean backlog-spot?",
+        ),
+        (["nodes", "--state", "NotReady"], "Nothing matches --state NotReady of 3 nodes."),
+    ],
+)
+def test_a_filter_that_leaves_nothing_is_told(arguments: list[str], told: str, refused: Asked) -> None:
+    assert refused(*arguments, code=0) == told
+
+
 def test_an_explanation_has_arithmetic_holders_and_changes(asked: Asked) -> None:
     text = asked("explain", "serve-2")
     assert text.splitlines()[0] == "pod/serve-2 in namespace backlog waits: ParentQueueLimit"
@@ -140,6 +173,9 @@ def test_an_explanation_is_read_by_programs_too(asked: Asked) -> None:
 def test_a_queue_is_explained_by_the_reasons_of_its_pods(asked: Asked) -> None:
     lines = asked("explain", "cq/backlog-org").splitlines()
     assert lines[0] == "ClusterQueue backlog-org: 9 pods wait, 0 are reserved, 3 run"
+    assert asked("explain", "queue/closed").startswith(
+        "LocalQueue closed in namespace backlog: 1 pod waits, 0 are reserved, 0 run\n"
+    )
     assert "  backlog-spot cpu: 6 of 14 used, 8 free" in lines
     assert "  NeverFits: 1 pod, first pod/large in backlog" in lines
     local = orjson.loads(asked("explain", "queue/closed", "-o", "json"))
@@ -159,6 +195,17 @@ def test_a_misspelt_target_is_answered_with_what_may_be_meant(refused: Asked) ->
     told = refused("explain", "pod/srve-2")
     assert told == "pod/srve-2: nothing of that name is in a queue; did you mean pod/serve-2?"
     assert "write pod/NAME" in refused("explain", "a/b/c", code=2)
+
+
+def test_eta_proposes_what_waits(refused: Asked) -> None:
+    assert refused("eta", "pod/frst-0").endswith("; did you mean pod/train-0?"), "first-0 runs"
+
+
+def test_a_selector_that_selects_nothing_is_told(refused: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("controller.cli.pods.selected", lambda *_: frozenset())
+    told = "Nothing matches -l app=web of 13 pods of queues in any namespace."
+    assert refused("pods", "-l", "app=web", code=0) == told
+    assert refused("jobs", "-l", "app=web", code=0) == told
 
 
 def test_wrong_usage_is_refused_with_what_to_do(refused: Asked) -> None:

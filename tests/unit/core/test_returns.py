@@ -90,7 +90,7 @@ def test_the_status_of_a_drain_says_what_the_apiserver_refuses() -> None:
             "Drained",
             False,
             "PodsStay",
-            "1 pods are on their way out; 1 stay (1: the apiserver refuses for now, and is asked again: 429: budget)",
+            "1 pod is on its way out; 1 stays (1: the apiserver refuses for now, and is asked again: 429: budget)",
         )
     ]
     cache.evictions.retry("a")

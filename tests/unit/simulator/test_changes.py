@@ -130,6 +130,11 @@ def test_what_cannot_be_changed_is_said(text: str, fault: str) -> None:
     assert fault in str(raised.value)
 
 
+def test_one_node_is_no_plural() -> None:
+    with pytest.raises(ChangeError, match="flavor spot has 1 node; from 0"):
+        parse_change("nodes:spot=-3").apply(a_world(nodes=[a_node()]))
+
+
 def test_a_weight_needs_a_tree_that_shares_fairly() -> None:
     with pytest.raises(ChangeError, match="below a root with fairSharing alone"):
         parse_change("weight:team-a=2").apply(a_world())
