@@ -23,10 +23,13 @@ def show_document(document: Any, output: str) -> None:
 
 
 def plain_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Return a table without markup: names and labels may hold what rich takes for it."""
+    """Return a table without markup: names and labels may hold what rich takes for it.
+
+    Words of headings stay whole. Print it with `crop=False`: what is wider than the terminal is not cut off then.
+    """
     table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", min_width=max(map(len, heading.split()), default=0))
     for row in rows:
         table.add_row(*map(Text, row))
     return table

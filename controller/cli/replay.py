@@ -144,15 +144,15 @@ def _show_table(outcome: Outcome) -> None:
             (str(number), one.pod, one.cluster_queue, ", ".join(one.flavors), one.node or "-")
             for number, one in enumerate(outcome.admissions, start=1)
         ]
-        console.print(plain_table(("", "ADMITTED", "CLUSTERQUEUE", "FLAVOR", "NODE"), rows))
+        console.print(plain_table(("", "ADMITTED", "CLUSTERQUEUE", "FLAVOR", "NODE"), rows), crop=False)
     if outcome.evictions:
         evicted = [(one.pod, one.cause.value, one.text) for one in outcome.evictions]
-        console.print(plain_table(("EVICTED", "CAUSE", "WHY"), evicted))
+        console.print(plain_table(("EVICTED", "CAUSE", "WHY"), evicted), crop=False)
     if outcome.waiting:
         waiting = [
             (reason.value, str(len(those)), those[0].pod, those[0].text) for reason, those in outcome.by_reason.items()
         ]
-        console.print(plain_table(("WAITING FOR", "PODS", "FIRST", "WHY"), waiting))
+        console.print(plain_table(("WAITING FOR", "PODS", "FIRST", "WHY"), waiting), crop=False)
     console.print(_summary(outcome), markup=False, highlight=False, soft_wrap=True)
 
 

@@ -29,10 +29,10 @@ def show(row: SimulationRow, output: str) -> None:
 def _show_tables(row: SimulationRow) -> None:
     """Print before and after side by side; one alone where nothing was changed."""
     console = Console()
-    console.print(_queues(row.outcomes))
+    console.print(_queues(row.outcomes), crop=False)
     if any(one.users for one in row.outcomes):
-        console.print(_users(row.outcomes))
-    console.print(_flavors(row.outcomes))
+        console.print(_users(row.outcomes), crop=False)
+    console.print(_flavors(row.outcomes), crop=False)
     for line in _sentences(row):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -97,7 +97,7 @@ def _sentences(row: SimulationRow) -> Iterable[str]:
     for job in row.jobs:
         starts = sorted(at for name, found in last.starts.items() if name.startswith(f"{job.name}-") for at in found)
         if not starts:
-            yield f"Job {job.name}: none of its first {job.pods} pods starts in this time."
+            yield f"Job {job.name}: none of its first {counted(job.pods, 'pod')} starts in this time."
         else:
             text = f"from {wait_text(starts[0])} to {wait_text(starts[-1])} from now"
             expected = job.pods * last.simulations

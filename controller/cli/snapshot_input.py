@@ -33,7 +33,10 @@ def read_data(file: str) -> bytes:
     except OSError as error:
         raise click.ClickException(f"{file}: cannot be read: {error.strerror or one_line(error)}") from None
     with refusing(file):
-        return unpacked(data)
+        found = unpacked(data)
+        if not found:
+            raise SnapshotFileError("is empty; `penstock snapshot` writes what belongs there")
+        return found
 
 
 def read_file(file: str) -> Saved:

@@ -127,7 +127,8 @@ def test_a_file_is_read_packed_and_plain_and_from_stdin(
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"", "not a snapshot of Penstock: Input data was truncated"),
+        (b"", "is empty; `penstock snapshot` writes what belongs there"),
+        (packed(b""), "is empty; "),
         (b"\x00\xff\xfe" * 99, "not a snapshot of Penstock: JSON is malformed"),
         ("kind: Pod\nname: pød".encode(), "not a snapshot of Penstock: JSON is malformed"),
         (b'{"version": "\xff"}', "not a snapshot of Penstock: "),

@@ -53,6 +53,15 @@ def test_before_and_after_stand_side_by_side(
     assert printed.endswith("At 2026-05-28T20:26:40Z: 2 simulations.\n")
 
 
+def test_words_of_headings_stay_whole(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert run(["simulate", file, "--change", "quota:team-a/spot/cpu=+4", "--runs", "1"]) == 0
+    headings = capsys.readouterr().out.partition("team-a")[0]
+    assert {"CLUSTERQUEUE", "MEDIAN", "WAIT", "P90", "STARTED", "WAITING", "COST"} < set(headings.split())
+
+
 def test_programs_get_both(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["simulate", file, "--change", "nodes:spot=+1", "--change", "quota:team-a/spot/cpu=8", "-o", "yaml"]
     assert run([*arguments, "--runs", "1", "--hours", "12", "--resolution", "10"]) == 0
