@@ -16,6 +16,7 @@ import click
 
 _COMMANDS = {
     "audit": ("controller.cli.history:audit", "Say who opened the gate of a pod, when and why."),
+    "chargeback": ("controller.cli.chargeback:chargeback", "Print what was used as a dataset for cost tools (FOCUS)."),
     "completion": ("controller.cli.completion:completion", "Print what a shell needs to complete commands."),
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
     "doctor": ("controller.cli.doctor:doctor", "Find out what is wrong with Penstock in a cluster, and what to do."),

@@ -7,5 +7,6 @@ What is changed where:
 
 - what is kept of a pod, and how it is read from one: `runs`; which pods have changed since the last write: `recorder`
 - the tables, and how they change from one version to the next: `schema`; what is written and read: `store`
-- sums over a period, in hours and money: `usage`; as a file that cost tools read: `focus`
+- sums over a time, in hours and money: `usage`; as a dataset that cost tools read: `focus`
+- which runs there were: `finding`
 """

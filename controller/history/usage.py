@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import json
 from sqlalchemy import ColumnElement, RowMapping, and_, case, func, or_, select
 
-from controller.core.budgets.budget import rate_of_cost
+from controller.core.budgets.budget import money, rate_of_cost
 from controller.history.finding import CHARGED
 from controller.history.schema import charged_to, runs
 from controller.history.store import Store
@@ -23,12 +23,22 @@ from controller.history.usage_columns import Span, UsageColumn
 
 @dataclass(slots=True)
 class Usage:
-    """Of one group: `amounts` by resource, in its unit times seconds, and `cost` in that of a budget of money."""
+    """Of one group, by resource: `amounts` in its unit times seconds, and `costs` in `cost_unit`."""
 
     runs: int = 0
     seconds: int = 0
     amounts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    cost: int = 0
+    costs: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def cost(self) -> int:
+        """Of all resources together."""
+        return sum(self.costs.values())
+
+
+def cost_unit() -> int:
+    """Return how much of a cost is one of the currency: as budgets of money count it."""
+    return money(1)
 
 
 def usage(
@@ -72,9 +82,10 @@ def _conditions(where: Mapping[UsageColumn, Collection[str]]) -> Iterator[Column
 
 def _add(usage: Usage, row: RowMapping) -> None:
     seconds = int(row["seconds"])
-    requests = tuple(json.decode(row["requests"], type=dict[str, int]).items())
+    requests = json.decode(row["requests"], type=dict[str, int])
+    price = json.decode(row["price"], type=dict[str, int])
     usage.runs += row["runs"]
     usage.seconds += seconds
-    for resource, amount in requests:
+    for resource, amount in requests.items():
         usage.amounts[resource] += amount * seconds
-    usage.cost += rate_of_cost(requests, json.decode(row["price"], type=dict[str, int])) * seconds
+        usage.costs[resource] += rate_of_cost(((resource, amount),), price) * seconds

@@ -86,7 +86,7 @@ def test_what_is_shown_is_what_is_printed(
     assert capsys.readouterr().out == output
 
 
-@pytest.mark.parametrize("name", ["usage", "history", "audit"])
+@pytest.mark.parametrize("name", ["usage", "chargeback", "history", "audit"])
 def test_every_option_is_named(name: str) -> None:
     command = root.get_command(click.Context(root), name)
     assert command is not None
