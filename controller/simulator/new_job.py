@@ -5,6 +5,7 @@ No apiserver and no webhook has seen it: defaults are Kubernetes' own, and polic
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -13,12 +14,14 @@ import orjson
 
 from controller.core.keys import DEFAULT_QUEUE, GATE, QUEUE_NAME
 from controller.core.kubernetes.owners import Job
+from controller.core.reasons import Reason, first_few
 from controller.core.workloads.pods import Pod
 from controller.kube.clock import rfc3339
 from controller.kube.decode import PodDecoder
 from controller.kube.decode_owners import decode_job
 from controller.kube.errors import UnreadableObject
 from controller.simulator.changes import ChangeError
+from controller.simulator.job_manifests import ManifestFault, check_job
 from controller.simulator.world import World
 
 MOST: Final = 100_000
@@ -35,14 +38,14 @@ def new_job(
     if document.get("kind") != "Job" or document.get("apiVersion") != "batch/v1":
         raise ChangeError(f"is a {document.get('kind') or 'document without a kind'}; write a Job of batch/v1")
     try:
-        metadata, template = {"namespace": "default", **document["metadata"]}, document["spec"]["template"]
-        name, namespace = str(metadata["name"]), str(metadata["namespace"])
-        labels = dict((template.get("metadata") or {}).get("labels") or {})
-        queue = labels.get(QUEUE_NAME) or world.namespaces.get(namespace, {}).get(DEFAULT_QUEUE)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ChangeError(f"is no Job that can be read: {error!r} is missing or not an object") from None
-    if not queue:
-        raise ChangeError(f"names no queue: write the label {QUEUE_NAME} in spec.template.metadata.labels")
+        check_job(document)
+    except ManifestFault as error:
+        raise ChangeError(str(error)) from None
+    template = document["spec"]["template"]
+    name, namespace = document["metadata"]["name"], document["metadata"].get("namespace") or "default"
+    metadata = {**document["metadata"], "namespace": namespace}
+    labels = dict((template.get("metadata") or {}).get("labels") or {})
+    queue = _queue(world, namespace, labels)
     created = {"creationTimestamp": rfc3339(world.now), "uid": f"new/{namespace}/{name}", "name": name}
     try:
         job = decode_job(orjson.dumps({**document, "metadata": {**metadata, **created}, "status": {}}))
@@ -54,11 +57,29 @@ def new_job(
         pod = PodDecoder()(orjson.dumps(_pod(job, template, {**labels, QUEUE_NAME: queue}, world.now)))
     except (TypeError, UnreadableObject) as error:
         raise ChangeError(f"is no Job that can be read: {error}") from None
+    if pod.hold is not None and pod.hold.reason is Reason.INVALID_REQUESTS:
+        raise ChangeError(f"spec.template.spec: {pod.hold.text}")
     is_indexed = document["spec"].get("completionMode") == "Indexed"
     return job, [
         replace(pod, uid=f"{job.uid}/{at}", name=f"{name}-{at}", completion_index=at if is_indexed else 0)
         for at in range(job.most)
     ]
+
+
+def _queue(world: World, namespace: str, labels: Mapping[str, str]) -> str:
+    """Return the LocalQueue of a new Job: in none that there is its pods would wait to the end, and tell nothing."""
+    default = world.namespaces.get(namespace, {}).get(DEFAULT_QUEUE)
+    queue = labels.get(QUEUE_NAME) or default
+    if not queue:
+        raise ChangeError(f"names no queue: write the label {QUEUE_NAME} in spec.template.metadata.labels")
+    if (namespace, queue) in world.local_queues:
+        return queue
+    where = f"spec.template.metadata.labels[{QUEUE_NAME}]" if labels.get(QUEUE_NAME) else "the default queue"
+    # of its namespace alone: of others who asks may know nothing
+    there = sorted(name for space, name in world.local_queues if space == namespace)
+    similar = difflib.get_close_matches(queue, there, n=1)
+    hint = f"did you mean {similar[0]}?" if similar else f"the namespace has {first_few(there) or 'none'}"
+    raise ChangeError(f"{where}: there is no LocalQueue {queue} in namespace {namespace}; {hint}")
 
 
 def _pod(job: Job, template: Mapping[str, Any], labels: Mapping[str, str], now: float) -> dict[str, Any]:

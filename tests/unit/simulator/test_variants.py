@@ -45,7 +45,13 @@ def test_nothing_to_try_is_no_variant() -> None:
         ([], [a_job("one"), a_job("one")], Part.JOBS, 1, "Job default/one is there already"),
         ([], [a_job("one", 3), a_job("two", 2)], Part.JOBS, 1, "creates 2 pods at first; from 0 to 1 can be added"),
         ([], [a_job("one", -1)], Part.JOBS, 0, "creates -1 pods at first"),
-        ([], [{**a_job("one"), "spec": {"template": {"metadata": {"labels": ["a"]}}}}], Part.JOBS, 0, "no Job"),
+        (
+            [],
+            [{**a_job("one"), "spec": {"template": {"metadata": {"labels": ["a"]}}}}],
+            Part.JOBS,
+            0,
+            "labels: must be",
+        ),
     ],
 )
 def test_what_cannot_be_tried_is_told(
