@@ -124,8 +124,8 @@ def test_an_empty_answer_says_so_beside_the_output(
             "serving.",
         ),
         (
-            ["pods", "--queue", "reserch", "--state", "Running"],
-            "Nothing matches --state Running --queue reserch of 13 pods of queues in any namespace; did you mean "
+            ["pods", "--queue", "rsearch", "--state", "Running"],
+            "Nothing matches --state Running --queue rsearch of 13 pods of queues in any namespace; did you mean "
             "research?",
         ),
         (
@@ -133,8 +133,8 @@ def test_an_empty_answer_says_so_beside_the_output(
             "Nothing matches --state Reserved --queue serving of 13 pods of queues in any namespace.",
         ),
         (
-            ["jobs", "--queue", "servin", "-n", "backlog"],
-            "Nothing matches --queue servin of 13 pods of queues in namespace backlog; did you mean serving?",
+            ["jobs", "--queue", "srving", "-n", "backlog"],
+            "Nothing matches --queue srving of 13 pods of queues in namespace backlog; did you mean serving?",
         ),
         (["pods", "--queue", "nix", "-n", "nobody"], "No pods name a queue in namespace nobody."),
         (
