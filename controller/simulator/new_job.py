@@ -95,4 +95,16 @@ def _pod(job: Job, template: Mapping[str, Any], labels: Mapping[str, str], now: 
         "ownerReferences": [owner],
     }
     gates = [*((template.get("spec") or {}).get("schedulingGates") or []), {"name": GATE}]
-    return {"metadata": metadata, "spec": {**template["spec"], "schedulingGates": gates}, "status": {}}
+    return {"metadata": metadata, "spec": {**_defaulted(template["spec"]), "schedulingGates": gates}, "status": {}}
+
+
+def _defaulted(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Let containers ask for what they are limited to where they do not say, as the apiserver does."""
+    kinds = {kind: [_asking(one) for one in spec.get(kind) or []] for kind in ("initContainers", "containers")}
+    return {**spec, **{kind: those for kind, those in kinds.items() if those}}
+
+
+def _asking(container: Mapping[str, Any]) -> dict[str, Any]:
+    resources = container.get("resources") or {}
+    requests = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {**container, "resources": {**resources, "requests": requests}}

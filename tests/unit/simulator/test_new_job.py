@@ -40,6 +40,14 @@ def test_its_first_pods_wait_at_the_gate() -> None:
     assert pods[0].owner.uid == job.uid
 
 
+def test_containers_ask_for_their_limits_where_they_do_not_say() -> None:
+    manifest = a_manifest()
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    container["resources"] = {"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "2"}}
+    (pod,) = new_job(manifest, a_world())[1]
+    assert dict(pod.shape.requests) == {"cpu": 2000, "memory": 2**30, "pods": 1}
+
+
 def test_a_namespace_may_have_a_default_queue() -> None:
     manifest = a_manifest()
     del manifest["spec"]["template"]["metadata"]
