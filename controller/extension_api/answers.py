@@ -75,7 +75,9 @@ class Answerer:
         if target.resource.is_namespaced and not target.namespace:
             seen = await self._authorizer.seen(viewer, {one.namespace for one in entries})
             entries = [one for one in entries if one.namespace in seen]
-        return await redacted(self._authorizer, viewer, target.resource, entries)
+        shown = await redacted(self._authorizer, viewer, target.resource, entries)
+        # a namespace that was asked for hides nothing, and kubectl refuses objects of another
+        return [replace(one, namespace=target.namespace) for one in shown] if target.namespace else shown
 
 
 async def redacted(
