@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
-import click
 import pytest
 
-from controller.cli.main import root, run
+from controller.cli.main import run
+from tests.support.documented import ROOT
+from tests.support.shown import options_of, page, shown, unnamed
 
-ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "asking.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"```console\n\$ penstock ([^\n]*)\n(.*?)```", TEXT, re.DOTALL)
+TEXT = page("asking.md")
+SHOWN = shown(TEXT)
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
@@ -28,8 +25,5 @@ def test_what_is_shown_is_what_is_printed(
 def test_every_command_and_option_is_named() -> None:
     assert [command.split()[0] for command, _ in SHOWN] == ["queues", "flavors", "pods", "explain"]
     for name in ("queues", "pods", "jobs", "prio", "share", "flavors", "nodes", "explain", "completion"):
-        command = root.get_command(click.Context(root), name)
-        assert command is not None
         assert f"penstock {name}" in TEXT.replace("\n", " "), name
-        options = [one for one in command.params if isinstance(one, click.Option)]
-        assert [one.name for one in options if not any(f"`{opt}" in TEXT for opt in one.opts)] == []
+        assert unnamed(options_of(name), TEXT) == [], name

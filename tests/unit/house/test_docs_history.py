@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from controller.cli.main import root, run
+from controller.cli.main import run
 from controller.core.budgets.budget import read_price
 from controller.history.recorder import Change
 from controller.history.runs import ChargedTo, Outcome
 from controller.kube.clock import epoch
 from tests.support.histories import a_run, a_store
+from tests.support.shown import options_of, page, shown, unnamed
 
-ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "history.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"```console\n\$ penstock ([^\n]*)\n(.*?)```", TEXT, re.DOTALL)
+TEXT = page("history.md")
+SHOWN = shown(TEXT)
 BEGIN = int(epoch("2026-11-27T14:05:00Z"))
 PRICE = (("cpu", read_price("0.012")), ("memory", read_price("0.0016")))
 LEADER = "penstock-controller-0_5f0c"
@@ -88,8 +86,5 @@ def test_what_is_shown_is_what_is_printed(
 
 @pytest.mark.parametrize("name", ["usage", "chargeback", "history", "audit"])
 def test_every_option_is_named(name: str) -> None:
-    command = root.get_command(click.Context(root), name)
-    assert command is not None
     assert f"penstock {name}" in TEXT
-    options = [one for one in command.params if isinstance(one, click.Option) and one.name != "no_headers"]
-    assert [one.name for one in options if not any(f"`{opt}" in TEXT for opt in one.opts)] == []
+    assert unnamed(options_of(name), TEXT) == []

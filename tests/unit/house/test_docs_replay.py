@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
-import click
 import pytest
 
-from controller.cli.main import root, run
+from controller.cli.main import run
+from tests.support.documented import ROOT
+from tests.support.shown import options_of, page, shown, unnamed
 
-ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "replay.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"```console\n\$ penstock (replay [^\n]*)\n(.*?)```", TEXT, re.DOTALL)
+TEXT = page("replay.md")
+SHOWN = shown(TEXT, "replay ")
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
@@ -30,8 +27,6 @@ def test_both_commands_are_shown_with_every_option() -> None:
     assert len(SHOWN) == 3
     assert "$ penstock snapshot " in TEXT
     for name in ("replay", "snapshot"):
-        command = root.get_command(click.Context(root), name)
-        assert command is not None
-        options = [one for one in command.params if isinstance(one, click.Option)]
+        options = options_of(name)
         assert len(options) > 1
-        assert [one.name for one in options if not any(f"`{opt}" in TEXT for opt in one.opts)] == []
+        assert unnamed(options, TEXT) == []

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import click
 import pytest
 from msgspec import Meta, structs
 
-from controller.cli.main import root, run
+from controller.cli.main import run
 from controller.extension_api.queueing.simulations import SimulationSpec
 from controller.simulator.changes import FORMS
+from tests.support.documented import ROOT
+from tests.support.shown import options_of, page, shown, unnamed
 
-ROOT = Path(__file__).parents[3]
-TEXT = (ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"```console\n\$ penstock ([^\n]*)\n(.*?)```", TEXT, re.DOTALL)
+TEXT = page("simulator.md")
+SHOWN = shown(TEXT)
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command.split()[0] for command, _ in SHOWN])
@@ -32,10 +31,7 @@ def test_what_is_shown_is_what_is_printed(
 @pytest.mark.parametrize("name", ["eta", "simulate"])
 def test_every_option_is_named(name: str) -> None:
     assert any(command.startswith(f"{name} ") for command, _ in SHOWN)
-    command = root.get_command(click.Context(root), name)
-    assert command is not None
-    options = [one for one in command.params if isinstance(one, click.Option)]
-    assert [one.name for one in options if not any(f"`{opt}" in TEXT for opt in one.opts)] == []
+    assert unnamed(options_of(name), TEXT) == []
 
 
 def test_every_change_is_named() -> None:
