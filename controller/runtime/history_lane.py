@@ -77,6 +77,7 @@ class HistoryLane:
         self._failures = 0
         self._is_ready = False
         self._expires_at = 0.0
+        self._turn = asyncio.Lock()
         self._calls = BlockingCalls("history", seconds=_ANSWER_SECONDS)
 
     def _price_of(self, flavor: str) -> Mapping[str, int]:
@@ -91,18 +92,23 @@ class HistoryLane:
 
     async def flush(self) -> None:
         """Write what there is, once."""
-        while len(self.recorder) and not await self._failed():
+        while len(self.recorder) and await self._worked():
             pass
 
     async def _round(self) -> float:
         """Write what there is; return after how many seconds to look again."""
-        while not await self._failed():
+        while await self._worked():
             if not len(self.recorder):
                 return _PAUSE_SECONDS
         return _BACKOFF.delay(self._failures)
 
-    async def _failed(self) -> bool:
-        """Write a batch; return whether the database did not take it."""
+    async def _worked(self) -> bool:
+        """Write a batch, if there is anything; return whether the database has done what it should."""
+        # one at a time: what is written at the end waits for the batch that is under way
+        async with self._turn:
+            return await self._step()
+
+    async def _step(self) -> bool:
         taken = [] if not self._is_ready else self.recorder.take(_AT_ONCE)
         try:
             if not self._is_ready:
@@ -113,13 +119,14 @@ class HistoryLane:
         except HistoryError as error:
             self.recorder.put_back(taken)
             self._tell_failure(error)
-            return True
+            return False
         if self._failures:
             _log.info("history_works_again")
         self._failures = 0
-        self._metrics.history_writes.labels("done").inc()
+        if taken:
+            self._metrics.history_writes.labels("done").inc()
         self._refresh()
-        return False
+        return True
 
     async def _prepare(self) -> None:
         """Bring the tables up to date, and end the runs whose pods are gone; into new tables goes all there is."""

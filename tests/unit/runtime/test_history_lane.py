@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,9 +26,14 @@ from tests.support.histories import a_change
 
 
 class Failing(Store):
-    """A database that takes nothing while it is down."""
+    """A database that takes nothing while it is down; a slow one writes once it is released."""
 
     is_down = False
+    is_slow = False
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.began, self.release = threading.Event(), threading.Event()
 
     def prepare(self) -> bool:
         self._fail()
@@ -35,6 +41,9 @@ class Failing(Store):
 
     def write(self, changes: Sequence[Change]) -> None:
         self._fail()
+        self.began.set()
+        if self.is_slow:
+            self.release.wait(20)
         super().write(changes)
 
     def _fail(self) -> None:
@@ -67,15 +76,15 @@ class Lane:
         except HistoryError:
             return {}
 
-    async def has(self, **expected: tuple[str, int]) -> None:
-        """Wait until this is written, and no other."""
+    async def has(self, **expected: tuple[str, int]) -> bool:
+        """Wait until this is written, and no other; it raises AssertionError where that does not come."""
 
         async def is_so() -> bool:
             found = await self.written()
             assert found == expected
             return True
 
-        await eventually(is_so)
+        return await eventually(is_so)
 
     def metric(self, name: str, **labels: str) -> float:
         return self.metrics.registry.get_sample_value(name, labels) or 0.0
@@ -90,11 +99,11 @@ def store(tmp_path: Path) -> Failing:
 async def test_pods_are_written_and_their_ends(store: Failing) -> None:
     cache = a_cache(a_pod("before"))
     async with Lane(cache, store).running() as lane:
-        await lane.has(before=("", 0))
+        assert await lane.has(before=("", 0))
         lane.lane.pods.put_pod(a_released_pod("now", node="node-1", started=70))
-        await lane.has(before=("", 0), now=("", 70))
+        assert await lane.has(before=("", 0), now=("", 70))
         lane.lane.pods.drop_pod("now")
-        await lane.has(before=("", 0), now=(Outcome.DELETED, 70))
+        assert await lane.has(before=("", 0), now=(Outcome.DELETED, 70))
         assert "now" not in cache.pods
         assert lane.metric("penstock_history_pending") == 0
 
@@ -107,7 +116,7 @@ async def test_a_database_that_is_down_loses_nothing(store: Failing) -> None:
         lane.lane.pods.drop_pod("b")
         await eventually(lambda: lane.metric("penstock_history_writes_total", result="failed") >= 1)
         store.is_down = False
-        await lane.has(a=("", 0), b=(Outcome.DELETED, 0), c=("", 0))
+        assert await lane.has(a=("", 0), b=(Outcome.DELETED, 0), c=("", 0))
         assert lane.metric("penstock_history_lost") == 0
 
 
@@ -118,17 +127,17 @@ async def test_a_file_that_is_deleted_is_filled_anew(tmp_path: Path, store: Fail
 
     cache = a_cache(a_pod("one"), a_released_pod("two", started=7))
     async with Lane(cache, store).running() as lane:
-        await lane.has(one=("", 0), two=("", 7))
+        assert await lane.has(one=("", 0), two=("", 7))
         await asyncio.to_thread(delete)
         lane.lane.pods.put_pod(a_pod("three"))
-        await lane.has(one=("", 0), two=("", 7), three=("", 0))
+        assert await lane.has(one=("", 0), two=("", 7), three=("", 0))
 
 
 async def test_runs_whose_pods_are_gone_end_at_the_start(store: Failing) -> None:
     await asyncio.to_thread(store.prepare)
     await asyncio.to_thread(store.write, [a_change("gone", started=200), a_change("there", started=200)])
     async with Lane(a_cache(a_released_pod("there", started=200)), store).running() as lane:
-        await lane.has(gone=(Outcome.DELETED, 200), there=("", 200))
+        assert await lane.has(gone=(Outcome.DELETED, 200), there=("", 200))
 
 
 async def test_what_ended_long_ago_is_deleted(store: Failing) -> None:
@@ -137,7 +146,7 @@ async def test_what_ended_long_ago_is_deleted(store: Failing) -> None:
     old, new = (a_change(name, started=1, ended=now - days * 86_400) for name, days in (("old", 3), ("new", 1)))
     await asyncio.to_thread(store.write, [old, new])
     async with Lane(a_cache(), store, days=2).running() as lane:
-        await lane.has(new=("", 1))
+        assert await lane.has(new=("", 1))
 
 
 async def test_at_the_end_all_is_written(store: Failing) -> None:
@@ -146,3 +155,17 @@ async def test_at_the_end_all_is_written(store: Failing) -> None:
         lane.lane.pods.put_pod(a_pod(f"pod-{number}"))
     await lane.lane.flush()
     assert len(await lane.written()) == 1200
+
+
+async def test_the_end_waits_for_the_batch_that_is_under_way(store: Failing) -> None:
+    store.is_slow = True
+    async with Lane(a_cache(a_pod("first")), store).running() as lane:
+        assert await asyncio.to_thread(store.began.wait, 20)
+        lane.lane.pods.put_pod(a_pod("second"))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(lane.lane.flush(), name="flush")
+            await asyncio.sleep(0)
+            store.release.set()
+        assert set(await lane.written()) == {"first", "second"}
+        assert lane.metric("penstock_history_writes_total", result="failed") == 0
+        assert lane.metric("penstock_history_writes_total", result="done") == 2
