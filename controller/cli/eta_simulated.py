@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import click
-from rich.console import Console
-from rich.progress import Progress
-
 from controller.cli.asking import Answer, Source
-from controller.cli.played import playable
+from controller.cli.played import play
 from controller.cli.targets import nothing_named
 from controller.core.workloads.pods import Phase, Pod
 from controller.runtime.operator_action_targets import Target
@@ -25,7 +21,9 @@ def simulated(source: Source, targets: Sequence[Target], seconds: float, seed: i
     """Simulate what the cluster, or a file, has. Raises ClickException and KubeError."""
     world = source.world()
     uids = _uids(world, targets, source.namespaces)
-    found = _forecast(Forecasts(world, uids, horizon=seconds), seed, runs)
+    forecasts = Forecasts(world, uids, horizon=seconds)
+    play(runs, _each(forecasts, seed, runs))
+    found = forecasts.results()
     rows = [_row(world.pods[uid], one, world.now) for uid, one in zip(uids, found, strict=True)]
     return Answer(rows, world.now)
 
@@ -49,23 +47,11 @@ def _meant(world: World, there: Sequence[Pod], target: Target, namespaces: Seque
     )
 
 
-def _forecast(forecasts: Forecasts, seed: int, runs: int) -> list[Eta | Unknown]:
-    """Simulate so many times, or until Ctrl-C, with a progress bar on a terminal alone."""
-    done = 0
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress, playable():
-        task = progress.add_task("Simulating", total=runs)
-        try:
-            for one in seeds_of(seed, runs):
-                forecasts.run(one)
-                done += 1
-                progress.update(task, completed=done)
-        except KeyboardInterrupt:
-            if not done:
-                raise
-    if done < runs:
-        click.echo(f"interrupted after {done} of {runs} simulations", err=True)
-    return forecasts.results()
+def _each(forecasts: Forecasts, seed: int, runs: int) -> Iterator[tuple[float, ...]]:
+    """Simulate so many times; a simulation is done when it comes, and yields no parts."""
+    for one in seeds_of(seed, runs):
+        forecasts.run(one)
+        yield ()
 
 
 def _row(pod: Pod, one: Eta | Unknown, now: float) -> EtaRow:

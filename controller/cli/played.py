@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.progress import Progress
 
 from controller.cli.snapshot_input import read_cluster, read_file
 from controller.kube.errors import one_line
@@ -27,8 +29,30 @@ def saved_world(file: str | None, kubeconfig: str | None, context: str | None, d
     return world_of(saved)
 
 
+def play(runs: int, simulations: Iterable[Iterable[float]]) -> None:
+    """Make so many simulations, or until Ctrl-C, with a progress bar on a terminal alone.
+
+    Each yields which part of it is done. Raises KeyboardInterrupt where none came to its end, and ClickException.
+    """
+    done = 0
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress, _telling_faults():
+        task = progress.add_task("Simulating", total=runs)
+        try:
+            for one in simulations:
+                for part in one:
+                    progress.update(task, completed=done + part)
+                done += 1
+                progress.update(task, completed=done)
+        except KeyboardInterrupt:
+            if not done:
+                raise
+    if done < runs:
+        click.echo(f"interrupted after {done} of {runs} simulations", err=True)
+
+
 @contextmanager
-def playable() -> Iterator[None]:
+def _telling_faults() -> Iterator[None]:
     """Say on one line what fails and where: files may have been written by hand. Raises ClickException."""
     try:
         yield

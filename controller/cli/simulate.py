@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from controller.cli.asking import Source, without_api_option
 from controller.cli.files import files_option
 from controller.cli.numbers import HOURS, STEP_SECONDS
-from controller.cli.played import playable
+from controller.cli.played import play
 from controller.cli.simulate_by_api import body_of, simulate_by_api
 from controller.cli.simulate_options import source_options
 from controller.cli.simulate_output import show
@@ -140,7 +138,7 @@ def _outcomes(
     comparison = Comparison(
         world, after, seconds=seconds, resolution=resolution, trace=trace, has_timeline=has_timeline
     )
-    _play(comparison, spec["seed"], spec["runs"])
+    play(spec["runs"], (comparison.steps(one) for one in seeds_of(spec["seed"], spec["runs"])))
     return comparison.outcomes
 
 
@@ -161,21 +159,3 @@ def _documents(files: Iterable[TextIO]) -> Iterator[Document]:
         if not found:
             raise click.ClickException(f"{file.name}: holds no object")
         yield from found
-
-
-def _play(comparison: Comparison, seed: int, runs: int) -> None:
-    """Simulate so many times, or until Ctrl-C, with a progress bar on a terminal alone."""
-    done = 0
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress, playable():
-        task = progress.add_task("Simulating", total=runs)
-        try:
-            for one in seeds_of(seed, runs):
-                for part in comparison.steps(one):
-                    progress.update(task, completed=done + part)
-                done += 1
-        except KeyboardInterrupt:
-            if not done:
-                raise
-    if done < runs:
-        click.echo(f"interrupted after {done} of {runs} simulations", err=True)
