@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from controller.cli.history_options import TimeType, history_option
+from controller.cli.history_options import history_option, span_options
 from controller.core.budgets.periods import CalendarPeriod, CalendarUnit
 from controller.history.usage_columns import Span, split
 from controller.kube import clock
-from controller.kube.clock import rfc3339
 
 if TYPE_CHECKING:
     from controller.history.store import Store
@@ -26,12 +25,11 @@ def _currency(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 @click.command()
-@click.option("--from", "begin", type=TimeType(), default="30d", show_default="30 days ago", help="From this time on.")
-@click.option("--to", "end", type=TimeType(), default="now", show_default=True, help="Up to this time.")
+@span_options(30)
 @click.option("--currency", required=True, callback=_currency, help="In which flavors have their prices, such as EUR.")
 @click.option("--issuer", default="Penstock", show_default=True, help="Who issues the bill.")
 @history_option
-def chargeback(begin: int, end: int, currency: str, issuer: str, store: Store) -> None:
+def chargeback(span: Span, currency: str, issuer: str, store: Store) -> None:
     """Print what was used as a dataset of FOCUS 1.2 (FinOps Open Cost and Usage Specification), as CSV.
 
     A row is what one user of a LocalQueue has used of one resource of one flavor on one day, in UTC. The account is the
@@ -41,8 +39,6 @@ def chargeback(begin: int, end: int, currency: str, issuer: str, store: Store) -
     Example:
       penstock chargeback --from 2026-11-01 --to 2026-12-01 --currency EUR > november.csv
     """
-    if end <= begin:
-        raise click.UsageError(f"--to: {rfc3339(end)} is not after --from, {rfc3339(begin)}")
     # what talks to databases takes long to import
     from controller.api.time_zones import load_zone
     from controller.history import focus
@@ -51,6 +47,6 @@ def chargeback(begin: int, end: int, currency: str, issuer: str, store: Store) -
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(focus.COLUMNS)
     day = CalendarPeriod(CalendarUnit.DAY, load_zone("UTC"), "UTC")
-    for span in split(Span(begin, end), day):
-        found = usage(store, span, focus.BY, {}, now=int(clock.now()))
-        writer.writerows(focus.rows(focus.Bill(issuer, currency), span, found))
+    for part in split(span, day):
+        found = usage(store, part, focus.BY, {}, now=int(clock.now()))
+        writer.writerows(focus.rows(focus.Bill(issuer, currency), part, found))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from controller.cli.history_options import TimeType, history_option
+from controller.cli.history_options import history_option, span_options
 from controller.cli.history_rows import RunRow, run_row
 from controller.cli.output import show_document
 from controller.cli.row_output import Column, Output, output_options, show_rows
@@ -45,8 +45,7 @@ _COLUMNS: tuple[Column[RunRow], ...] = (
 
 @click.command()
 @click.argument("target", metavar="[TARGET]", required=False)
-@click.option("--from", "begin", type=TimeType(), default="7d", show_default="7 days ago", help="From this time on.")
-@click.option("--to", "end", type=TimeType(), default="now", show_default=True, help="Up to this time.")
+@span_options(7)
 @click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Of this namespace alone.")
 @click.option("--queue", "queues", metavar="NAME", multiple=True, help="Of this LocalQueue alone.")
 @click.option("--user", "users", metavar="NAME", multiple=True, help="Of this user alone.")
@@ -56,8 +55,7 @@ _COLUMNS: tuple[Column[RunRow], ...] = (
 @history_option
 def history(
     target: str | None,
-    begin: int,
-    end: int,
+    span: Span,
     namespaces: tuple[str, ...],
     queues: tuple[str, ...],
     users: tuple[str, ...],
@@ -78,7 +76,7 @@ def history(
       penstock history --from 24h --state Evicted -o wide
     """
     where = {UsageColumn.NAMESPACE: namespaces, UsageColumn.LOCAL_QUEUE: queues, UsageColumn.USER: users}
-    rows = _rows(store, Span(begin, end), target, {one: those for one, those in where.items() if those}, states, limit)
+    rows = _rows(store, span, target, {one: those for one, those in where.items() if those}, states, limit)
     if len(rows) == limit:
         click.echo(f"the latest {limit} pods are shown; there may be more: see --limit", err=True)
     show_rows(
@@ -86,7 +84,7 @@ def history(
         _COLUMNS,
         Output(form, not no_headers),
         name=lambda row: f"pod/{row.name}",
-        empty=f"No such pod was there from {rfc3339(begin)} to {rfc3339(end)}.",
+        empty=f"No such pod was there from {rfc3339(span.begin)} to {rfc3339(span.end)}.",
     )
 
 

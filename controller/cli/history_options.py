@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from controller.history.usage_columns import Span
 from controller.kube import clock
+from controller.kube.clock import rfc3339
 
 if TYPE_CHECKING:
     from controller.history.store import Store
@@ -44,6 +46,27 @@ def _time(text: str) -> int:
     if found.tzinfo is None and len(text) > len("2026-11-01"):
         raise ValueError("a time needs its zone")
     return calendar.timegm(found.astimezone(dt.UTC).timetuple() if found.tzinfo else found.timetuple())
+
+
+def span_options(days: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add --from and --to, by default the last so many days; the command gets the time between them as `span`."""
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_span(*, begin: int, end: int, **options: Any) -> None:
+            if end <= begin:
+                raise click.UsageError(f"--to: {rfc3339(end)} is not after --from, {rfc3339(begin)}")
+            command(span=Span(begin, end), **options)
+
+        told = f"{days} days ago"
+        found = click.option("--to", "end", type=TimeType(), default="now", show_default=True, help="Up to this time.")(
+            with_span
+        )
+        return click.option(
+            "--from", "begin", type=TimeType(), default=f"{days}d", show_default=told, help="From this time on."
+        )(found)
+
+    return with_options
 
 
 def history_option(command: Callable[..., None]) -> Callable[..., None]:

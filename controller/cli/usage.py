@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 
 from controller.api.time_zones import is_zone, load_zone
-from controller.cli.history_options import TimeType, history_option
+from controller.cli.history_options import history_option, span_options
 from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.core.budgets.budget import amount_text
 from controller.core.budgets.periods import CalendarPeriod, CalendarUnit
@@ -37,8 +37,7 @@ class UsageRow(Struct, frozen=True, rename="camel"):
 
 
 @click.command()
-@click.option("--from", "begin", type=TimeType(), default="30d", show_default="30 days ago", help="From this time on.")
-@click.option("--to", "end", type=TimeType(), default="now", show_default=True, help="Up to this time.")
+@span_options(30)
 @click.option("--by", type=click.Choice(_BY), multiple=True, help="Sum by this (clusterQueue); can be repeated.")
 @click.option("--per", type=click.Choice(["day", "week", "month"]), help="Rows for each of these.")
 @click.option("--zone", default="UTC", show_default=True, help="Where days begin at midnight, such as Europe/Berlin.")
@@ -49,8 +48,7 @@ class UsageRow(Struct, frozen=True, rename="camel"):
 @output_options
 @history_option
 def usage(
-    begin: int,
-    end: int,
+    span: Span,
     by: tuple[str, ...],
     per: str | None,
     zone: str,
@@ -76,15 +74,13 @@ def usage(
     columns = [UsageColumn(one) for one in by or ("clusterQueue",)]
     narrowed = zip(_NARROWED, (namespaces, queues, users, flavors), strict=True)
     where = {one: those for one, those in narrowed if those}
-    if end <= begin:
-        raise click.UsageError(f"--to: {rfc3339(end)} is not after --from, {rfc3339(begin)}")
-    rows = [row for span in split(Span(begin, end), _period(per, zone)) for row in _rows(store, span, columns, where)]
+    rows = [row for part in split(span, _period(per, zone)) for row in _rows(store, part, columns, where)]
     show_rows(
         rows,
         _columns(columns, rows, is_split=per is not None),
         Output(form, not no_headers),
         name=lambda row: "/".join(row.by.values()),
-        empty=f"Nothing ran from {rfc3339(begin)} to {rfc3339(end)}.",
+        empty=f"Nothing ran from {rfc3339(span.begin)} to {rfc3339(span.end)}.",
     )
 
 
