@@ -11,7 +11,9 @@ import pytest
 from controller.kube.client import Client
 from controller.kube.errors import NotFound
 from controller.sandbox import Sandbox
+from tests.support.clusters import Cluster
 from tests.support.eventually import eventually
+from tests.support.team import Team
 
 
 @pytest.fixture(scope="package")
@@ -47,3 +49,19 @@ async def namespace(admin: Client) -> AsyncIterator[str]:
     await eventually(has_default_account, message=f"namespace {name} has no default ServiceAccount")
     yield name
     await admin.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+async def client(cluster: Cluster) -> AsyncIterator[Client]:
+    """A client with all rights, of a folder whose `cluster` has Penstock in it."""
+    async with cluster.sandbox.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def team(cluster: Cluster, client: Client) -> AsyncIterator[Team]:
+    """A team with a namespace of its own and nothing else yet, in that cluster."""
+    made = Team(client, cluster.sandbox)
+    await made.open()
+    yield made
+    await made.close()

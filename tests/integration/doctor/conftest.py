@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +11,6 @@ from controller.cli.doctor_checks.cluster import Cluster as Examined
 from controller.cli.doctor_checks.findings import Check
 from controller.kube.client import Client
 from tests.support.clusters import Cluster, a_cluster
-from tests.support.team import Team
 
 
 class Doctor:
@@ -37,22 +36,6 @@ def cluster() -> Iterator[Cluster]:
     """The cluster of this folder, whose gate the webhook keeps."""
     with a_cluster() as cluster:
         yield cluster
-
-
-@pytest.fixture
-async def client(cluster: Cluster) -> AsyncIterator[Client]:
-    """A client with all rights."""
-    async with cluster.sandbox.client() as client:
-        yield client
-
-
-@pytest.fixture
-async def team(cluster: Cluster, client: Client) -> AsyncIterator[Team]:
-    """A team with a namespace of its own."""
-    made = Team(client, cluster.sandbox)
-    await made.open()
-    yield made
-    await made.close()
 
 
 @pytest.fixture

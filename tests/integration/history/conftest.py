@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from controller.kube.client import Client
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.command import Done, penstock
-from tests.support.team import Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +32,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
         yield Kept(cluster, file)
 
 
-@pytest.fixture
-async def client(kept: Kept) -> AsyncIterator[Client]:
-    """A client with all rights."""
-    async with kept.cluster.sandbox.client() as client:
-        yield client
-
-
-@pytest.fixture
-async def team(kept: Kept, client: Client) -> AsyncIterator[Team]:
-    """A team with a namespace of its own and nothing else yet."""
-    made = Team(client, kept.cluster.sandbox)
-    await made.open()
-    yield made
-    await made.close()
+@pytest.fixture(scope="package")
+def cluster(kept: Kept) -> Cluster:
+    """The cluster alone."""
+    return kept.cluster

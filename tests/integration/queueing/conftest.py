@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from controller.kube.client import Client
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.people import Person
 from tests.support.team import Team
@@ -17,22 +16,6 @@ def cluster() -> Iterator[Cluster]:
     """The folder's cluster with Penstock, apart from the bare one: tests of CRDs and RBAC must not disturb it."""
     with a_cluster() as cluster:
         yield cluster
-
-
-@pytest.fixture
-async def client(cluster: Cluster) -> AsyncIterator[Client]:
-    """A client with all rights."""
-    async with cluster.sandbox.client() as client:
-        yield client
-
-
-@pytest.fixture
-async def team(cluster: Cluster, client: Client) -> AsyncIterator[Team]:
-    """A team with a namespace of its own and nothing else yet."""
-    made = Team(client, cluster.sandbox)
-    await made.open()
-    yield made
-    await made.close()
 
 
 @pytest.fixture

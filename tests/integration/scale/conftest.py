@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from controller.kube.client import Client
 from tests.support.clusters import Cluster, a_cluster
 
 PODS = "PENSTOCK_SCALE_PODS"
@@ -20,13 +19,6 @@ def cluster() -> Iterator[Cluster]:
     """The cluster of this folder."""
     with a_cluster() as cluster:
         yield cluster
-
-
-@pytest.fixture
-async def client(cluster: Cluster) -> AsyncIterator[Client]:
-    """A client with all rights."""
-    async with cluster.sandbox.client() as client:
-        yield client
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from controller.kube.client import Client
 from tests.support.clusters import Cluster, a_cluster
-from tests.support.team import Team
 from tests.support.viewers import Viewers, viewers
 
 
@@ -20,22 +18,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-async def client(cluster: Cluster) -> AsyncIterator[Client]:
-    async with cluster.sandbox.client() as client:
-        yield client
-
-
-@pytest.fixture
 async def people(cluster: Cluster) -> AsyncIterator[Viewers]:
     """Those who ask."""
     async with viewers(cluster.sandbox) as people:
         yield people
-
-
-@pytest.fixture
-async def team(cluster: Cluster, client: Client) -> AsyncIterator[Team]:
-    """A team with a namespace of its own and nothing else yet."""
-    made = Team(client, cluster.sandbox)
-    await made.open()
-    yield made
-    await made.close()
