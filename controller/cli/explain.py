@@ -11,6 +11,7 @@ from msgspec import structs
 from controller.cli.asking import Source, source_options, without_api_option
 from controller.cli.evicted import Evicted, evicted, evicted_text
 from controller.cli.explain_by_api import explain_by_api, explain_queue_by_api, known_targets, remedies_of
+from controller.cli.explained import Explained
 from controller.cli.output import show_document
 from controller.cli.target_completion import complete_target
 from controller.cli.targets import nothing_named, read_target
@@ -56,15 +57,10 @@ async def _by_api(api: VisibilityClient, source: Source, wanted: Target, form: s
     before = await asyncio.to_thread(evicted, source, wanted)
     if told is None and not before:
         raise nothing_named(wanted, await known_targets(api, source), source.namespaces)
-    first = None if told is None else told.explanation
-    if told is None or first is None:
-        message = f"{wanted} is gone" if told is None else told.row.message
-        _show_admitted(wanted, None if told is None else told.namespace, message, before, form)
-        return True
-    if form == "text":
-        click.echo("\n".join(explanation_text(first, told.row.waiting)))
-    whole = structs.replace(first, remedies=await remedies_of(api, told, wanted))
-    _show_rest(whole, before, form)
+    first = _show_first(wanted, told, before, form)
+    if first is not None:
+        whole = structs.replace(first, remedies=await remedies_of(api, first.namespace, wanted))
+        _show_rest(whole, before, form)
     return True
 
 
@@ -77,13 +73,20 @@ def _by_snapshot(source: Source, wanted: Target, form: str) -> None:
         return
     before = evicted(source, wanted)
     told = explain_by_snapshot(source, wanted, was_evicted=bool(before))
+    first = _show_first(wanted, told, before, form)
+    if first is not None:
+        _show_rest(first, before, form)
+
+
+def _show_first(wanted: Target, told: Explained | None, before: list[Evicted], form: str) -> Explanation | None:
+    """Print why the first waits, and return that; of what does not wait print all. `told` None: it is gone."""
     if told is None or told.explanation is None:
         message = f"{wanted} is gone" if told is None else told.message
         _show_admitted(wanted, None if told is None else told.namespace, message, before, form)
-        return
+        return None
     if form == "text":
         click.echo("\n".join(explanation_text(told.explanation, told.waiting)))
-    _show_rest(told.explanation, before, form)
+    return told.explanation
 
 
 def _show_rest(told: Explanation, before: list[Evicted], form: str) -> None:

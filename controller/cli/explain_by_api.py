@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from msgspec import structs
 
 from controller.cli.asking import Source
+from controller.cli.explained import Explained
 from controller.cli.targets import nothing_named
 from controller.cli.visibility_client import VisibilityClient, within
 from controller.kube.errors import NotFound
@@ -18,25 +17,11 @@ from controller.visibility.rows import ClusterQueueRow, LocalQueueRow, PodRow
 _EXPLANATIONS, _REMEDIES = "explanations", "remedies"
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What the API says of a target in a namespace; without remedies, which `remedies_of` asks for."""
+async def explain_by_api(api: VisibilityClient, source: Source, wanted: Target) -> Explained | None:
+    """Explain a pod, Job or group, without remedies; None: nothing of that name is in a queue.
 
-    namespace: str
-    row: ExplanationRow
-
-    @property
-    def explanation(self) -> Explanation | None:
-        """The explanation of the first workload that waits; None: none does, and the message of the row says all."""
-        if not self.row.waiting:
-            return None
-        fields = structs.asdict(self.row)
-        del fields["waiting"]
-        return Explanation(namespace=self.namespace, **fields, remedies=())
-
-
-async def explain_by_api(api: VisibilityClient, source: Source, wanted: Target) -> Told | None:
-    """Explain a pod, Job or group; None: nothing of that name is in a queue. Raises KubeError and NotServed."""
+    Raises KubeError and NotServed.
+    """
     namespace = await _namespace(api, source, wanted)
     if namespace is None:
         return None
@@ -44,12 +29,18 @@ async def explain_by_api(api: VisibilityClient, source: Source, wanted: Target) 
         row = await api.one(within(namespace, _EXPLANATIONS, _name(wanted)), ExplanationRow)
     except NotFound:
         return None
-    return Told(namespace, row)
+    return Explained(namespace, row.message, row.waiting, _explanation(namespace, row) if row.waiting else None)
 
 
-async def remedies_of(api: VisibilityClient, told: Told, wanted: Target) -> tuple[RemedyRow, ...]:
+def _explanation(namespace: str, row: ExplanationRow) -> Explanation:
+    fields = structs.asdict(row)
+    del fields["waiting"]
+    return Explanation(namespace=namespace, **fields, remedies=())
+
+
+async def remedies_of(api: VisibilityClient, namespace: str, wanted: Target) -> tuple[RemedyRow, ...]:
     """Return which changes would admit it, each tried by the controller. Raises KubeError and NotServed."""
-    return tuple(await api.listed(within(told.namespace, _EXPLANATIONS, _name(wanted), _REMEDIES), RemedyRow))
+    return tuple(await api.listed(within(namespace, _EXPLANATIONS, _name(wanted), _REMEDIES), RemedyRow))
 
 
 async def known_targets(api: VisibilityClient, source: Source) -> list[str]:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from controller.cli.asking import Source, found_out
+from controller.cli.explained import Explained
 from controller.cli.targets import nothing_named
 from controller.core.snapshot import Snapshot
 from controller.runtime.operator_action_targets import Target
-from controller.visibility.explanation_rows import Explanation, QueueExplanation
+from controller.visibility.explanation_rows import QueueExplanation
 from controller.visibility.explanations import explain
 from controller.visibility.queue_explanations import explain_cluster_queue, explain_local_queue
 from controller.visibility.targets import all_targets, find
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a decision says of a target: of the first of so many workloads that wait; of none `message` says all."""
-
-    namespace: str
-    message: str
-    waiting: int
-    explanation: Explanation | None
-
-
-def explain_by_snapshot(source: Source, wanted: Target, *, was_evicted: bool) -> Told | None:
+def explain_by_snapshot(source: Source, wanted: Target, *, was_evicted: bool) -> Explained | None:
     """Explain a pod, Job or group; None: it is gone, for it was evicted. Raises ClickException and KubeError."""
     with source.snapshot() as snapshot:
         found = find(snapshot, found_out(snapshot), wanted.kind, wanted.name, source.namespaces)
@@ -34,7 +23,7 @@ def explain_by_snapshot(source: Source, wanted: Target, *, was_evicted: bool) ->
             known = all_targets(snapshot.running.pods.values(), snapshot.running.jobs, source.namespaces)
             raise nothing_named(wanted, known, source.namespaces)
         first = None if found.workload is None else explain(snapshot, found.workload)
-        return Told(found.namespace, found.sentence, found.waiting, first)
+        return Explained(found.namespace, found.sentence, found.waiting, first)
 
 
 def explain_queue_by_snapshot(source: Source, wanted: Target) -> QueueExplanation:
