@@ -18,24 +18,33 @@ MEASURED := --cov --cov-report=
 # Only `make demo KUBECONFIG=file` leaves the sandbox: a KUBECONFIG of the shell must not point the demo at a cluster.
 CLUSTER := $(if $(filter command line,$(origin KUBECONFIG)),--kubeconfig '$(KUBECONFIG)')
 
+# Node.js comes from the environment, so that Python is all that a machine has to have.
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(CURDIR)/$(BIN)/python $(BIN)/npm --prefix page
+PAGE_FOLDER := controller/dashboard/static/index.html
+PAGE_SOURCES := page/index.html page/vite.config.ts page/tsconfig.json $(shell find page/src -type f -not -path '*/generated/*')
+# What the page is sent is described there; its types in TypeScript are written from it.
+PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.py)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more lint types layers check unit compiled-core compiled integration sandbox oracle soak \
+.PHONY: help demo page page-check browser test test-more lint types layers check unit compiled-core compiled integration sandbox oracle soak \
 	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-gate bench-decide bench-compiled \
 	generate lock image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/runtime.stamp ## Watch two teams share spot and on-demand nodes and borrow quota (KUBECONFIG=file: on your own cluster)
-	@$(PENSTOCK) demo $(CLUSTER)
+demo: $(VENV)/runtime.stamp $(if $(PAGE),page) ## Watch two teams share nodes and borrow quota (PAGE=1: in a browser, too; KUBECONFIG=file: on your cluster)
+	@$(PENSTOCK) demo $(if $(PAGE),--page) $(CLUSTER)
+
+page: $(PAGE_FOLDER) ## Build the page that `penstock dashboard` shows
 
 test: $(VENV)/dev.stamp ## Run every check and every test, on a real control plane too
-	@$(MAKE) --no-print-directory --jobs=3 compiled-core check oracle render
+	@$(MAKE) --no-print-directory --jobs=3 compiled-core check oracle render browser
 	@$(MAKE) --no-print-directory compiled PYTEST=
 	@echo "==> tests"
 	@$(BIN)/pytest $(FOUR_AT_ONCE) $(or $(PYTEST),$(MEASURED))
 
-check: lint types layers ## Run the checks that run nothing: ruff, yamllint, codespell, mypy, import-linter
+check: lint types layers page-check ## Run the checks that run nothing: ruff, yamllint, codespell, mypy, import-linter, biome, tsc
 
 lint: $(VENV)/dev.stamp
 	@echo "==> ruff, yamllint, codespell"
@@ -51,6 +60,14 @@ types: $(VENV)/dev.stamp
 layers: $(VENV)/dev.stamp
 	@echo "==> import-linter"
 	@$(BIN)/lint-imports --no-logo
+
+page-check: $(PAGE_FOLDER)
+	@echo "==> biome, tsc, vitest"
+	@$(NPM) run --silent check
+	@$(NPM) run --silent test
+
+browser: $(VENV)/dev.stamp $(PAGE_FOLDER)
+	@$(BIN)/python -m tests.support.browser
 
 unit: $(VENV)/dev.stamp ## Run the tests that need no control plane
 	@$(BIN)/pytest $(WITHOUT_CONTROL_PLANE) $(PYTEST)
@@ -125,12 +142,13 @@ lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requ
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/runtime.txt pyproject.toml
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/build.txt requirements/build.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/dev.txt requirements/dev.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/page.txt requirements/page.in
 
 image: ## Build the container image (needs docker)
 	docker build -t penstock .
 
 clean: ## Remove the environment and all caches of this checkout
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov
+	rm -rf $(VENV) page/node_modules page/src/generated controller/dashboard/static build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov
 
 $(VENV)/runtime.stamp: requirements/runtime.txt
 	@echo "==> Python environment in $(VENV)"
@@ -144,3 +162,14 @@ $(VENV)/dev.stamp: requirements/dev.txt pyproject.toml $(VENV)/runtime.stamp
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
+
+$(VENV)/page.stamp: requirements/page.txt page/package-lock.json page/.npmrc $(VENV)/runtime.stamp
+	@echo "==> Node.js and the packages of the page"
+	@$(PIP) install --require-hashes -r requirements/page.txt
+	@$(NPM) ci --silent
+	@touch $@
+
+$(PAGE_FOLDER): $(PAGE_SOURCES) $(PAGE_FORMS) $(VENV)/page.stamp
+	@echo "==> the page"
+	@$(NPM) run --silent types
+	@$(NPM) run --silent build -- --logLevel warn

@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 
 from controller.cli.main import EXIT_FAULT
+from controller.dashboard.files import NotBuilt
 from controller.demo import in_cluster, in_sandbox
 from controller.demo.errors import DemoError
 from controller.demo.report import Report
@@ -36,7 +37,10 @@ _PODS_IN_CLUSTER = 100
     help=f"How many pods; {_PODS_IN_SANDBOX} in a sandbox and {_PODS_IN_CLUSTER} on a cluster if not given.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed makes the same pods.")
-def demo(kubeconfig: str | None, pods: int | None, seed: int) -> int:
+@click.option(
+    "--page", "with_page", is_flag=True, help="Open the page in a browser, and keep the sandbox until Ctrl-C."
+)
+def demo(kubeconfig: str | None, pods: int | None, seed: int, with_page: bool) -> int:
     """Show how Penstock lets two teams share spot and on-demand nodes, and borrow quota from each other.
 
     Starts a real control plane with fake nodes, installs Penstock, creates pods of two teams, and shows live how their
@@ -48,21 +52,26 @@ def demo(kubeconfig: str | None, pods: int | None, seed: int) -> int:
     Example:
       penstock demo
       penstock demo --pods 1000 --seed 7
+      penstock demo --page
       penstock demo --kubeconfig ~/.kube/config
     """
+    if with_page and kubeconfig is not None:
+        raise click.UsageError(
+            "--page is for the sandbox of the demo; on a cluster of yours use: penstock dashboard --kubeconfig FILE"
+        )
     report = Report(Console(), _program())
     if kubeconfig is None:
         report.step("Looking for the programs of a Kubernetes control plane; what is missing is built once, with Go")
         # before any event loop runs, so that Ctrl-C ends a build at once
         binaries.ensure()
-        work = in_sandbox.run(report, pods=pods or _PODS_IN_SANDBOX, seed=seed)
+        work = in_sandbox.run(report, pods=pods or _PODS_IN_SANDBOX, seed=seed, with_page=with_page)
         following = in_sandbox.NEXT
     else:
         work = in_cluster.run(report, kubeconfig=kubeconfig, pods=pods or _PODS_IN_CLUSTER, seed=seed)
         following = in_cluster.NEXT
     try:
         result = asyncio.run(_interruptible(work))
-    except DemoError as error:
+    except (DemoError, NotBuilt) as error:
         raise click.ClickException(str(error)) from None
     shortcomings = result.shortcomings()
     if shortcomings:

@@ -7,7 +7,8 @@ from msgspec import structs
 from controller.cli.asking import Source
 from controller.cli.explained import Explained
 from controller.cli.targets import nothing_named
-from controller.cli.visibility_client import VisibilityClient, within
+from controller.cli.visibility_client import VisibilityClient
+from controller.extension_api.reading import within
 from controller.kube.errors import NotFound
 from controller.runtime.operator_action_targets import Target
 from controller.visibility.explanation_rows import Explanation, ExplanationRow, QueueExplanation, ReasonRow, RemedyRow

@@ -18,6 +18,7 @@ _COMMANDS = {
     "audit": ("controller.cli.history:audit", "Say who opened the gate of a pod, when and why."),
     "chargeback": ("controller.cli.chargeback:chargeback", "Print what was used as a dataset for cost tools (FOCUS)."),
     "completion": ("controller.cli.completion:completion", "Print what a shell needs to complete commands."),
+    "dashboard": ("controller.cli.dashboard:dashboard", "Open a page that shows queues, pods, nodes and what if."),
     "demo": ("controller.cli.demo:demo", "Show how queues drain, live, on a cluster made for it or on yours."),
     "doctor": ("controller.cli.doctor:doctor", "Find out what is wrong with Penstock in a cluster, and what to do."),
     "drain": ("controller.cli.by_hand:drain", "Hold queues, and evict what they have admitted."),

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from rich.console import Console
 from rich.status import Status
 
-from controller.extension_api.paths import ROOT, UNKNOWN_RESOURCE
+from controller.extension_api.paths import ROOT
+from controller.extension_api.reading import Listed, Member, is_of_no_object, within
 from controller.extension_api.registration import API_SERVICE
 from controller.kube import clock, config
 from controller.kube.client import Client
@@ -37,14 +38,6 @@ class NotServed(Exception):
 
 class NotAnswering(KubeError):
     """The API is registered and nobody has answered for as long as we wait."""
-
-
-class _Member(msgspec.Struct, Generic[_R]):
-    status: _R
-
-
-class _List(msgspec.Struct, Generic[_R]):
-    items: list[_Member[_R]]
 
 
 class VisibilityClient:
@@ -72,17 +65,17 @@ class VisibilityClient:
 
     async def listed(self, path: str, row: type[_R]) -> list[_R]:
         """List what has a path, each of which has a `status` of this type."""
-        found = await self._decoded(path, _List[row])  # type: ignore[valid-type] # known when it runs
+        found = await self._decoded(path, Listed[row])  # type: ignore[valid-type] # known when it runs
         return [one.status for one in found.items]
 
     async def one(self, path: str, row: type[_R]) -> _R:
         """Get one object whose `status` is a row of this type. Raises NotFound where there is none."""
-        return (await self._decoded(path, _Member[row])).status  # type: ignore[valid-type] # as above
+        return (await self._decoded(path, Member[row])).status  # type: ignore[valid-type] # as above
 
     async def created(self, path: str, body: object, row: type[_R]) -> _R:
         """POST an object; what its `status` says in the answer."""
         answer = await self.post(path, body)
-        return self._read(path, answer, _Member[row]).status  # type: ignore[valid-type] # as above
+        return self._read(path, answer, Member[row]).status  # type: ignore[valid-type] # as above
 
     async def _decoded(self, path: str, form: type[_F]) -> _F:
         return self._read(path, await self.get(path), form)
@@ -124,23 +117,12 @@ class VisibilityClient:
             return
 
 
-def within(namespace: str | None, plural: str, *parts: str) -> str:
-    """Return the path of a resource, or of what is below it; `namespace` None: of all, or it has none."""
-    prefix = "" if namespace is None else f"/namespaces/{namespace}"
-    return f"{prefix}/{'/'.join((plural, *parts))}"
-
-
 @asynccontextmanager
 async def visibility_client(kubeconfig: str | None, context: str | None) -> AsyncIterator[VisibilityClient]:
     """Connect to the cluster of a kubeconfig; on a terminal it is shown that we wait. Raises KubeError."""
     async with Client(await config.load(kubeconfig, context), user_agent="penstock-cli") as client:
         with Console(stderr=True).status("Asking the controller") as status:
             yield VisibilityClient(client, status)
-
-
-def is_of_no_object(error: NotFound) -> bool:
-    """Whether the resource is unknown, to the apiserver (which writes no Status then) or to the API itself."""
-    return not error.reason or error.message.startswith(UNKNOWN_RESOURCE)
 
 
 def _not_answering(error: ApiError, patience: float) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import AsyncExitStack
 
 from controller.demo import workload, world, writes
 from controller.demo.asked import Question, questions
+from controller.demo.page import shown, until_cancelled
 from controller.demo.play import Run, play
 from controller.demo.prepare import until_usable
 from controller.demo.report import Report
@@ -20,6 +22,7 @@ _SECONDS_PER_POD = 0.6
 
 NEXT: tuple[tuple[str, str], ...] = (
     ("penstock demo --pods 1000 --seed 7", "longer queues, other pods"),
+    ("penstock demo --page", "the same, with a page to look at in a browser"),
     (
         "penstock demo --kubeconfig FILE",
         "the same on a cluster of yours; all that it makes there is removed at the end",
@@ -29,8 +32,11 @@ NEXT: tuple[tuple[str, str], ...] = (
 )
 
 
-async def run(report: Report, *, pods: int, seed: int) -> Result:
-    """Run the demo in a new sandbox; nothing of it is left. Raises SandboxError, KubeError and DemoError."""
+async def run(report: Report, *, pods: int, seed: int, with_page: bool = False) -> Result:
+    """Run the demo in a new sandbox; nothing of it is left. Raises SandboxError, KubeError and DemoError.
+
+    `with_page`: the page is open meanwhile, and stays after all pods have ended until whoever watches cancels this.
+    """
     began = clock.monotonic()
     here = world.of_sandbox(secrets.token_hex(3))
     name = f"demo-{here.run}"
@@ -44,10 +50,15 @@ async def run(report: Report, *, pods: int, seed: int) -> Result:
         report.step(
             "Installing Penstock: CRDs, RBAC, and webhook and controller as processes with ServiceAccounts of theirs"
         )
-        async with installed(sandbox) as penstock:
+        components = ["visibility"] if with_page else []
+        async with installed(sandbox, components=components) as penstock, AsyncExitStack() as stack:
+            if with_page:
+                await stack.enter_async_context(shown(report, sandbox))
             result, asked = await _run(report, sandbox, penstock, here, pods=pods, seed=seed)
             report.result(result)
             report.asked(asked)
+            if with_page:
+                await until_cancelled(report)
         report.step("Ending the sandbox and deleting all of it")
     return result
 

@@ -1,0 +1,120 @@
+"""The server of the page: who looks, what they look at, and the files of the page itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+from msgspec import Struct
+
+from controller.dashboard.feeds import Feeds
+from controller.dashboard.files import Files
+from controller.dashboard.live import stream
+from controller.dashboard.parts import part
+from controller.dashboard.pod_table import WrongTable
+from controller.dashboard.problems import Problem, problem
+from controller.dashboard.protection import add_headers, of_own_site, only_for
+from controller.dashboard.viewers import Viewer, Viewers
+from controller.extension_api.paths import ROOT
+from controller.kube.errors import KubeError
+from controller.telemetry.http import Address
+
+_SIMULATION_SECONDS: Final = 60.0
+_WHO_AM_I: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+_MOST_PARTS: Final = 8
+_BODY_BYTES: Final = 2**20
+
+
+class Session(Struct, frozen=True, rename="camel"):
+    """Who looks at which cluster; `namespace` is the one to look at first where they may not see all."""
+
+    user: str
+    cluster: str
+    namespace: str
+
+
+class Dashboard:
+    """The page of one cluster, for these viewers, under names for which `hosts` holds."""
+
+    def __init__(
+        self, viewers: Viewers, files: Files, *, cluster: str, namespace: str, hosts: Callable[[Address], bool]
+    ) -> None:
+        self._viewers = viewers
+        self._files = files
+        self._cluster = cluster
+        self._namespace = namespace
+        self._hosts = hosts
+
+    @asynccontextmanager
+    async def app(self) -> AsyncIterator[web.Application]:
+        """Yield the aiohttp application, which asks the cluster as long as the block runs."""
+        async with Feeds() as feeds:
+            app = web.Application(client_max_size=_BODY_BYTES, middlewares=[only_for(self._hosts), of_own_site])
+            app.on_response_prepare.append(add_headers)
+            app.router.add_routes(
+                [
+                    *self._viewers.routes(),
+                    web.get("/api/session", self._known(self._session), allow_head=False),
+                    web.get("/api/live", self._known(self._live(feeds)), allow_head=False),
+                    web.post("/api/simulations", self._known(self._simulation)),
+                    web.route("*", "/api/{path:.*}", _no_such_path),
+                    web.get("/{path:.*}", self._files.answer),
+                ]
+            )
+            yield app
+
+    def _known(
+        self, handler: Callable[[web.Request, Viewer], Awaitable[web.StreamResponse]]
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """Return what asks who it is first, and answers faults as what the page shows."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            viewer = await self._viewers.of(request)
+            if viewer is None:
+                return _json({"signIn": self._viewers.sign_in}, 401)
+            try:
+                return await handler(request, viewer)
+            except WrongTable as error:
+                return _json({"problem": Problem("wrongAddress", str(error))}, 400)
+            except KubeError as error:
+                found = problem(error)
+                return _json({"problem": found}, 401 if found.kind == "signedOut" else 502)
+
+        return handle
+
+    async def _session(self, _: web.Request, viewer: Viewer) -> web.Response:
+        kind = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        answer: Mapping[str, Any] = msgspec.json.decode(await viewer.client.post(_WHO_AM_I, kind))
+        user = str(answer["status"]["userInfo"].get("username", ""))
+        return _json(Session(user, self._cluster, self._namespace))
+
+    def _live(self, feeds: Feeds) -> Callable[[web.Request, Viewer], Awaitable[web.StreamResponse]]:
+        async def live(request: web.Request, viewer: Viewer) -> web.StreamResponse:
+            names = list(dict.fromkeys(request.query.getall("part", [])))
+            if not 0 < len(names) <= _MOST_PARTS:
+                raise WrongTable(f"part=: name one to {_MOST_PARTS} parts to look at")
+            return await stream(request, feeds, viewer, [part(one, request.query) for one in names])
+
+        return live
+
+    async def _simulation(self, request: web.Request, viewer: Viewer) -> web.Response:
+        """Pass on what the page asks; nothing of it is kept."""
+        try:
+            spec = msgspec.json.decode(await request.read(), type=dict[str, Any])
+        except msgspec.MsgspecError as error:
+            raise WrongTable(f"the body is no JSON object: {error}") from None
+        body = {"apiVersion": ROOT.removeprefix("/apis/"), "kind": "Simulation", "spec": spec}
+        answer = await viewer.client.post(f"{ROOT}/simulations", body, seconds=_SIMULATION_SECONDS)
+        return web.Response(body=answer, content_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+async def _no_such_path(request: web.Request) -> web.Response:
+    return _json({"problem": Problem("wrongAddress", f"{request.method} {request.path} is not served")}, 404)
+
+
+def _json(body: object, status: int = 200) -> web.Response:
+    headers = {"Cache-Control": "no-store"}
+    return web.Response(body=msgspec.json.encode(body), status=status, content_type="application/json", headers=headers)

@@ -1,0 +1,144 @@
+/** What another setup would do: changes, played forward by the controller beside the setup as it is. */
+
+import { type FormEvent, useRef, useState } from "react";
+import { useAddress } from "../address";
+import { CHANGE_KINDS, changeText, targets } from "../change";
+import type { Problem, SimulationRow } from "../generated/sent";
+import { useLive } from "../live";
+import { ProblemNote } from "../parts/notes";
+import { Outcomes } from "../parts/outcomes";
+
+type Asked = { kind: "nothing" } | { kind: "asking" } | { kind: "told"; row: SimulationRow } | Refused;
+interface Refused {
+  kind: "refused";
+  problem: Problem;
+}
+
+export default function WhatIf() {
+  const { parameters, set } = useAddress();
+  const changes = parameters.getAll("change");
+  const [asked, setAsked] = useState<Asked>({ kind: "nothing" });
+  const stop = useRef<AbortController>(null);
+  async function ask() {
+    stop.current = new AbortController();
+    setAsked({ kind: "asking" });
+    const hours = Number(parameters.get("hours") ?? 24);
+    setAsked(await simulated({ changes, hours }, stop.current.signal));
+  }
+  return (
+    <>
+      <h1>What if</h1>
+      <p>
+        The controller plays the queues forward from now, as they are and with your changes, with the same arrivals.
+        Nothing in the cluster changes.
+      </p>
+      <AddChange onAdd={(text) => set({ change: [...changes, text] })} />
+      <ul className="changes" aria-label="Changes">
+        {changes.map((text) => (
+          <li key={text}>
+            <button
+              type="button"
+              className="chip"
+              aria-label={`Remove ${text}`}
+              onClick={() => set({ change: changes.filter((one) => one !== text) })}
+            >
+              <bdi>{text}</bdi> ×
+            </button>
+          </li>
+        ))}
+      </ul>
+      <div className="tools">
+        <label>
+          Hours
+          <input
+            type="number"
+            min="0.1"
+            max="744"
+            step="any"
+            value={parameters.get("hours") ?? "24"}
+            onChange={(event) => set({ hours: event.target.value }, true)}
+          />
+        </label>
+        <button type="button" className="main" onClick={ask} disabled={changes.length === 0 || asked.kind === "asking"}>
+          Simulate
+        </button>
+        {asked.kind === "asking" && (
+          <>
+            <span className="loading" role="status">
+              Simulating: at most half a minute …
+            </span>
+            <button type="button" onClick={() => stop.current?.abort()}>
+              Cancel
+            </button>
+          </>
+        )}
+      </div>
+      {asked.kind === "refused" && <ProblemNote problem={asked.problem} />}
+      {asked.kind === "told" && <Outcomes row={asked.row} />}
+    </>
+  );
+}
+
+function AddChange({ onAdd }: { onAdd: (text: string) => void }) {
+  const [kind, setKind] = useState("quota");
+  const live = useLive(["clusterQueues", "flavors"], new URLSearchParams());
+  const { clusterQueues, flavors } = live.parts;
+  const chosen = CHANGE_KINDS.find((one) => one.kind === kind);
+  const known = targets(
+    kind,
+    clusterQueues ?? [],
+    (flavors ?? []).map((flavor) => flavor.name),
+  );
+  function add(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    onAdd(changeText(kind, String(data.get("target")).trim(), String(data.get("value") ?? "").trim()));
+    event.currentTarget.reset();
+  }
+  return (
+    <form className="tools" onSubmit={add}>
+      <label>
+        Change
+        <select value={kind} onChange={(event) => setKind(event.target.value)}>
+          {CHANGE_KINDS.map((one) => (
+            <option key={one.kind} value={one.kind}>
+              {one.title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Of
+        <input name="target" list="targets" required placeholder={chosen?.target} autoComplete="off" />
+        <datalist id="targets">
+          {known.map((target) => (
+            <option key={target} value={target} />
+          ))}
+        </datalist>
+      </label>
+      {chosen?.value !== "" && (
+        <label>
+          To
+          <input name="value" required placeholder={chosen?.value} autoComplete="off" />
+        </label>
+      )}
+      <button type="submit">Add</button>
+    </form>
+  );
+}
+
+async function simulated(spec: { changes: string[]; hours: number }, signal: AbortSignal): Promise<Asked> {
+  try {
+    const response = await fetch("/api/simulations", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(spec),
+      signal,
+    });
+    const body = await response.json();
+    return response.ok ? { kind: "told", row: body.status } : { kind: "refused", problem: body.problem };
+  } catch {
+    if (signal.aborted) return { kind: "nothing" };
+    return { kind: "refused", problem: { kind: "unreachable", message: "No answer came.", advice: "Try again." } };
+  }
+}
