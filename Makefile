@@ -28,7 +28,7 @@ PAGE_FORMS := $(wildcard controller/dashboard/*.py controller/visibility/*rows.p
 .DEFAULT_GOAL := help
 .PHONY: help demo page page-check browser test test-more lint types layers check unit compiled-core compiled integration sandbox oracle soak \
 	fuzz fuzz-reviews fuzz-decide mutants render scale bench-webhook bench-gate bench-decide bench-compiled \
-	generate lock image clean
+	generate docs docs-serve lock image clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -137,6 +137,12 @@ bench-compiled: $(VENV)/dev.stamp ## Measure the decision as the image has it, c
 generate: $(VENV)/dev.stamp ## Write config/crd anew from the models, and the chart's templates from config
 	@$(BIN)/python -m controller.api.generate
 	@$(BIN)/python -m deploy.generate
+
+docs: $(VENV)/dev.stamp ## Build the documentation as a site, in build/site; a link that leads nowhere is an error
+	@$(BIN)/python -m docsite.building
+
+docs-serve: docs ## Build the site and serve it on loopback, until Ctrl-C (PORT=8000)
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site $(or $(PORT),8000)
 
 lock: $(VENV)/dev.stamp ## Lock the newest versions that pyproject.toml and requirements/*.in allow
 	@CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade -o requirements/runtime.txt pyproject.toml
