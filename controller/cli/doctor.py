@@ -52,8 +52,8 @@ def doctor(
     """Find out what is wrong with Penstock in a cluster, and what to do about it.
 
     Looks at versions, CRDs, rights, the leader, how old what it knows is, what keeps the gate, the webhook and its
-    certificates, stuck pods, default queues that do not exist, and objects that cannot be used. Nothing is written:
-    pods are tried with a dry run alone.
+    certificates, stuck pods, default queues that do not exist, objects that cannot be used, and whether the history is
+    written. It changes nothing: pods are tried with a dry run alone.
 
     Exit code: 0 no errors (there may be warnings), 1 errors, 2 there is no answer, 130 interrupted.
 

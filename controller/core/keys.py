@@ -117,6 +117,9 @@ WRITTEN_AT_CREATE: Final = (POLICIES, USER)
 SCHEDULING_POLICY_ENTRY: Final = "SchedulingPolicy/"
 """What names of SchedulingPolicies begin with in POLICIES: no namespace has a capital letter, so none is mistaken."""
 
+HISTORY: Final = "penstock.dev/history"
+"""Annotation of the Lease, written by the leader: how far the history of pods is behind."""
+
 BREAK_GLASS: Final = "penstock:break-glass"
 """The group whose members may write what else only Penstock writes, unless the webhook is told another."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,10 +64,19 @@ class Election:
 class Elector:
     """Takes, renews and gives up the Lease."""
 
-    def __init__(self, client: Client, election: Election, *, report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        election: Election,
+        *,
+        report: Callable[[str], None],
+        annotations: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
+        """`annotations` are what the holder says of itself on the Lease, each time that it writes it."""
         self._client = client
         self._election = election
         self._report = report
+        self._annotations = annotations
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{election.namespace}/leases"
         self._path = f"{self._collection}/{election.name}"
         self._lease: dict[str, Any] = {}
@@ -187,7 +196,7 @@ class Elector:
         try:
             current = orjson.loads(await self._client.get(self._path, seconds=patience))
         except NotFound:
-            body = {"metadata": {"name": self._election.name}, "spec": self._spec({}, renew=False)}
+            body = {"metadata": self._metadata(), "spec": self._spec({}, renew=False)}
             await self._hold(self._client.post(self._collection, body, seconds=patience))
             return True
         if current["metadata"]["resourceVersion"] != self._lease.get("metadata", {}).get("resourceVersion"):
@@ -212,10 +221,13 @@ class Elector:
             "leaseTransitions": former.get("leaseTransitions", 0) + (0 if renew or not former else 1),
         }
 
+    def _metadata(self) -> dict[str, Any]:
+        return {"name": self._election.name, "annotations": dict(self._annotations())}
+
     async def _put(self, spec: dict[str, Any]) -> None:
-        metadata = self._lease.get("metadata", {})
+        known = self._lease.get("metadata", {})
         body = {
-            "metadata": {"name": self._election.name, "resourceVersion": metadata.get("resourceVersion", "")},
+            "metadata": {**self._metadata(), "resourceVersion": known.get("resourceVersion", "")},
             "spec": spec,
         }
         # an answer that comes when the Lease is over would make a second leader

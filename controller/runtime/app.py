@@ -52,7 +52,12 @@ class _App:
         self._client = client
         self._settings = settings
         self._metrics = ControllerMetrics()
-        self._elector = Elector(client, settings.election, report=lambda why: _log.warning("not_leading", why=why))
+        self._elector = Elector(
+            client,
+            settings.election,
+            report=lambda why: _log.warning("not_leading", why=why),
+            annotations=self._annotations,
+        )
         self._probe = Probe(client, settings.election.namespace, settings.election.identity)
         self._forecasts = StartForecasts()
         decode = PodDecoder()
@@ -192,6 +197,10 @@ class _App:
         """Let what the leader before us has sent take effect, or be refused: it must be in what we first decide on."""
         if await self._probe.passed() is not None:
             await asyncio.sleep(ANSWER_SECONDS)
+
+    def _annotations(self) -> dict[str, str]:
+        """Return what this replica says of itself on the Lease that it holds."""
+        return self._controller.annotations()
 
     def _unsynced(self) -> str | None:
         """Say what is not known yet."""

@@ -213,6 +213,10 @@ class Controller:
             _log.warning("patches_abandoned")
         return is_done
 
+    def annotations(self) -> dict[str, str]:
+        """Return what the leader says of itself on its Lease."""
+        return {} if self._history is None else self._history.health().annotations()
+
     def unsynced(self) -> str | None:
         """Say which kinds are not listed yet; None when all are."""
         return self._watches.unsynced()

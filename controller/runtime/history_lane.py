@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from controller.cache.cluster import ClusterCache
 from controller.core.workloads.pods import Pod
+from controller.history.health import HistoryHealth
 from controller.history.recorder import Recorder
 from controller.history.run_store import HistoryError, RunStore
 from controller.kube import clock
@@ -75,6 +76,9 @@ class HistoryLane:
         self._metrics = metrics
         self._days = history.days
         self._failures = 0
+        self._error = ""
+        self._written_at: float | None = None
+        """When all that had changed was written; None: this replica does not write yet."""
         self._is_ready = False
         self._expires_at = 0.0
         self._turn = asyncio.Lock()
@@ -86,6 +90,7 @@ class HistoryLane:
 
     async def run(self) -> None:
         """Write until cancelled. All must be listed before: runs whose pods are not there have ended."""
+        self._written_at = clock.monotonic()
         while True:
             pause = await self._round()
             await asyncio.sleep(pause)
@@ -94,6 +99,11 @@ class HistoryLane:
         """Write what there is, once."""
         while len(self.recorder) and await self._worked():
             pass
+
+    def health(self) -> HistoryHealth:
+        """Say what is not written, and why."""
+        behind = 0 if self._written_at is None else int(clock.monotonic() - self._written_at)
+        return HistoryHealth(behind, len(self.recorder), self.recorder.lost, self._error)
 
     async def _round(self) -> float:
         """Write what there is; return after how many seconds to look again."""
@@ -122,7 +132,9 @@ class HistoryLane:
             return False
         if self._failures:
             _log.info("history_works_again")
-        self._failures = 0
+        self._failures, self._error = 0, ""
+        if not len(self.recorder):
+            self._written_at = clock.monotonic()
         if taken:
             self._metrics.history_writes.labels("done").inc()
         self._refresh()
@@ -154,6 +166,7 @@ class HistoryLane:
 
     def _tell_failure(self, error: HistoryError) -> None:
         self._failures += 1
+        self._error = str(error)
         self._is_ready = False  # the file may be gone, or the database another one: look at the tables again
         self._metrics.history_writes.labels("failed").inc()
         self._refresh()

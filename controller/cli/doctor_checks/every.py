@@ -12,6 +12,7 @@ from controller.cli.doctor_checks.crds import CRDS
 from controller.cli.doctor_checks.default_queues import DEFAULT_QUEUES
 from controller.cli.doctor_checks.findings import Check, Finding, NotToBeSeen, warning
 from controller.cli.doctor_checks.gate import GATE_KEPT
+from controller.cli.doctor_checks.history import HISTORY
 from controller.cli.doctor_checks.leader import LEADER
 from controller.cli.doctor_checks.objects import OBJECTS
 from controller.cli.doctor_checks.pods import PODS
@@ -21,7 +22,20 @@ from controller.cli.doctor_checks.visibility import VISIBILITY
 from controller.cli.doctor_checks.webhook import WEBHOOK
 from controller.kube.errors import ApiError, one_line
 
-CHECKS: Final = (VISIBILITY, VERSIONS, CRDS, RIGHTS, LEADER, CACHE, GATE_KEPT, WEBHOOK, PODS, DEFAULT_QUEUES, OBJECTS)
+CHECKS: Final = (
+    VISIBILITY,
+    VERSIONS,
+    CRDS,
+    RIGHTS,
+    LEADER,
+    CACHE,
+    GATE_KEPT,
+    WEBHOOK,
+    PODS,
+    DEFAULT_QUEUES,
+    OBJECTS,
+    HISTORY,
+)
 """First what keeps others from working: an APIService that does not answer is of the whole cluster's concern."""
 
 

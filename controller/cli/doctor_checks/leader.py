@@ -19,7 +19,7 @@ _LOOKED_AT_AGAIN: Final = 6.0
 
 async def no_leader(cluster: Cluster) -> str | None:
     """Say why no controller leads; None when one does. Raises KubeError."""
-    lease = await cluster.get(_path(cluster))
+    lease = await cluster.get(lease_path(cluster))
     if lease is None:
         return "does not exist: no controller has led yet"
     spec = lease.get("spec") or {}
@@ -28,7 +28,7 @@ async def no_leader(cluster: Cluster) -> str | None:
     if _age(spec) <= spec.get("leaseDurationSeconds", _USUAL_SECONDS):
         return None
     await asyncio.sleep(_LOOKED_AT_AGAIN)
-    again = await cluster.get(_path(cluster)) or {}
+    again = await cluster.get(lease_path(cluster)) or {}
     if (again.get("spec") or {}).get("renewTime") != spec.get("renewTime"):
         return None
     return f"was renewed last at {spec.get('renewTime')}, by {spec['holderIdentity']}, which is gone or cannot write"
@@ -38,7 +38,8 @@ def _age(spec: Json) -> float:
     return clock.now() - epoch(spec.get("renewTime"))
 
 
-def _path(cluster: Cluster) -> str:
+def lease_path(cluster: Cluster) -> str:
+    """Return the path of the Lease of the controllers."""
     return f"/apis/coordination.k8s.io/v1/namespaces/{cluster.home}/leases/{LEASE}"
 
 

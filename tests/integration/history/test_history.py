@@ -8,7 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
+from controller.cli.doctor_checks.history import HISTORY
 from controller.core.keys import ADMITTED_BY
+from tests.integration.doctor.conftest import Doctor
 from tests.integration.history.conftest import Kept
 from tests.support.eventually import eventually
 from tests.support.team import Team
@@ -55,6 +57,33 @@ async def test_a_run_is_kept_from_creation_to_end(kept: Kept, team: Team) -> Non
     ran = (await until_states(kept, team, first="Succeeded", second="Running"))["first"]["ran"]
     first = await rows(kept, "history", "pod/first", "-n", team.namespace)
     assert [row["ran"] for row in first] == [ran]
+
+
+async def test_doctor_says_that_the_file_cannot_be_written(kept: Kept, team: Team) -> None:
+    """Admission goes on meanwhile, and what happened is written afterwards."""
+    await team.ready({"spot": {"cpu": 2}})
+    await team.pod("before")
+    await until_states(kept, team, before="Running")
+    doctor = Doctor(team.client)
+    assert await doctor.finds(HISTORY) == {}
+
+    def put_a_folder_in_its_place() -> None:
+        for path in kept.file.parent.iterdir():
+            path.rename(path.with_suffix(".away"))
+        kept.file.mkdir()
+
+    await asyncio.to_thread(put_a_folder_in_its_place)
+    await team.pod("during")
+    await team.until_bound("during")
+    found = await eventually(lambda: doctor.finds(HISTORY), message="doctor finds nothing")
+    assert found["the history"].endswith(f"sqlite:///{kept.file}: unable to open database file"), found
+    await asyncio.to_thread(kept.file.rmdir)
+    await until_states(kept, team, before="Running", during="Running")
+
+    async def fine() -> bool:
+        return await doctor.finds(HISTORY) == {}
+
+    await eventually(fine, message="doctor still finds it")
 
 
 async def test_a_file_that_is_deleted_holds_up_nobody(kept: Kept, team: Team) -> None:

@@ -12,6 +12,7 @@ from controller.api.crd import KINDS, render
 from controller.cli.doctor_checks.cluster import Cluster
 from controller.cli.doctor_checks.every import CHECKS, examine
 from controller.core.keys import CLUSTER_QUEUE, CONDITION, GATE, QUEUE_NAME
+from controller.history.health import HistoryHealth
 from controller.kube.clock import rfc3339, rfc3339_micro
 from controller.kube.errors import WEBHOOK_AWAY, Forbidden, ServerError
 from controller.kube.manifests import load_documents
@@ -34,7 +35,8 @@ def authority(days: float) -> str:
 
 
 def a_lease(*, age: float = 1.0, holder: str = "one") -> Json:
-    return {"spec": {"holderIdentity": holder, "renewTime": rfc3339_micro(NOW - age), "leaseDurationSeconds": 15}}
+    spec = {"holderIdentity": holder, "renewTime": rfc3339_micro(NOW - age), "leaseDurationSeconds": 15}
+    return {"metadata": {"annotations": HistoryHealth().annotations()}, "spec": spec}
 
 
 # outside any test's event loop: files are read

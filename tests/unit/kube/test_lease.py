@@ -74,6 +74,16 @@ async def test_it_is_renewed_every_two_seconds_until_it_is_lost(
     assert time.slept == [2, 2, 2]
 
 
+async def test_who_leads_says_of_itself_what_is_true_now(client: FakeClient, time: FakeTime) -> None:
+    said = {"it": "well"}
+    elector = Elector(client.as_client, ELECTION, report=print, annotations=lambda: said)
+    client.will("GET", lease(""), lease("you")).will("PUT", lease(), TAKEN)
+    await elector.acquire()
+    said = {"it": "ill"}
+    await lost(elector)
+    assert [call.body["metadata"]["annotations"] for call in client.made("PUT")] == [{"it": "well"}, {"it": "ill"}]
+
+
 async def test_who_cannot_renew_for_ten_seconds_stops(leader: Elector, client: FakeClient, time: FakeTime) -> None:
     began = time.now
     client.will("PUT", *[after(time, 3, NO_ANSWER)] * 2, after(time, 1, NO_ANSWER))
