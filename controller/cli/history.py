@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
 
 import click
 
-from controller.cli.history_options import history_option, span_options
-from controller.cli.history_rows import RunRow, run_row
+from controller.cli.history_options import source_options, span_options
+from controller.cli.history_source import HistorySource
 from controller.cli.output import show_document
 from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.cli.targets import read_target
 from controller.core.calendar.durations import format_duration
-from controller.history.runs import Outcome, State
+from controller.history.run_rows import RunRow
+from controller.history.runs import STATES
 from controller.history.usage_columns import Span, UsageColumn
+from controller.history.wanted import Wanted
 from controller.kube import clock
 from controller.kube.clock import rfc3339
 from controller.visibility.start_rows import wait_text
 
-if TYPE_CHECKING:
-    from controller.history.store import Store
-
-_STATES: Final = [*State, *(one.value for one in Outcome if one)]
 _COLUMNS: tuple[Column[RunRow], ...] = (
     Column("NAMESPACE", lambda row: row.namespace),
     Column("POD", lambda row: row.name),
@@ -49,10 +46,10 @@ _COLUMNS: tuple[Column[RunRow], ...] = (
 @click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Of this namespace alone.")
 @click.option("--queue", "queues", metavar="NAME", multiple=True, help="Of this LocalQueue alone.")
 @click.option("--user", "users", metavar="NAME", multiple=True, help="Of this user alone.")
-@click.option("--state", "states", type=click.Choice(_STATES), multiple=True, help="In this state alone.")
+@click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="In this state alone.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Pods at most.")
 @output_options
-@history_option
+@source_options
 def history(
     target: str | None,
     span: Span,
@@ -63,7 +60,7 @@ def history(
     limit: int,
     form: str,
     no_headers: bool,
-    store: Store,
+    source: HistorySource,
 ) -> None:
     """Show what became of pods, the latest first, as Slurm's sacct does: how long each waited and ran, and its end.
 
@@ -76,7 +73,7 @@ def history(
       penstock history --from 24h --state Evicted -o wide
     """
     where = {UsageColumn.NAMESPACE: namespaces, UsageColumn.LOCAL_QUEUE: queues, UsageColumn.USER: users}
-    rows = _rows(store, span, target, {one: those for one, those in where.items() if those}, states, limit)
+    rows = _rows(source, span, target, {one: those for one, those in where.items() if those}, states, limit)
     if len(rows) == limit:
         click.echo(f"the latest {limit} pods are shown; there may be more: see --limit", err=True)
     show_rows(
@@ -92,8 +89,8 @@ def history(
 @click.argument("target", metavar="TARGET")
 @click.option("-n", "--namespace", metavar="NAME", help="Its namespace; without it, of all.")
 @click.option("-o", "--output", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
-@history_option
-def audit(target: str, namespace: str | None, form: str, store: Store) -> None:
+@source_options
+def audit(target: str, namespace: str | None, form: str, source: HistorySource) -> None:
     """Say who opened the gate of a pod, when, for which queue and flavor, and what it had waited for.
 
     TARGET is pod/NAME (or just NAME), job/NAME, group/NAME or another owner: then all of its pods.
@@ -105,7 +102,7 @@ def audit(target: str, namespace: str | None, form: str, store: Store) -> None:
       penstock audit pod/train-7 -n team-a
     """
     where = {} if namespace is None else {UsageColumn.NAMESPACE: (namespace,)}
-    rows = _rows(store, Span(0, int(clock.now()) + 1), target, where, (), 1000)
+    rows = _rows(source, Span(0, int(clock.now()) + 1), target, where, (), 1000)
     if not rows:
         place = "" if namespace is None else f" in namespace {namespace}"
         raise click.ClickException(f"{target}: the history has no such pod{place}; penstock history lists what it has")
@@ -118,19 +115,16 @@ def audit(target: str, namespace: str | None, form: str, store: Store) -> None:
 
 
 def _rows(
-    store: Store,
+    source: HistorySource,
     span: Span,
     target: str | None,
     where: Mapping[UsageColumn, tuple[str, ...]],
     states: tuple[str, ...],
     limit: int,
 ) -> list[RunRow]:
-    from controller.history.finding import Wanted, find_runs
-
     named = None if target is None else read_target(target)
     kind, name = ("", "") if named is None else (named.kind, named.name)
-    now = int(clock.now())
-    return [run_row(one, now) for one in find_runs(store, Wanted(span, where, states, kind, name), most=limit)]
+    return source.runs(Wanted(span, where, states, kind, name), limit)
 
 
 def _told(row: RunRow) -> Iterator[str]:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import calendar
-import datetime as dt
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from controller.cli.history_source import HistorySource, ServedHistory, StoredHistory
+from controller.history.times import FORMS, read_time
 from controller.history.usage_columns import Span
 from controller.kube import clock
 from controller.kube.clock import rfc3339
+from controller.telemetry.options import connection_options
 
 if TYPE_CHECKING:
     from controller.history.store import Store
-
-_DAY: Final = 86_400
-_UNITS: Final = {"m": 60, "h": 3600, "d": _DAY, "w": 7 * _DAY}
 
 
 class TimeType(click.ParamType[int]):
@@ -30,22 +28,9 @@ class TimeType(click.ParamType[int]):
         """Read it as whole seconds since 1970, or fail with what may stand there."""
         text = str(value)
         try:
-            return int(clock.now()) if text == "now" else _ago(text) or _time(text)
+            return read_time(text, int(clock.now()))
         except ValueError:
-            self.fail(f"{text!r} is no time: say 2026-11-01, 2026-11-01T14:00:00Z, 36h, 7d, or now", param, ctx)
-
-
-def _ago(text: str) -> int | None:
-    count, unit = text[:-1], _UNITS.get(text[-1:])
-    return int(clock.now()) - int(count) * unit if unit and count.isdecimal() else None
-
-
-def _time(text: str) -> int:
-    """Read RFC 3339, or a date, which begins at midnight UTC as all days of bills do."""
-    found = dt.datetime.fromisoformat(text)
-    if found.tzinfo is None and len(text) > len("2026-11-01"):
-        raise ValueError("a time needs its zone")
-    return calendar.timegm(found.astimezone(dt.UTC).timetuple() if found.tzinfo else found.timetuple())
+            self.fail(f"{text!r} is no time: say {FORMS}", param, ctx)
 
 
 def span_options(days: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -80,12 +65,32 @@ def history_option(command: Callable[..., None]) -> Callable[..., None]:
             )
         command(store=open_store(history), **options)
 
+    return _named(with_store)
+
+
+def source_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --history, --kubeconfig and --context; the command gets what answers as `source`: a database, or the API.
+
+    Raises ClickException for a URL that is none.
+    """
+
+    @wraps(command)
+    def with_source(*, history: str | None, kubeconfig: str | None, context: str | None, **options: Any) -> None:
+        source: HistorySource = ServedHistory(kubeconfig, context)
+        if history is not None:
+            source = StoredHistory(open_store(history))
+        command(source=source, **options)
+
+    return _named(connection_options(with_source))
+
+
+def _named(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(
         "--history",
         metavar="URL",
         envvar="PENSTOCK_HISTORY",
         help="Database of the controller's option --history: sqlite:////FOLDER/FILE or postgresql://….",
-    )(with_store)
+    )(command)
 
 
 def open_store(url: str) -> Store:

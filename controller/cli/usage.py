@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import click
-from msgspec import Struct
 
 from controller.api.time_zones import is_zone, load_zone
-from controller.cli.history_options import history_option, span_options
+from controller.cli.history_options import source_options, span_options
+from controller.cli.history_source import HistorySource
 from controller.cli.row_output import Column, Output, output_options, show_rows
-from controller.core.budgets.budget import amount_text
 from controller.core.budgets.periods import CalendarPeriod, CalendarUnit
-from controller.core.kubernetes.amounts import PODS
-from controller.history.usage_columns import Span, UsageColumn, split
-from controller.kube import clock
+from controller.history.usage_columns import Span, UsageColumn
+from controller.history.usage_rows import UsageRow
+from controller.history.wanted import WantedUsage
 from controller.kube.clock import rfc3339
-
-if TYPE_CHECKING:
-    from controller.history.store import Store
 
 _BY: Final = [one.value for one in UsageColumn]
 _NARROWED: Final = (UsageColumn.NAMESPACE, UsageColumn.CLUSTER_QUEUE, UsageColumn.USER, UsageColumn.FLAVOR)
-
-
-class UsageRow(Struct, frozen=True, rename="camel"):
-    """What one group used from `begin` to `end`: `hours` by resource (of bytes in GiB), and `cost` by flavor prices."""
-
-    begin: str
-    end: str
-    by: dict[str, str]
-    runs: int
-    hours: dict[str, str]
-    cost: str
 
 
 @click.command()
@@ -46,7 +31,7 @@ class UsageRow(Struct, frozen=True, rename="camel"):
 @click.option("--user", "users", metavar="NAME", multiple=True, help="Of this user alone.")
 @click.option("--flavor", "flavors", metavar="NAME", multiple=True, help="Of this flavor alone.")
 @output_options
-@history_option
+@source_options
 def usage(
     span: Span,
     by: tuple[str, ...],
@@ -58,7 +43,7 @@ def usage(
     flavors: tuple[str, ...],
     form: str,
     no_headers: bool,
-    store: Store,
+    source: HistorySource,
 ) -> None:
     """Show what was used in a time: hours of each resource, and money by the prices of flavors.
 
@@ -74,7 +59,7 @@ def usage(
     columns = [UsageColumn(one) for one in by or ("clusterQueue",)]
     narrowed = zip(_NARROWED, (namespaces, queues, users, flavors), strict=True)
     where = {one: those for one, those in narrowed if those}
-    rows = [row for part in split(span, _period(per, zone)) for row in _rows(store, part, columns, where)]
+    rows = source.usage(WantedUsage(span, columns, where, _period(per, zone)))
     show_rows(
         rows,
         _columns(columns, rows, is_split=per is not None),
@@ -90,22 +75,6 @@ def _period(per: str | None, zone: str) -> CalendarPeriod | None:
     if not is_zone(zone):
         raise click.UsageError(f"--zone: {zone!r} is no zone of the IANA time zone database; write it as Europe/Berlin")
     return CalendarPeriod(CalendarUnit(per.capitalize()), load_zone(zone), zone)
-
-
-def _rows(
-    store: Store, span: Span, columns: Sequence[UsageColumn], where: Mapping[UsageColumn, Sequence[str]]
-) -> Iterator[UsageRow]:
-    from controller.history.usage import usage as used
-
-    for key, one in used(store, span, columns, where, now=int(clock.now())).items():
-        yield UsageRow(
-            begin=rfc3339(span.begin),
-            end=rfc3339(span.end),
-            by=dict(zip([column.value for column in columns], key, strict=True)),
-            runs=one.runs,
-            hours={name: amount_text(name, amount) for name, amount in sorted(one.amounts.items()) if name != PODS},
-            cost=amount_text("", one.cost),
-        )
 
 
 def _columns(

@@ -7,9 +7,10 @@ before that, so whoever is refused asks for its discovery as well, which all who
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
+from urllib.parse import urlencode
 
 import msgspec
 from rich.console import Console
@@ -67,6 +68,18 @@ class VisibilityClient:
         """List what has a path, each of which has a `status` of this type."""
         found = await self._decoded(path, Listed[row])  # type: ignore[valid-type] # known when it runs
         return [one.status for one in found.items]
+
+    async def pages(self, path: str, parameters: Sequence[tuple[str, str]], row: type[_R], most: int) -> list[_R]:
+        """List a resource page by page, up to so many objects; a parameter may be there more than once."""
+        found: list[_R] = []
+        end = ""
+        while True:
+            asked = [*parameters, ("continue", end)] if end else parameters
+            page: Listed[_R] = await self._decoded(f"{path}?{urlencode(asked)}", Listed[row])  # type: ignore[valid-type]
+            found += [one.status for one in page.items]
+            end = page.metadata.end
+            if not end or len(found) >= most:
+                return found[:most]
 
     async def one(self, path: str, row: type[_R]) -> _R:
         """Get one object whose `status` is a row of this type. Raises NotFound where there is none."""

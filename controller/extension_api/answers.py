@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -37,7 +37,7 @@ class Answerer:
         get = target.resource.get
         if get is None:
             raise not_supported(target.resource, "get")
-        if target.namespace and target.resource.redact is not None:
+        if target.namespace and (target.resource.redact is not None or target.resource.namespaces is not None):
             await check_names(self._authorizer, viewer, frozenset({target.namespace}))
         entry = await get(Query(namespace=target.namespace, name=target.name))
         if entry is None:
@@ -46,20 +46,38 @@ class Answerer:
         return shown
 
     async def _list(self, viewer: Viewer, target: Target, writer: Writer, options: Options, path: str) -> list[bytes]:
-        asked = Query(namespace=target.namespace, name=target.name, after=options.after)
+        most = options.limit
+        if target.resource.most:
+            most = min(most or target.resource.most, target.resource.most)
+        asked = Query(
+            namespace=target.namespace,
+            name=target.name,
+            after=options.after,
+            parameters=options.parameters,
+            namespaces=await self._namespaces(viewer, target),
+        )
         parts: list[bytes] = []
         count = 0
         while True:
-            limit = min(STEP, options.limit - count) if options.limit else STEP
+            limit = min(STEP, most - count) if most else STEP
             page = await self._page(target, replace(asked, limit=limit))
             shown = await self._shown(viewer, target, page.entries)
             async with self._turns.one():
                 parts.append(writer.part(shown))
             count += len(shown)
-            if not page.end or (options.limit and count >= options.limit):
+            if not page.end or (most and count >= most):
                 token = write_token(path, page.end) if page.end else ""
                 return writer.whole(parts, token=token, remaining=page.remaining)
             asked = replace(asked, after=page.end)
+
+    async def _namespaces(self, viewer: Viewer, target: Target) -> Collection[str]:
+        """Return those of the resource that its viewer sees, for a list over all. Raises Refused, 403 and 503."""
+        if target.resource.namespaces is None:
+            return ()
+        if target.namespace:
+            await check_names(self._authorizer, viewer, frozenset({target.namespace}))
+            return ()
+        return await self._authorizer.seen(viewer, await target.resource.namespaces())
 
     async def _page(self, target: Target, query: Query) -> Page:
         resource = target.resource

@@ -31,6 +31,7 @@ class SentMetadata(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tr
     """What a client may say of an object that nobody keeps: it gets that back."""
 
     name: Annotated[str, Meta(description="A name; two objects may have the same.")] = ""
+    namespace: Annotated[str, Meta(description="That of the request, where there is one.")] = ""
     labels: Annotated[dict[str, str], Meta(description="Texts by their keys.")] = {}
     annotations: Annotated[dict[str, str], Meta(description="Texts by their keys.")] = {}
     creation_timestamp: Annotated[None, Meta(description="Nothing: clients in Go write null.")] = None
@@ -44,8 +45,11 @@ class Sent:
     spec: Struct
 
 
-def read_sent(resource: Resource, form: type[Struct], body: bytes) -> Sent:
-    """Read an object of the kind of a resource whose `spec` has this form. Raises Refused, 400 and 422."""
+def read_sent(resource: Resource, form: type[Struct], body: bytes, namespace: str = "") -> Sent:
+    """Read an object of the kind of a resource whose `spec` has this form, for a namespace or (empty) for none.
+
+    Raises Refused, 400 and 422.
+    """
     found = _parsed(body)
     for field, wanted in (("apiVersion", API_VERSION), ("kind", resource.kind)):
         if found.get(field) != wanted:
@@ -54,7 +58,9 @@ def read_sent(resource: Resource, form: type[Struct], body: bytes) -> Sent:
     name = metadata.get("name") if isinstance(metadata, dict) else None
     reading = _Reading(resource.kind, name if isinstance(name, str) else "")
     reading.check(found)
-    return Sent(reading.convert("metadata", metadata, SentMetadata), reading.convert("spec", found["spec"], form))
+    sent = Sent(reading.convert("metadata", metadata, SentMetadata), reading.convert("spec", found["spec"], form))
+    reading.check_namespace(sent.metadata.namespace, namespace)
+    return sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,12 @@ class _Reading:
                 raise self._invalid(field, "is what the answer says: leave it out")
         if found.get("spec") is None:
             raise self._invalid("spec", "Required value: say what is asked; kubectl explain says how")
+
+    def check_namespace(self, found: str, wanted: str) -> None:
+        """Refuse another namespace than that of the request, which is empty where there is none."""
+        if found not in ("", wanted):
+            told = f"the request is for {f'the namespace {wanted}' if wanted else 'no namespace'}"
+            raise self._invalid("metadata.namespace", f"Invalid value: {_shown(found)}: {told}")
 
     def convert(self, field: str, value: Any, form: type[Any]) -> Any:
         """Return a field in this form."""

@@ -10,13 +10,14 @@ import asyncio
 from typing import Any, Final
 
 from aiohttp import web
-from msgspec import json
+from msgspec import json, structs
 
 from controller.extension_api.answers import check_names, redacted
 from controller.extension_api.authorization import Authorizer
 from controller.extension_api.bodies import LIMIT, Sent, read_sent
 from controller.extension_api.front_proxy import Viewer
-from controller.extension_api.resources import API_VERSION, Creation, Question, Resource
+from controller.extension_api.paths import Target
+from controller.extension_api.resources import API_VERSION, Creation, Question
 from controller.extension_api.statuses import Refused
 from controller.kube import clock
 
@@ -36,9 +37,10 @@ class Creator:
         self._under_way = 0
 
     async def answer(
-        self, request: web.Request, viewer: Viewer, resource: Resource, creation: Creation, seconds: float
+        self, request: web.Request, viewer: Viewer, target: Target, creation: Creation, seconds: float
     ) -> bytes:
         """Return the object that was sent with its `status`, within so many seconds. Raises Refused."""
+        resource = target.resource
         until = clock.monotonic() + seconds
         if self._under_way >= MOST:
             told = f"{MOST} {resource.plural} are worked out or wait for that; try again later"
@@ -46,7 +48,7 @@ class Creator:
         self._under_way += 1
         try:
             async with asyncio.timeout(seconds):
-                return await self._answered(request, viewer, resource, creation, until)
+                return await self._answered(request, viewer, target, creation, until)
         except TimeoutError:
             why = f"others of {resource.plural} come first"
             raise Refused(504, f"no answer within {seconds:g} s, as {why}; try again later, or ask for less") from None
@@ -54,20 +56,23 @@ class Creator:
             self._under_way -= 1
 
     async def _answered(
-        self, request: web.Request, viewer: Viewer, resource: Resource, creation: Creation, until: float
+        self, request: web.Request, viewer: Viewer, target: Target, creation: Creation, until: float
     ) -> bytes:
+        resource = target.resource
         body = await _body(request)
         # by a thread: a large one takes longer than the event loop has
-        sent = await asyncio.to_thread(read_sent, resource, creation.spec, body)
-        await check_names(self._authorizer, viewer, creation.names(sent.spec))
-        entry = await creation.answer(Question(sent.metadata.name, sent.spec, until))
+        sent = await asyncio.to_thread(read_sent, resource, creation.spec, body, target.namespace)
+        of_request = frozenset({target.namespace} - {""})
+        await check_names(self._authorizer, viewer, creation.names(sent.spec) | of_request)
+        entry = await creation.answer(Question(sent.metadata.name, sent.spec, until, target.namespace))
         (shown,) = await redacted(self._authorizer, viewer, resource, [entry])
-        return _encode(_object(resource, sent, shown.row))
+        return _encode(_object(target, sent, shown.row))
 
 
-def _object(resource: Resource, sent: Sent, row: object) -> dict[str, Any]:
-    head = {"kind": resource.kind, "apiVersion": API_VERSION}
-    return {**head, "metadata": sent.metadata, "spec": sent.spec, "status": row}
+def _object(target: Target, sent: Sent, row: object) -> dict[str, Any]:
+    head = {"kind": target.resource.kind, "apiVersion": API_VERSION}
+    metadata = structs.replace(sent.metadata, namespace=target.namespace)
+    return {**head, "metadata": metadata, "spec": sent.spec, "status": row}
 
 
 async def _body(request: web.Request) -> bytes:

@@ -38,6 +38,7 @@ _SENT_METADATA: Final[Json] = {
     "description": "What you say of the object, which nobody keeps: the answer has it.",
     "properties": {
         "name": _TEXT,
+        "namespace": _TEXT,
         "labels": _TEXTS,
         "annotations": _TEXTS,
         "creationTimestamp": {**_TEXT, "nullable": True},
@@ -100,10 +101,18 @@ def _operation(one: Resource, prefix: str, *, is_list: bool) -> Json:
     return {
         "description": f"{'list' if is_list else 'read'} {one.path}",
         "operationId": f"{'list' if is_list else 'read'}{one.kind}{one.plural.title()}{one.subresource.title()}",
+        **(_parameters(one, prefix) if is_list else {}),
         "responses": {"200": _body("OK", one.list_kind if is_list else one.kind, prefix)},
         "x-kubernetes-action": "list" if is_list else "get",
         "x-kubernetes-group-version-kind": _kind(one.kind),
     }
+
+
+def _parameters(one: Resource, prefix: str) -> Json:
+    """Return those of the resource alone: each is a text, and some may be repeated."""
+    form: Json = _TEXT if prefix == _V2 else {"schema": _TEXT}
+    found = [{"name": name, "in": "query", "description": text, **form} for name, text in one.parameters.items()]
+    return {"parameters": found} if found else {}
 
 
 def _creation(one: Resource, prefix: str) -> Json:

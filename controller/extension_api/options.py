@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -34,12 +34,16 @@ class IncludeObject(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`limit` 0: all there is. `after` is where the page before ended. An answer may take `seconds`."""
+    """`limit` 0: all there is. `after` is where the page before ended. An answer may take `seconds`.
+
+    `parameters` are those of the resource alone, each with its values.
+    """
 
     limit: int = 0
     after: str = ""
     include: IncludeObject = IncludeObject.METADATA
     seconds: float = _LONGEST_SECONDS
+    parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class _Token(msgspec.Struct):
@@ -55,10 +59,14 @@ def write_token(path: str, after: str) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(_Token(path, after))).decode()
 
 
-def read_options(path: str, parameters: Mapping[str, str], *, is_list: bool) -> Options:
-    """Return what the parameters ask for. Raises Refused, 400, and 405 for a watch."""
+def read_options(path: str, parameters: Mapping[str, str], *, is_list: bool, known: Collection[str] = ()) -> Options:
+    """Return what the parameters ask for; `known` are those of the resource, which may be repeated.
+
+    Raises Refused, 400, and 405 for a watch.
+    """
     limit, after, include, seconds = 0, "", IncludeObject.METADATA, _LONGEST_SECONDS
-    for name, value in parameters.items():
+    of_resource = {name: [value for one, value in parameters.items() if one == name] for name in known if is_list}
+    for name, value in ((name, value) for name, value in parameters.items() if name not in of_resource):
         match name:
             case "limit" if is_list:
                 limit = _number(name, value)
@@ -78,7 +86,7 @@ def read_options(path: str, parameters: Mapping[str, str], *, is_list: bool) -> 
                 continue
             case _:
                 raise Refused(400, f"parameter {name}={value} is not supported; leave it out")
-    return Options(limit, after, include, seconds)
+    return Options(limit, after, include, seconds, of_resource)
 
 
 def read_creation_options(parameters: Mapping[str, str]) -> float:

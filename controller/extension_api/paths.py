@@ -41,7 +41,8 @@ def read_path(path: str, registry: Registry) -> Target:
     plural, name, subresource, *rest = (*parts, "", "", "")
     resource = None if any(rest) else registry.find(plural, subresource)
     if resource is None or (namespace and not resource.is_namespaced):
-        raise _unknown(path)
+        why = registry.why_absent(plural)
+        raise _unknown(path) if not why else Refused(404, f"{UNKNOWN_RESOURCE}: {plural}: {why}")
     if resource.is_namespaced and name and not namespace:
         raise _unknown(path)
     return Target(resource, namespace, name)

@@ -18,10 +18,17 @@ class Member(msgspec.Struct, Generic[R]):
     status: R
 
 
+class ListMetadata(msgspec.Struct):
+    """Where the next page goes on; empty: there is none."""
+
+    end: str = msgspec.field(default="", name="continue")
+
+
 class Listed(msgspec.Struct, Generic[R]):
-    """A list of such objects."""
+    """A page of such objects."""
 
     items: list[Member[R]]
+    metadata: ListMetadata = msgspec.field(default_factory=ListMetadata)
 
 
 def within(namespace: str | None, plural: str, *parts: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -24,13 +24,16 @@ class Query:
     """What is asked of a resource: in which namespace (empty: in all), and which object (empty: all).
 
     Of a subresource that lists, `name` is the object's that it belongs to. At most `limit` objects are asked for, those
-    behind `after`: what the page before has called its end; empty: from the first.
+    behind `after`: what the page before has called its end; empty: from the first. `parameters` are those of the
+    resource. `namespaces`: of a list over all, those of `Resource.namespaces` whose pods the viewer may list.
     """
 
     namespace: str = ""
     name: str = ""
     after: str = ""
     limit: int = 1
+    parameters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    namespaces: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What somebody has sent to be answered: its name or none, its `spec`, and by when (`kube.clock.monotonic`)."""
+    """What somebody has sent to be answered: its name or none, its `spec`, and by when (`kube.clock.monotonic`).
+
+    `namespace` is that of the request; empty: the resource has none. Its viewer may list the pods there.
+    """
 
     name: str
     spec: Any
     until: float
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +105,9 @@ class Resource:
     `list`, `get` and `create` answer; what is None is no verb of it. They work in steps that are short, or give up the
     event loop in between. `get` returns None where there is no such object. `list` of a subresource returns None where
     its object does not exist, and `redact` an entry without the names of objects in namespaces that are not among those
-    seen.
+    seen. `namespaces`: only who may list the pods of a namespace sees anything of it, and a list over all is asked for
+    those of these that its viewer sees. `parameters`: what may be asked besides, each with its description. `most`:
+    objects of one answer; 0: all that there are.
     """
 
     plural: str
@@ -113,6 +122,9 @@ class Resource:
     get: Callable[[Query], Awaitable[Entry | None]] | None = None
     create: Creation | None = None
     redact: Callable[[Entry, Set[str]], Entry] | None = None
+    namespaces: Callable[[], Awaitable[Collection[str]]] | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    most: int = 0
 
     @property
     def path(self) -> str:
@@ -133,10 +145,19 @@ class Resource:
         return tuple(verb for verb, answer in answers if answer is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A resource that is not served here, and why, as a sentence that says how to change that."""
+
+    plural: str
+    why: str
+
+
 class Registry:
     """All resources, by path. Raises ValueError for two of the same path, and for a subresource of nothing."""
 
-    def __init__(self, resources: Sequence[Resource]) -> None:
+    def __init__(self, resources: Sequence[Resource], absent: Sequence[Absent] = ()) -> None:
+        self._absent = {one.plural: one.why for one in absent}
         self._by_path: dict[str, Resource] = {}
         for one in resources:
             if one.path in self._by_path:
@@ -148,6 +169,10 @@ class Registry:
     def find(self, plural: str, subresource: str = "") -> Resource | None:
         """Return the resource of these names."""
         return self._by_path.get(f"{plural}/{subresource}" if subresource else plural)
+
+    def why_absent(self, plural: str) -> str:
+        """Say why a resource is not there; empty: there never is one of this name."""
+        return self._absent.get(plural, "")
 
     @property
     def all(self) -> Sequence[Resource]:

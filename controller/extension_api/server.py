@@ -23,7 +23,7 @@ from controller.extension_api.pacing import Turns
 from controller.extension_api.paths import GROUP_PATH, ROOT, Target, read_path
 from controller.extension_api.resources import API_VERSION, Creation, Registry
 from controller.extension_api.statuses import Refused, not_supported
-from controller.kube.rights import VISIBILITY_SIMULATOR, VISIBILITY_VIEWER
+from controller.kube.rights import visibility_role
 from controller.telemetry import logs
 
 _log = logs.get("visibility")
@@ -103,12 +103,14 @@ class ExtensionApi:
         viewer = self._viewer(request)
         target = read_path(request.path, self._registry())
         creation = target.resource.create
-        if request.method == "POST" and creation is not None and not target.name:
+        is_in_place = bool(target.namespace) == target.resource.is_namespaced and not target.name
+        if request.method == "POST" and creation is not None and is_in_place:
             return await self._create(request, viewer, target, creation)
         if request.method != "GET":
             raise not_supported(target.resource, request.method)
         form = read_form(request.headers.get("Accept", ""))
-        options = read_options(request.path, request.query, is_list=target.is_list)
+        known = target.resource.parameters
+        options = read_options(request.path, request.query, is_list=target.is_list, known=known)
         await self._authorize(viewer, target, target.verb)
         self._check_synced()
         try:
@@ -125,7 +127,7 @@ class ExtensionApi:
         seconds = read_creation_options(request.query)
         await self._authorize(viewer, target, "create")
         self._check_synced()
-        body = await self._creator.answer(request, viewer, target.resource, creation, seconds)
+        body = await self._creator.answer(request, viewer, target, creation, seconds)
         return _json(body, status=201)
 
     def _check_synced(self) -> None:
@@ -149,10 +151,11 @@ class ExtensionApi:
         if await self._authorizer.may(viewer, action):
             return
         where = f' in the namespace "{target.namespace}"' if target.namespace else " at the cluster scope"
+        role = visibility_role(verb, one.plural)
         raise Refused(
             403,
             f'User "{viewer.user}" cannot {verb} resource "{one.path}" in API group "{API_VERSION}"{where}; '
-            f"ask for the ClusterRole {VISIBILITY_SIMULATOR if verb == 'create' else VISIBILITY_VIEWER}",
+            f"ask for {f'the ClusterRole {role}' if role else 'this right'}",
         )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 
-from controller.history.runs import Outcome, Run, State
+from controller.history.runs import Outcome, State
 from controller.history.schema import charged_to, runs, waits
 from controller.history.store import RUN_COLUMNS, Store, run_of_row
-from controller.history.usage_columns import Span, UsageColumn
+from controller.history.usage_columns import UsageColumn
+from controller.history.wanted import FoundRun, Position, Wanted
 
 _AT_ONCE: Final = 500
 CHARGED: Final = {
@@ -31,39 +31,25 @@ _STATES: Final[Mapping[str, ColumnElement[bool]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which runs: that were there in a time; of these queues, users and so on; of a pod or an owner.
-
-    `kind` in lower case and `name` are what people name; empty: of all. `states` empty: in any (`runs.state_of`).
-    """
-
-    span: Span
-    where: Mapping[UsageColumn, Collection[str]] = field(default_factory=dict)
-    states: Collection[str] = ()
-    kind: str = ""
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FoundRun:
-    """A run, and for how many seconds it has waited for each reason."""
-
-    run: Run
-    waited: Mapping[str, int]
-
-
-def find_runs(store: Store, wanted: Wanted, *, most: int) -> list[FoundRun]:
-    """Return so many runs, those that were created last first. Raises HistoryError."""
+def find_runs(store: Store, wanted: Wanted, *, most: int, after: Position | None = None) -> list[FoundRun]:
+    """Return so many runs, those that were created last first; `after`: behind this place. Raises HistoryError."""
     joined = runs.join(charged_to, runs.c.charged_to == charged_to.c.id)
     query = select(runs.c.id, *RUN_COLUMNS).select_from(joined).where(*_conditions(wanted))
+    if after is not None:
+        query = query.where(tuple_(runs.c.created, runs.c.id) < tuple_(*after))
     with store.connection() as connection:
         found = connection.execute(query.order_by(runs.c.created.desc(), runs.c.id.desc()).limit(most)).mappings().all()
         waited: dict[int, dict[str, int]] = defaultdict(dict)
         for part in _parts([row["id"] for row in found]):
             for row in connection.execute(select(waits).where(waits.c.run.in_(part)).order_by(waits.c.reason)):
                 waited[row.run][row.reason] = row.seconds
-    return [FoundRun(run_of_row(row), waited[row["id"]]) for row in found]
+    return [FoundRun(run_of_row(row), (row["created"], row["id"]), waited[row["id"]]) for row in found]
+
+
+def namespaces(store: Store) -> frozenset[str]:
+    """Return the namespaces of which there are runs. Raises HistoryError."""
+    with store.connection() as connection:
+        return frozenset(connection.execute(select(charged_to.c.namespace).distinct()).scalars())
 
 
 def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
@@ -73,6 +59,8 @@ def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
         yield CHARGED[column].in_(list(values))
     if wanted.states:
         yield or_(*(_STATES[one] for one in wanted.states))
+    if wanted.uid:
+        yield runs.c.uid == wanted.uid
     if wanted.name:
         match wanted.kind:
             case "pod":

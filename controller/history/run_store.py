@@ -1,4 +1,4 @@
-"""What the controller asks of a database. No database is imported here: who keeps no history needs none."""
+"""What is asked of a database. No database is imported here: who keeps no history needs none."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from controller.history.recorder import Change
+from controller.history.usage_rows import UsageRow
+from controller.history.wanted import FoundRun, Position, Wanted, WantedUsage
 
 
 class HistoryError(Exception):
@@ -36,3 +38,16 @@ class RunStore(Protocol):
 
     def expire(self, before: int) -> int:
         """Delete the runs that ended before this; return how many these were."""
+
+
+class RunReader(Protocol):
+    """What was written by whoever leads. Every call blocks, and raises HistoryError."""
+
+    def namespaces(self) -> frozenset[str]:
+        """Return the namespaces of which there are runs."""
+
+    def find(self, wanted: Wanted, *, most: int, after: Position | None = None) -> list[FoundRun]:
+        """Return so many runs, those that were created last first; `after`: behind this place."""
+
+    def usage(self, wanted: WantedUsage, *, now: int) -> list[UsageRow]:
+        """Return what was used; what goes on has run until `now`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from controller.core.kubernetes.amounts import Requests
 from controller.core.workloads.pods import Pod
@@ -28,6 +29,10 @@ class State(StrEnum):
     PENDING = "Pending"
     ADMITTED = "Admitted"
     RUNNING = "Running"
+
+
+STATES: Final = (*(one.value for one in State), *(one.value for one in Outcome if one))
+"""All that `state_of` may return."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """A right that the apiserver refused, and the role to ask for.
 
 The roles are Kubernetes' own `view` and `edit`, which contain `penstock-view` and `penstock-edit` of config/rbac by
-aggregation, and `view` also `penstock-visibility-viewer`; `penstock-visibility-simulator` is in none. What a command
-needs beyond a role stands where the command is.
+aggregation, and `view` also `penstock-visibility-viewer`; the other roles of the visibility API are in none. What a
+command needs beyond a role stands where the command is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ from controller.core.keys import GROUP
 
 VISIBILITY_VIEWER: Final = "penstock-visibility-viewer"
 VISIBILITY_SIMULATOR: Final = "penstock-visibility-simulator"
+VISIBILITY_ACCOUNTANT: Final = "penstock-visibility-accountant"
+_CREATED: Final = {
+    "simulations": VISIBILITY_SIMULATOR,
+    "usagereports": VISIBILITY_VIEWER,
+    "clusterusagereports": VISIBILITY_ACCOUNTANT,
+}
+"""Of the visibility API: which role lets people create what."""
 _REFUSAL: Final = re.compile(
     r'cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)" '
     r'(?:in the namespace "(?P<namespace>[^"]*)"|at the cluster scope)'
@@ -71,13 +78,17 @@ class Right:
     @property
     def role(self) -> str:
         """The role that gives it; empty where none does that Kubernetes or Penstock brings along."""
-        if self == Right("create", f"simulations{_VISIBLE}"):
-            return VISIBILITY_SIMULATOR
-        if self.resource.endswith(_VISIBLE) and self.verb in _READING:
-            return "view" if self.namespace else VISIBILITY_VIEWER
+        if self.resource.endswith(_VISIBLE):
+            role = visibility_role(self.verb, self.resource.removesuffix(_VISIBLE))
+            return "view" if self.namespace and role == VISIBILITY_VIEWER else role
         if self.verb in _READING and self.resource in _VIEWED:
             return "penstock-view" if self.resource in _OURS and not self.namespace else "view"
         return "edit" if self.verb in _WRITING and self.resource in _EDITED else ""
+
+
+def visibility_role(verb: str, resource: str) -> str:
+    """Return the role that gives a right to the visibility API; empty: none does."""
+    return _CREATED.get(resource, "") if verb == "create" else VISIBILITY_VIEWER if verb in _READING else ""
 
 
 def what_to_ask_for(missing: Collection[Right]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from controller.cache.cluster import ClusterCache
 from controller.extension_api.pacing import Turns
 from controller.extension_api.queueing.copies import AT_ONCE
+from controller.extension_api.queueing.history_reads import HistoryReads
 from controller.extension_api.queueing.registry import resources
 from controller.extension_api.resources import Registry
 from controller.extension_api.serving import served
@@ -45,6 +46,10 @@ async def run(settings: Settings) -> None:
         await _App(client, settings).run()
 
 
+def _not_leading(why: str) -> None:
+    _log.warning("not_leading", why=why)
+
+
 class _App:
     """One process: stands by, leads, and ends."""
 
@@ -52,12 +57,7 @@ class _App:
         self._client = client
         self._settings = settings
         self._metrics = ControllerMetrics()
-        self._elector = Elector(
-            client,
-            settings.election,
-            report=lambda why: _log.warning("not_leading", why=why),
-            annotations=self._annotations,
-        )
+        self._elector = Elector(client, settings.election, report=_not_leading, annotations=self._annotations)
         self._probe = Probe(client, settings.election.namespace, settings.election.identity)
         self._forecasts = StartForecasts()
         decode = PodDecoder()
@@ -76,6 +76,7 @@ class _App:
         )
         self._controller.keep_gang_places(settings.keeps_places)
         self._turns, self._forks = Turns(), Forks(AT_ONCE)
+        self._reads = None if settings.history is None else HistoryReads(settings.history.reader)
         self._shadow: Shadow | None = None
         self._deciding: list[asyncio.Task[None]] = []
         if settings.visibility is not None:
@@ -146,7 +147,7 @@ class _App:
         self._resources = self._resources_of(self._controller.cache)
 
     def _resources_of(self, cache: ClusterCache) -> Registry:
-        return resources(cache, self._forecasts, self._turns, self._forks, lambda: self._watches.watching)
+        return resources(cache, self._forecasts, self._turns, self._forks, lambda: self._watches.watching, self._reads)
 
     async def _acquire(self) -> bool | None:
         """Wait for the Lease; None when we were told to stop first."""

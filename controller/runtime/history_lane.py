@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from controller.blocking_calls import BlockingCalls
 from controller.cache.cluster import ClusterCache
 from controller.core.workloads.pods import Pod
 from controller.history.health import HistoryHealth
 from controller.history.recorder import Recorder
-from controller.history.run_store import HistoryError, RunStore
+from controller.history.run_store import HistoryError, RunReader, RunStore
 from controller.kube import clock
 from controller.kube.backoff import Backoff
-from controller.runtime.blocking_calls import BlockingCalls
 from controller.telemetry import logs
 from controller.telemetry.metrics import ControllerMetrics
 
@@ -41,6 +41,7 @@ class History:
 
     store: RunStore
     days: int
+    reader: RunReader
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,11 @@ def _needs_history(ctx: click.Context, param: click.Parameter, days: int) -> int
 
 def _kept(url: str, days: int) -> History:
     # who keeps no history does not pay for what talks to databases
+    from controller.history.reader import Reader
     from controller.history.store import Store
 
     try:
-        return History(Store(url), days)
+        store = Store(url)
     except HistoryError as error:
         raise click.ClickException(f"--history: {error}") from None
+    return History(store, days, Reader(store))

@@ -22,6 +22,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 AGGREGATED_DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 VIEWER = "penstock-visibility-viewer"
 SIMULATOR = "penstock-visibility-simulator"
+ACCOUNTANT = "penstock-visibility-accountant"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.clusters import Cluster, a_cluster
 from tests.support.command import Done, penstock
+from tests.support.viewers import Viewers, viewers
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,10 @@ class Kept:
 
 @pytest.fixture(scope="package")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
-    """A control plane whose controller keeps a history."""
+    """A control plane whose controller keeps a history, and serves the API."""
     file = tmp_path_factory.mktemp("history") / "history.db"
-    with a_cluster(controller_arguments=["--history", f"sqlite:///{file}"]) as cluster:
+    arguments = ["--history", f"sqlite:///{file}"]
+    with a_cluster(components=["visibility"], controller_arguments=arguments) as cluster:
         yield Kept(cluster, file)
 
 
@@ -36,3 +38,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
 def cluster(kept: Kept) -> Cluster:
     """The cluster alone."""
     return kept.cluster
+
+
+@pytest.fixture
+async def people(cluster: Cluster) -> AsyncIterator[Viewers]:
+    """Those who ask."""
+    async with viewers(cluster.sandbox) as people:
+        yield people

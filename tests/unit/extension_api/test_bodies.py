@@ -42,7 +42,7 @@ def test_an_object_is_read() -> None:
         ({"spec": {}}, "spec", "Invalid value: {}: object missing required field number"),
         ({"spec": []}, "spec", "Invalid value: []: expected object, got array"),
         ({"spec": None}, "spec", "Required value: say what is asked"),
-        ({"metadata": {"namespace": "a"}}, "metadata.namespace", "unknown field; there are name, labels"),
+        ({"metadata": {"namespace": "a"}}, "metadata.namespace", 'Invalid value: "a": the request is for no namespace'),
         ({"metadata": {"labels": {"a": 1}}}, "metadata.labels[...]", "expected str, got int: Texts by their keys."),
         ({"metadata": "mine"}, "metadata", 'Invalid value: "mine": expected object, got str'),
         ({"status": {"number": 4}}, "status", "is what the answer says: leave it out"),
@@ -55,6 +55,13 @@ def test_a_fault_is_told_by_its_field(fields: dict[str, Any], field: str, told: 
     assert (found.code, cause["field"]) == (422, field)
     assert told in cause["message"]
     assert found.message == f'Doubling.visibility.penstock.dev "" is invalid: {field}: {cause["message"]}'
+
+
+def test_the_namespace_is_that_of_the_request() -> None:
+    body = orjson.dumps(an_object(metadata={"namespace": "a"}))
+    assert read_sent(RESOURCE, DoublingSpec, body, "a").metadata.namespace == "a"
+    with pytest.raises(Refused, match="the request is for the namespace b"):
+        read_sent(RESOURCE, DoublingSpec, body, "b")
 
 
 def test_a_fault_of_a_named_object_names_it() -> None:

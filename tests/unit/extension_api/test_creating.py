@@ -76,7 +76,7 @@ async def test_it_takes_a_right_of_its_own(doublings: Doublings) -> None:
     code, body = await doublings.send()
     assert code == 403
     assert body["message"].startswith('User "jane" cannot create resource "doublings" in API group')
-    assert body["message"].endswith("ask for the ClusterRole penstock-visibility-simulator")
+    assert body["message"].endswith("at the cluster scope; ask for this right")
     assert doublings.doubler.asked == []
 
 

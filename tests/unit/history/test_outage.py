@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import select
 
+from controller.history.reader import Reader
 from controller.history.run_store import HistoryError
 from controller.history.schema import runs
 from controller.history.store import Store
@@ -30,7 +31,7 @@ def started(store: Store) -> dict[str, int]:
 def test_a_server_that_goes_away_loses_nothing() -> None:
     with TemporaryDirectory(prefix="penstock-postgresql-") as folder, a_server(Path(folder)) as server:
         store, metrics = Store(server.url), ControllerMetrics()
-        lane = HistoryLane(a_cache(), History(store, 0), metrics)
+        lane = HistoryLane(a_cache(), History(store, 0, Reader(store)), metrics)
 
         async def through_an_outage() -> None:
             async with asyncio.TaskGroup() as group:

@@ -8,7 +8,13 @@ import pytest
 
 from controller.core.keys import GROUP
 from controller.kube.manifests import load_documents
-from controller.kube.rights import VISIBILITY_SIMULATOR, VISIBILITY_VIEWER, Right, what_to_ask_for
+from controller.kube.rights import (
+    VISIBILITY_ACCOUNTANT,
+    VISIBILITY_SIMULATOR,
+    VISIBILITY_VIEWER,
+    Right,
+    what_to_ask_for,
+)
 from controller.sandbox.shipped import manifests
 
 SAID = 'x is forbidden: User "jane" cannot {} resource "{}" in API group "{}" {}'
@@ -76,14 +82,26 @@ def test_writing_queues_is_edit_for_local_ones_alone() -> None:
     assert Right("patch", f"clusterqueues.{GROUP}").role == ""
 
 
+def test_what_everybody_used_is_a_right_of_its_own() -> None:
+    visible = roles("components/visibility")
+    accountant = visible[VISIBILITY_ACCOUNTANT]
+    assert [(rule["resources"], rule["verbs"]) for rule in accountant["rules"]] == [
+        (["clusterusagereports"], ["create"])
+    ]
+    assert [key for key in accountant["metadata"]["labels"] if "aggregate" in key] == []
+    assert Right("create", "clusterusagereports.visibility.penstock.dev").role == VISIBILITY_ACCOUNTANT
+
+
 def test_to_simulate_is_a_right_of_its_own() -> None:
     """Whoever may view a namespace, or the whole cluster, does not have it."""
     visible = roles("components/visibility")
     viewer, simulator = visible[VISIBILITY_VIEWER], visible[VISIBILITY_SIMULATOR]
-    assert [rule["verbs"] for rule in viewer["rules"]] == [["get", "list"]]
+    assert [rule["resources"] for rule in viewer["rules"] if rule["verbs"] == ["create"]] == [["usagereports"]]
     assert simulator["rules"] == [
         {"apiGroups": ["visibility.penstock.dev"], "resources": ["simulations"], "verbs": ["create"]}
     ]
     assert [key for key in simulator["metadata"]["labels"] if "aggregate" in key] == []
     assert Right("create", "simulations.visibility.penstock.dev").role == VISIBILITY_SIMULATOR
+    assert Right("create", "usagereports.visibility.penstock.dev", "team-a").role == "view"
+    assert Right("create", "usagereports.visibility.penstock.dev").role == VISIBILITY_VIEWER
     assert Right("create", "explanations.visibility.penstock.dev", "team-a").role == ""

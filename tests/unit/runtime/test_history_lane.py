@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from controller.cache.cluster import ClusterCache
+from controller.history.reader import Reader
 from controller.history.recorder import Change
 from controller.history.run_store import HistoryError
 from controller.history.runs import Outcome
@@ -56,7 +57,7 @@ class Lane:
 
     def __init__(self, cache: ClusterCache, store: Store, days: int = 0) -> None:
         self.cache, self.store, self.metrics = cache, store, ControllerMetrics()
-        self.lane = HistoryLane(cache, History(store, days), self.metrics)
+        self.lane = HistoryLane(cache, History(store, days, Reader(store)), self.metrics)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Lane]:

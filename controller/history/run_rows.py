@@ -1,17 +1,13 @@
-"""Runs as people and programs see them on the command line."""
+"""Runs as people and programs see them."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from controller.core.kubernetes.amounts import PODS, format_amount
 from controller.history.runs import state_of
+from controller.history.wanted import FoundRun
 from controller.kube.clock import rfc3339
-
-if TYPE_CHECKING:
-    from controller.history.finding import FoundRun
 
 
 class RunRow(Struct, frozen=True, rename="camel"):

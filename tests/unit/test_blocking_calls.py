@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from controller.runtime.blocking_calls import BlockingCalls
+from controller.blocking_calls import BlockingCalls
 from tests.support.eventually import eventually
 
 
