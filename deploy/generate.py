@@ -6,6 +6,7 @@ config/ is what is true; a template is its text with what Helm users may set put
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -43,6 +44,18 @@ _OWN_ARGUMENTS = {
     }
 }
 """What of the arguments of a program is a value of its own."""
+
+
+_OWN_ENVIRONMENT = {
+    "history": {
+        '"penstock-history"': "{{ .Values.history.secretName | quote }}",
+        '"400"': "{{ .Values.history.days | quote }}",
+    }
+}
+"""What of the environment that a component brings is a value of its own."""
+_ARGUMENT = "/spec/template/spec/containers/0/args/-"
+_ENVIRONMENT = "/spec/template/spec/containers/0/env"
+_FOLLOWED = {"controller": {("add", _ARGUMENT), ("add", _ENVIRONMENT)}, "webhook": {("add", _ARGUMENT)}}
 
 
 class GenerateError(Exception):
@@ -168,7 +181,7 @@ def _deployment(path: Path, text: str) -> str:
         (r"(?<= imagePullPolicy: )\w+", "{{ .Values.image.pullPolicy }}"),
         (r"(?<=--log-level=)\w+", "{{ .Values.logLevel }}"),
         (r"(?<=\n)          resources:\n(            .*\n)+", resources),
-        (r"(?<=\n)          ports:\n", f"{_arguments(path.stem)}          ports:\n"),
+        (r"(?<=\n)          ports:\n", f"{_arguments(path.stem)}{_environment(path.stem)}          ports:\n"),
     ]
     rules += [(pattern, f"{{{{ {values}.{value} }}}}") for pattern, value in _OWN_ARGUMENTS.get(path.stem, {}).items()]
     for pattern, replacement in rules:
@@ -187,8 +200,9 @@ def _arguments(program: str) -> str:
     ]
     for name in components():
         lines += [
-            f"{{{{- if {condition(name)} }}}}\n            - {_argument(name, operation)}\n{{{{- end }}}}\n"
-            for operation in patched(CONFIG / "components" / name, f"penstock-{program}")
+            _guarded(condition(name), f"            - {operation['value']}\n")
+            for operation in _operations(name, program)
+            if operation["path"] == _ARGUMENT
         ]
         for value, option in _VALUED_ARGUMENTS.get(name, {}).items() if program == "webhook" else ():
             holder = condition(name).removesuffix(".enabled")
@@ -196,13 +210,28 @@ def _arguments(program: str) -> str:
     return "".join(lines)
 
 
-def _argument(component: str, operation: dict[str, Any]) -> str:
-    if (operation["op"], operation["path"]) != ("add", "/spec/template/spec/containers/0/args/-"):
-        raise GenerateError(
-            f"config/components/{component}/kustomization.yaml: {operation['op']} {operation['path']}: the chart can "
-            "follow only patches that add an argument; teach deploy/generate.py the other"
-        )
-    return str(operation["value"])
+def _environment(program: str) -> str:
+    """What components add to the environment of a program; one at most, for there is one list of it."""
+    text = ""
+    for name in components():
+        for operation in _operations(name, program):
+            if operation["path"] == _ENVIRONMENT:
+                found = json.dumps(operation["value"])
+                for literal, value in _OWN_ENVIRONMENT.get(name, {}).items():
+                    found = found.replace(literal, value)
+                text += _guarded(condition(name), f"          env: {found}\n")
+    return text
+
+
+def _operations(component: str, program: str) -> Iterator[dict[str, Any]]:
+    for operation in patched(CONFIG / "components" / component, f"penstock-{program}"):
+        if (operation["op"], operation["path"]) not in _FOLLOWED[program]:
+            raise GenerateError(
+                f"config/components/{component}/kustomization.yaml: {operation['op']} {operation['path']}: the chart "
+                "can follow only patches that add an argument, or the controller's environment; teach "
+                "deploy/generate.py the other"
+            )
+        yield operation
 
 
 if __name__ == "__main__":

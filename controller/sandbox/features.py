@@ -15,6 +15,7 @@ from controller.sandbox.shipped import manifests
 _CANNOT = {
     "cert-manager": "a sandbox has no cert-manager, and the webhook there has the sandbox's own certificate",
     "client-certificates": "its apiserver shows none unless it was started with a file that says which",
+    "history": "a sandbox keeps one anyway, in a file of its own",
     "network-policy": "its programs are no pods, and it has no network for them",
 }
 _BESIDE = {

@@ -72,10 +72,14 @@ def test_a_new_component_adds_its_argument_when_it_is_asked_for(manifests: Path)
     assert "{{- if .Values.new.enabled }}\n            - --new\n{{- end }}\n" in text
 
 
-def test_a_patch_that_the_chart_cannot_follow_is_named(manifests: Path) -> None:
-    component(manifests, "[{op: remove, path: /spec/replicas}]")
+@pytest.mark.parametrize(
+    "operation", ["remove, path: /spec/replicas", "add, path: /spec/template/spec/containers/0/env"]
+)
+def test_a_patch_that_the_chart_cannot_follow_is_named(manifests: Path, operation: str) -> None:
+    component(manifests, f"[{{op: {operation}}}]")
 
-    with pytest.raises(generate.GenerateError, match=r"new/kustomization.yaml: remove /spec/replicas: the chart can"):
+    told = operation.replace(", path:", "")
+    with pytest.raises(generate.GenerateError, match=rf"new/kustomization.yaml: {told}: the chart can"):
         generate.render()
 
 
