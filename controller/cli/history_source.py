@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import click
 
 from controller.cli.refusals import told
-from controller.cli.visibility_client import NotAnswering, NotServed, VisibilityClient, visibility_client, within
+from controller.cli.visibility_client import NotAnswering, NotServed, VisibilityClient, visibility_client
 from controller.extension_api.queueing.pod_runs import MOST, PLURAL
 from controller.extension_api.queueing.usage_reports import (
     CLUSTER_KIND,
@@ -23,6 +23,7 @@ from controller.extension_api.queueing.usage_reports import (
     UsageReportRow,
 )
 from controller.extension_api.queueing.usage_reports import PLURAL as REPORTS
+from controller.extension_api.reading import within
 from controller.extension_api.resources import API_VERSION
 from controller.history.run_rows import RunRow, run_row
 from controller.history.run_store import HistoryError, RunReader
