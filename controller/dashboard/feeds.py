@@ -78,6 +78,12 @@ class Feeds:
         self._group = asyncio.TaskGroup()
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.is_over = False
+
+    def end(self) -> None:
+        """Let all who look go: nothing more will come."""
+        self.is_over = True
+        self._tell()
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()

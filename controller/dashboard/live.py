@@ -46,14 +46,14 @@ class _Sent:
 
 
 async def stream(request: web.Request, feeds: Feeds, viewer: Viewer, parts: Sequence[Part]) -> web.StreamResponse:
-    """Send these parts, and what changes, until the connection ends."""
+    """Send these parts, and what changes, until the connection or the server ends."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
     async with AsyncExitStack() as stack:
         sent = [_Sent(one, await stack.enter_async_context(feeds.listen(viewer, one.question))) for one in parts]
         with suppress(ConnectionError):
             await response.prepare(request)
             beat = b": the page asks again for what it looks at\n\n"
-            while True:
+            while not feeds.is_over:
                 news = feeds.news
                 events = b"".join(event for event in (one.news() for one in sent) if event is not None)
                 if events or beat:

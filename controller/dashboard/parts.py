@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
 from multidict import MultiMapping
@@ -14,6 +14,7 @@ from controller.dashboard.feeds import Question
 from controller.dashboard.pod_table import Wanted, WrongTable, window
 from controller.dashboard.timeline import timeline
 from controller.extension_api.paths import ROOT
+from controller.extension_api.queueing.pod_runs import PLURAL
 from controller.extension_api.reading import Listed, Member, within
 from controller.visibility.rows import PodRow
 
@@ -54,7 +55,9 @@ _LISTS: Final[Mapping[str, str]] = {
 """Resources of the cluster, whose rows are sent as they are."""
 _LISTS_IN_NAMESPACES: Final[Mapping[str, str]] = {"localQueues": "localqueues"}
 _SLOW: Final = 5.0
-"""Seconds between questions that a copy of the controller's process answers."""
+"""Seconds between questions that a copy of the controller's process, or a database, answers."""
+_MOST_RUNS: Final = 100
+_LONG_AGO: Final = "400d"
 
 
 def part(name: str, query: _Query) -> Part:
@@ -84,6 +87,15 @@ def _accuracy(name: str, query: _Query) -> Part:
     return Part(name, Question(name, ROOT + within(None, "forecastaccuracies"), _by_name), _as_it_is)
 
 
+def _runs(name: str, query: _Query) -> Part:
+    """What became of pods, those that were created last; of one pod all that had its name."""
+    parameters = {"limit": str(_MOST_RUNS)}
+    if query.get("pod"):
+        parameters |= {"target": f"pod/{query['pod']}", "from": _LONG_AGO}
+    path = f"{within(_namespace(query), PLURAL)}?{urlencode(parameters)}"
+    return Part(name, Question(name, ROOT + path, _statuses, _SLOW), _as_it_is)
+
+
 def _shares(name: str, query: _Query) -> Part:
     return Part(name, _listed("queueshares", _namespace(query)), _as_it_is)
 
@@ -109,6 +121,7 @@ _OTHERS: Final[Mapping[str, Callable[[str, _Query], Part]]] = {
     "pods": _pods,
     "accuracy": _accuracy,
     "reasons": _reasons,
+    "runs": _runs,
     "shares": _shares,
     "pod": _pod,
     "explanation": _explanation,

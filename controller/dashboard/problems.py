@@ -17,6 +17,7 @@ from controller.kube.errors import (
     UnreadableObject,
     one_line,
 )
+from controller.kube.rights import Right, what_to_ask_for
 
 _UNAVAILABLE: Final = frozenset({429, 503})
 
@@ -40,7 +41,8 @@ def problem(error: KubeError) -> Problem:
     if isinstance(error, NotFound):
         return Problem("notFound", error.message)
     if isinstance(error, Forbidden):
-        return Problem("forbidden", error.message)
+        right = Right.refused(error.message)
+        return Problem("forbidden", error.message, "" if right is None else _sentence(what_to_ask_for([right])))
     if isinstance(error, Unauthorized):
         return Problem("signedOut", "The apiserver does not accept these credentials.", "Sign in again.")
     if isinstance(error, ApiError) and error.status in _UNAVAILABLE:
@@ -51,3 +53,7 @@ def problem(error: KubeError) -> Problem:
     if isinstance(error, Unreachable):
         return Problem("unreachable", one_line(error), "The page asks again.")
     return Problem("failed", one_line(error))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

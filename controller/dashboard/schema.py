@@ -12,6 +12,8 @@ from controller.dashboard.problems import Problem
 from controller.dashboard.server import Session
 from controller.dashboard.timeline import Timeline
 from controller.dashboard.viewers import SignIn
+from controller.extension_api.queueing.usage_reports import UsageReportRow
+from controller.history.run_rows import RunRow
 from controller.visibility.explanation_rows import ExplanationRow, ReasonRow, RemedyRow
 from controller.visibility.node_rows import FlavorRow, NodeRow
 from controller.visibility.rows import ClusterQueueRow, LocalQueueRow, ShareRow
@@ -34,6 +36,8 @@ SENT: Final[tuple[type[msgspec.Struct], ...]] = (
     RemedyRow,
     ReasonRow,
     SimulationRow,
+    RunRow,
+    UsageReportRow,
 )
 
 

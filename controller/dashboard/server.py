@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 from aiohttp import web
@@ -19,10 +20,16 @@ from controller.dashboard.problems import Problem, problem
 from controller.dashboard.protection import add_headers, of_own_site, only_for
 from controller.dashboard.viewers import Viewer, Viewers
 from controller.extension_api.paths import ROOT
+from controller.extension_api.queueing.usage_reports import CLUSTER_KIND as CLUSTER_USAGE
+from controller.extension_api.queueing.usage_reports import CLUSTER_PLURAL as CLUSTER_USAGE_PLURAL
+from controller.extension_api.queueing.usage_reports import KIND as USAGE
+from controller.extension_api.queueing.usage_reports import PLURAL as USAGE_PLURAL
+from controller.extension_api.reading import within
+from controller.extension_api.resources import API_VERSION
 from controller.kube.errors import KubeError
 from controller.telemetry.http import Address
 
-_SIMULATION_SECONDS: Final = 60.0
+_CREATION_SECONDS: Final = 60.0
 _WHO_AM_I: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 _MOST_PARTS: Final = 8
 _BODY_BYTES: Final = 2**20
@@ -54,12 +61,19 @@ class Dashboard:
         async with Feeds() as feeds:
             app = web.Application(client_max_size=_BODY_BYTES, middlewares=[only_for(self._hosts), of_own_site])
             app.on_response_prepare.append(add_headers)
+
+            async def end(_: web.Application) -> None:
+                """Streams end before the server waits for its answers to be whole."""
+                feeds.end()
+
+            app.on_shutdown.append(end)
             app.router.add_routes(
                 [
                     *self._viewers.routes(),
                     web.get("/api/session", self._known(self._session), allow_head=False),
                     web.get("/api/live", self._known(self._live(feeds)), allow_head=False),
                     web.post("/api/simulations", self._known(self._simulation)),
+                    web.post("/api/usage", self._known(self._usage)),
                     web.route("*", "/api/{path:.*}", _no_such_path),
                     web.get("/{path:.*}", self._files.answer),
                 ]
@@ -101,14 +115,25 @@ class Dashboard:
         return live
 
     async def _simulation(self, request: web.Request, viewer: Viewer) -> web.Response:
-        """Pass on what the page asks; nothing of it is kept."""
-        try:
-            spec = msgspec.json.decode(await request.read(), type=dict[str, Any])
-        except msgspec.MsgspecError as error:
-            raise WrongTable(f"the body is no JSON object: {error}") from None
-        body = {"apiVersion": ROOT.removeprefix("/apis/"), "kind": "Simulation", "spec": spec}
-        answer = await viewer.client.post(f"{ROOT}/simulations", body, seconds=_SIMULATION_SECONDS)
-        return web.Response(body=answer, content_type="application/json", headers={"Cache-Control": "no-store"})
+        return await _created(request, viewer, "Simulation", within(None, "simulations"))
+
+    async def _usage(self, request: web.Request, viewer: Viewer) -> web.Response:
+        """Ask about one namespace, or, which takes another right, about all."""
+        namespace = quote(request.query.get("namespace", ""), safe="")
+        if namespace:
+            return await _created(request, viewer, USAGE, within(namespace, USAGE_PLURAL))
+        return await _created(request, viewer, CLUSTER_USAGE, within(None, CLUSTER_USAGE_PLURAL))
+
+
+async def _created(request: web.Request, viewer: Viewer, kind: str, path: str) -> web.Response:
+    """Pass on what the page asks as the spec of an object; nothing of it is kept."""
+    try:
+        spec = msgspec.json.decode(await request.read(), type=dict[str, Any])
+    except msgspec.MsgspecError as error:
+        raise WrongTable(f"the body is no JSON object: {error}") from None
+    body = {"apiVersion": API_VERSION, "kind": kind, "spec": spec}
+    answer = await viewer.client.post(f"{ROOT}{path}", body, seconds=_CREATION_SECONDS)
+    return web.Response(body=answer, content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
 async def _no_such_path(request: web.Request) -> web.Response:

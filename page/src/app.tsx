@@ -13,12 +13,14 @@ const Queue = lazy(() => import("./views/queue"));
 const Pods = lazy(() => import("./views/pods"));
 const Pod = lazy(() => import("./views/pod"));
 const Nodes = lazy(() => import("./views/nodes"));
+const Usage = lazy(() => import("./views/usage"));
 const WhatIf = lazy(() => import("./views/whatIf"));
 
 const VIEWS: readonly [string, string, string][] = [
   ["/", "Overview", "/"],
   ["/pods", "Pods", "/pods/*?"],
   ["/nodes", "Nodes", "/nodes"],
+  ["/usage", "Usage", "/usage"],
   ["/what-if", "What if", "/what-if"],
 ];
 
@@ -73,6 +75,7 @@ function Frame() {
               {({ namespace, name }) => <Pod namespace={namespace} name={name} />}
             </Route>
             <Route path="/nodes" component={Nodes} />
+            <Route path="/usage" component={Usage} />
             <Route path="/what-if" component={WhatIf} />
             <Route>
               <h1>There is no such view</h1>

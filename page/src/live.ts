@@ -11,6 +11,7 @@ import type {
   Problem,
   ReasonRow,
   RemedyRow,
+  RunRow,
   ShareRow,
   Timeline,
   Window,
@@ -25,6 +26,7 @@ export interface Parts {
   accuracy: Record<string, AccuracyRow>;
   pods: Window;
   reasons: ReasonRow[];
+  runs: RunRow[];
   shares: ShareRow[];
   pod: Timeline;
   explanation: ExplanationRow;

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "react";
 import type { ClusterQueueRow } from "./generated/sent";
+import { useNow } from "./now";
 import { quantity } from "./quantity";
 
 export interface Sample {
@@ -11,18 +12,20 @@ export interface Sample {
   used: Record<string, number>;
 }
 
+const SECONDS = 2;
 const MOST = 900;
 const KEPT = new Map<string, Sample[]>();
 
-/** Take a sample whenever the queue was sent, and return all of them. */
+/** Take a sample every two seconds, of a queue that changes or does not, and return all of them. */
 export function useSamples(name: string, queue: ClusterQueueRow | undefined): readonly Sample[] {
   const [samples, setSamples] = useState<readonly Sample[]>(KEPT.get(name) ?? []);
+  const now = useNow(SECONDS);
   useEffect(() => {
     const known = KEPT.get(name) ?? [];
-    const all = queue === undefined ? known : [...known, sample(queue, Date.now())].slice(-MOST);
+    const all = queue === undefined ? known : [...known, sample(queue, now)].slice(-MOST);
     KEPT.set(name, all);
     setSamples(all);
-  }, [name, queue]);
+  }, [name, queue, now]);
   return samples;
 }
 

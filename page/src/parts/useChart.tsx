@@ -2,12 +2,11 @@
 
 import { CartesianGrid, Legend, Line, LineChart, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import type { Sample } from "../samples";
-
-const COLOURS = ["var(--line-1)", "var(--line-2)", "var(--line-3)", "var(--line-4)", "var(--line-5)", "var(--line-6)"];
+import { COLOURS, TOOLTIP } from "./colours";
 
 export default function UseChart({ samples }: { samples: readonly Sample[] }) {
   const names = [...new Set(samples.flatMap((sample) => Object.keys(sample.used)))];
-  if (samples.length < 2) return <p className="loading">The chart of its use begins with the next change.</p>;
+  if (samples.length < 2) return <p className="loading">The chart of its use begins in a moment.</p>;
   return (
     <figure className="chart">
       <figcaption>Used part of the quota since you look, in percent</figcaption>
@@ -23,10 +22,7 @@ export default function UseChart({ samples }: { samples: readonly Sample[] }) {
             stroke="var(--quiet)"
           />
           <YAxis unit=" %" width={56} stroke="var(--quiet)" />
-          <Tooltip
-            labelFormatter={(at) => new Date(Number(at)).toLocaleTimeString()}
-            contentStyle={{ background: "var(--paper)", color: "var(--ink)", borderColor: "var(--rule)" }}
-          />
+          <Tooltip labelFormatter={(at) => new Date(Number(at)).toLocaleTimeString()} contentStyle={TOOLTIP} />
           <Legend />
           {names.map((name, index) => (
             <Line

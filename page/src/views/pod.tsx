@@ -6,6 +6,7 @@ import { useNow } from "../now";
 import { Name, NameLink } from "../parts/name";
 import { Freshness, ProblemNote, Shown } from "../parts/notes";
 import { State } from "../parts/podColumns";
+import { Runs } from "../parts/runs";
 import { Steps } from "../parts/steps";
 import { startRange } from "../time";
 
@@ -25,9 +26,13 @@ export default function Pod({ namespace, name }: { namespace: string; name: stri
           </>
         )}
       </p>
-      <Shown live={live} name="pod" what="the pod">
-        {pod !== undefined && <Story pod={pod} />}
-      </Shown>
+      {live.problems.pod?.kind === "notFound" ? (
+        <Gone namespace={namespace} name={name} />
+      ) : (
+        <Shown live={live} name="pod" what="the pod">
+          {pod !== undefined && <Story pod={pod} />}
+        </Shown>
+      )}
       {pod?.state === "Pending" && <Waiting namespace={namespace} name={name} />}
     </>
   );
@@ -36,6 +41,19 @@ export default function Pod({ namespace, name }: { namespace: string; name: stri
 function Story({ pod }: { pod: Timeline }) {
   if (pod.queue === "") return <p>This pod names no queue: Penstock does not look after it.</p>;
   return <Steps steps={pod.steps} isOver={!["Pending", "Admitted", "Running"].includes(pod.state)} />;
+}
+
+/** A pod that is there no longer, as the history has it. */
+function Gone({ namespace, name }: { namespace: string; name: string }) {
+  const live = useLive(["runs"], new URLSearchParams({ namespace, pod: name }));
+  return (
+    <>
+      <p>There is no pod of this name now.</p>
+      <Shown live={live} name="runs" what="the history">
+        <Runs rows={live.parts.runs ?? []} />
+      </Shown>
+    </>
+  );
 }
 
 function Waiting({ namespace, name }: { namespace: string; name: string }) {

@@ -2,28 +2,25 @@
 
 import { type FormEvent, useRef, useState } from "react";
 import { useAddress } from "../address";
+import { type Answer, ask } from "../asking";
 import { CHANGE_KINDS, changeText, targets } from "../change";
-import type { Problem, SimulationRow } from "../generated/sent";
+import type { SimulationRow } from "../generated/sent";
 import { useLive } from "../live";
 import { ProblemNote } from "../parts/notes";
 import { Outcomes } from "../parts/outcomes";
 
-type Asked = { kind: "nothing" } | { kind: "asking" } | { kind: "told"; row: SimulationRow } | Refused;
-interface Refused {
-  kind: "refused";
-  problem: Problem;
-}
+type Asked = Answer<SimulationRow> | { kind: "asking" };
 
 export default function WhatIf() {
   const { parameters, set } = useAddress();
   const changes = parameters.getAll("change");
-  const [asked, setAsked] = useState<Asked>({ kind: "nothing" });
+  const [asked, setAsked] = useState<Asked>({ kind: "stopped" });
   const stop = useRef<AbortController>(null);
-  async function ask() {
+  async function simulate() {
     stop.current = new AbortController();
     setAsked({ kind: "asking" });
     const hours = Number(parameters.get("hours") ?? 24);
-    setAsked(await simulated({ changes, hours }, stop.current.signal));
+    setAsked(await ask("/api/simulations", { changes, hours }, stop.current.signal));
   }
   return (
     <>
@@ -59,7 +56,12 @@ export default function WhatIf() {
             onChange={(event) => set({ hours: event.target.value }, true)}
           />
         </label>
-        <button type="button" className="main" onClick={ask} disabled={changes.length === 0 || asked.kind === "asking"}>
+        <button
+          type="button"
+          className="main"
+          onClick={simulate}
+          disabled={changes.length === 0 || asked.kind === "asking"}
+        >
           Simulate
         </button>
         {asked.kind === "asking" && (
@@ -74,7 +76,7 @@ export default function WhatIf() {
         )}
       </div>
       {asked.kind === "refused" && <ProblemNote problem={asked.problem} />}
-      {asked.kind === "told" && <Outcomes row={asked.row} />}
+      {asked.kind === "told" && <Outcomes row={asked.told} />}
     </>
   );
 }
@@ -125,20 +127,4 @@ function AddChange({ onAdd }: { onAdd: (text: string) => void }) {
       <button type="submit">Add</button>
     </form>
   );
-}
-
-async function simulated(spec: { changes: string[]; hours: number }, signal: AbortSignal): Promise<Asked> {
-  try {
-    const response = await fetch("/api/simulations", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(spec),
-      signal,
-    });
-    const body = await response.json();
-    return response.ok ? { kind: "told", row: body.status } : { kind: "refused", problem: body.problem };
-  } catch {
-    if (signal.aborted) return { kind: "nothing" };
-    return { kind: "refused", problem: { kind: "unreachable", message: "No answer came.", advice: "Try again." } };
-  }
 }

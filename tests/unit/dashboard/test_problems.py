@@ -39,6 +39,8 @@ def test_each_fault_has_a_word_and_a_text(error: KubeError, kind: str) -> None:
     assert found.message
 
 
-def test_who_lacks_a_right_reads_which_one() -> None:
-    text = 'User "j" cannot list resource "queuepods"; ask for the ClusterRole penstock-visibility-viewer'
-    assert problem(Forbidden(403, "Forbidden", text)).message == text
+def test_who_lacks_a_right_reads_which_role_to_ask_for() -> None:
+    text = 'User "j" cannot list resource "queuepods" in API group "visibility.penstock.dev" at the cluster scope'
+    found = problem(Forbidden(403, "Forbidden", text))
+    assert found.message == text
+    assert found.advice == "Ask for the ClusterRole penstock-visibility-viewer in the whole cluster."

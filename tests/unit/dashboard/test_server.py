@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -142,6 +142,16 @@ async def test_an_address_that_means_nothing_is_told(folder: Path, query: str, m
         assert problem["message"].startswith(message)
 
 
+async def test_streams_end_with_the_server(folder: Path) -> None:
+    fake = FakeClient().will("GET", *[b'{"items":[]}'] * 99)
+    async with a_page(folder, fake) as (client, address):
+        answer = await (await entered(client, address)).get("/api/live?part=nodes")
+        await answer.content.readuntil(b"event: nodes")
+        closing = asyncio.get_running_loop().create_task(client.server.close(), name="closing")
+        await answer.content.read()
+        await asyncio.wait_for(closing, 10)
+
+
 async def test_names_in_an_address_stay_names(folder: Path) -> None:
     fake = FakeClient().will("GET", *[Forbidden(403, "Forbidden", "no")] * 9)
     async with a_page(folder, fake) as (client, address):
@@ -149,9 +159,6 @@ async def test_names_in_an_address_stay_names(folder: Path) -> None:
         async with client.get("/api/live?part=pod&namespace=a/../b&pod=x?y%23z") as answer:
             await answer.content.readuntil(b"problem")
     assert fake.calls[0].path == "/api/v1/namespaces/a%2F..%2Fb/pods/x%3Fy%23z"
-
-
-Asking = Callable[[Page], Awaitable[ClientResponse]]
 
 
 async def test_a_simulation_is_passed_on(folder: Path) -> None:
@@ -167,6 +174,22 @@ async def test_a_simulation_is_passed_on(folder: Path) -> None:
         "kind": "Simulation",
         "spec": {"changes": ["lost:spot"], "hours": 2},
     }
+
+
+@pytest.mark.parametrize(
+    ("query", "path", "kind"),
+    [
+        ("", "/clusterusagereports", "ClusterUsageReport"),
+        ("?namespace=team-a", "/namespaces/team-a/usagereports", "UsageReport"),
+    ],
+)
+async def test_usage_is_asked_of_a_namespace_or_of_all(folder: Path, query: str, path: str, kind: str) -> None:
+    fake = FakeClient().will("POST", b"{}")
+    async with a_page(folder, fake) as (client, address):
+        await entered(client, address)
+        assert (await client.post(f"/api/usage{query}", json={"per": "day"})).status == 200
+    (call,) = fake.calls
+    assert (call.path, call.body["kind"], call.body["spec"]) == (f"{ROOT}{path}", kind, {"per": "day"})
 
 
 async def test_a_simulation_that_is_refused_says_why(folder: Path) -> None:

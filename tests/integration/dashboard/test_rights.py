@@ -1,0 +1,69 @@
+"""The page shows what its viewer may see, and says whom to ask for the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from controller.dashboard.loopback import opened
+from controller.kube.apply import apply
+from controller.sandbox import Sandbox
+from tests.support.clusters import Cluster
+from tests.support.pages import looking
+from tests.support.team import Team
+
+pytestmark = pytest.mark.integration
+
+REFUSALS = "Failed to load resource"
+"""What the browser's console says of answers that are refusals."""
+
+
+async def a_viewer(cluster: Cluster, team: Team) -> Path:
+    """The kubeconfig of a ServiceAccount that has the role view in the team's namespace."""
+    metadata = {"name": "viewer", "namespace": team.namespace}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": team.namespace}],
+    }
+    await apply(team.client, [account, binding])
+    return await cluster.sandbox.service_account_kubeconfig(team.namespace, "viewer")
+
+
+async def test_who_may_see_one_namespace_sees_it(cluster: Cluster, team: Team, chromium: Browser) -> None:
+    await team.ready({"spot": {"cpu": 1}})
+    await team.pod("first")
+    await team.until_bound("first")
+    await team.pod("waits")
+    kubeconfig = await a_viewer(cluster, team)
+    async with opened(0, str(kubeconfig)) as address, looking(chromium, address) as somebody:
+        page = somebody.page
+        await somebody.go("/pods")
+        await expect(page.get_by_role("alert")).to_contain_text("penstock-visibility-viewer", timeout=30_000)
+        await page.get_by_label("Namespace", exact=True).fill(team.namespace)
+        await expect(page.get_by_role("link", name="waits")).to_be_visible(timeout=30_000)
+        await page.get_by_role("link", name="waits").click()
+        await expect(page.get_by_text("QuotaExceeded").first).to_be_visible(timeout=30_000)
+        await somebody.go("/what-if?change=lost:spot")
+        await page.get_by_role("button", name="Simulate").click()
+        await expect(page.get_by_role("alert")).to_contain_text("penstock-visibility-simulator")
+        somebody.told = [one for one in somebody.told if REFUSALS not in one]
+
+
+async def test_without_the_address_nobody_is_let_in(address: str, chromium: Browser) -> None:
+    base = address.partition("/open")[0]
+    async with looking(chromium, base) as somebody:
+        await expect(somebody.page.get_by_text("penstock dashboard")).to_be_visible()
+        somebody.told = [one for one in somebody.told if REFUSALS not in one]
+
+
+async def test_a_cluster_without_the_api_says_how_to_serve_it(sandbox: Sandbox, chromium: Browser) -> None:
+    async with opened(0, str(sandbox.kubeconfig)) as address, looking(chromium, address) as somebody:
+        await expect(somebody.page.get_by_role("alert").first).to_contain_text(
+            "visibility.enabled=true", timeout=30_000
+        )
