@@ -167,7 +167,6 @@ def test_the_webhook_runs_for_features_or_for_the_gate(feature: str) -> None:
     assert server <= set(rendered(gate={"mode": "Webhook"}))
 
 
-WEBHOOK = "apps/v1 Deployment penstock-system/penstock-webhook"
 FEATURES = tuple(name for name in VALUES if name != "cert-manager")
 
 
@@ -249,16 +248,6 @@ def test_names_of_clients_need_their_certificates() -> None:
     assert str(options["client_ca_file"]) == "/etc/penstock/client-ca/ca.crt"
     with pytest.raises(renderer.RenderError, match="clientCertificates"):
         rendered(gate={"mode": "Webhook"}, webhook={"clientNames": names})
-
-
-def test_the_history_is_where_and_as_long_as_was_said() -> None:
-    name = "apps/v1 Deployment penstock-system/penstock-controller"
-    assert "env" not in container_of(rendered()[name])
-    objects = rendered(history={"enabled": True, "secretName": "db.url", "days": 30})
-    url, days = container_of(objects[name])["env"]
-    assert url["valueFrom"]["secretKeyRef"] == {"name": "db.url", "key": url["name"]}
-    assert (url["name"], days) == ("PENSTOCK_HISTORY", {"name": "PENSTOCK_HISTORY_DAYS", "value": "30"})
-    assert "env" not in container_of(rendered(gate={"mode": "Webhook"}, history={"enabled": True})[WEBHOOK])
 
 
 def test_who_reaches_the_webhook_is_what_was_said() -> None:
