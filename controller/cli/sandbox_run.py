@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,12 +14,15 @@ from controller.cli.sandbox_options import name_option
 from controller.sandbox import Sandbox, SandboxError, features
 from controller.sandbox.installation import Gate, Installation, installed
 
+_ALWAYS = ("visibility",)
+"""Commands then ask as they do in a cluster, and `penstock usage` needs no database."""
+
 
 def _components(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     trouble = features.trouble(value)
     if trouble is not None:
         raise click.BadParameter(trouble, ctx=ctx, param=param)
-    return tuple(dict.fromkeys(value))
+    return tuple(dict.fromkeys((*_ALWAYS, *value)))
 
 
 # Options of COMMAND are its own: ours end where it begins, and what looks like one of ours before it has to be one.
@@ -32,7 +35,7 @@ def _components(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
     type=click.Choice(features.names()),
     metavar="NAME",
     callback=_components,
-    help=f"What to switch on besides queues, by default nothing; repeatable. One of {', '.join(features.usable())}.",
+    help=f"What to switch on besides queues and the API; repeatable. One of {', '.join(features.usable())}.",
 )
 @click.option(
     "--gate",
@@ -41,12 +44,20 @@ def _components(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
     show_default=True,
     help="What adds the gate and protects it: the webhook, or admission policies inside the apiserver.",
 )
+@click.option(
+    "--history",
+    metavar="URL",
+    envvar="PENSTOCK_HISTORY",
+    show_default="a file in the folder of the sandbox",
+    help="Database in which runs of pods are kept: sqlite:////FOLDER/FILE or postgresql://USER@HOST/NAME.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def run(name: str, components: tuple[str, ...], gate: str, command: tuple[str, ...]) -> int:
+def run(name: str, components: tuple[str, ...], gate: str, history: str | None, command: tuple[str, ...]) -> int:
     """Install Penstock into a sandbox and run it.
 
-    By default queues work, and the webhook keeps the gate. Pod scheduling policies, SchedulingPolicies and default
-    RuntimeClasses do nothing until --component switches them on.
+    By default queues work, the webhook keeps the gate, and the controller serves the visibility API and keeps a history
+    of pods. Pod scheduling policies, SchedulingPolicies and default RuntimeClasses do nothing until --component
+    switches them on.
 
     With COMMAND: for as long as that runs, with KUBECONFIG set for it; exits with its code. Without: until Ctrl-C.
     When its controller or webhook dies, the command is ended and the exit code is 1. For trying queues in CI: the test
@@ -58,19 +69,26 @@ def run(name: str, components: tuple[str, ...], gate: str, command: tuple[str, .
       penstock sandbox run -- kubectl apply -f queues.yaml
       penstock sandbox run --component pod-policies --component scheduling-policies
     """
-    return asyncio.run(_run(Sandbox.attach(name), components, Gate(gate), command))
+    sandbox = Sandbox.attach(name)
+    database = history or f"sqlite:///{sandbox.folder / 'history.db'}"
+    installation = {
+        "gate": Gate(gate),
+        "components": components,
+        "webhook_arguments": features.webhook_arguments(components),
+        "controller_arguments": ["--history", database],
+    }
+    return asyncio.run(_run(sandbox, installation, command))
 
 
-async def _run(sandbox: Sandbox, components: Sequence[str], gate: Gate, command: Sequence[str]) -> int:
+async def _run(sandbox: Sandbox, installation: Mapping[str, Any], command: Sequence[str]) -> int:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    arguments = features.webhook_arguments(components)
-    async with installed(sandbox, gate=gate, components=components, webhook_arguments=arguments) as penstock:
+    async with installed(sandbox, **installation) as penstock:
         logs = penstock.controller.log.parent
         click.echo(f"Penstock runs in sandbox {sandbox.name!r}; its logs are in {logs}", err=True)
-        switched_on = ", ".join(components) or "nothing; --component switches more on"
-        click.echo(f"  gate:    {gate.value}\n  also on: {switched_on}", err=True)
+        switched_on = ", ".join(installation["components"])
+        click.echo(f"  gate:    {installation['gate'].value}\n  also on: {switched_on}, history", err=True)
         if command:
             return await _wait_for(sandbox, command, penstock, stop)
         click.echo(f"  use it:  export KUBECONFIG={sandbox.kubeconfig}\n  end it:  Ctrl-C", err=True)

@@ -211,12 +211,29 @@ NOTHING = ["--", sys.executable, "-c", ""]
 
 
 def test_by_default_the_webhook_keeps_the_gate_and_that_is_told(
-    started: Started, asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    started: Started, asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started(LIVES)
     assert run(["sandbox", "run", *NOTHING]) == 0
-    assert asked == {"gate": Gate.WEBHOOK, "components": (), "webhook_arguments": []}
-    assert "  gate:    Webhook\n  also on: nothing; --component switches more on\n" in capsys.readouterr().err
+    assert asked == {
+        "gate": Gate.WEBHOOK,
+        "components": ("visibility",),
+        "webhook_arguments": [],
+        "controller_arguments": ["--history", f"sqlite:///{tmp_path}/history.db"],
+    }
+    assert "  gate:    Webhook\n  also on: visibility, history\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("by", ["option", "variable"])
+def test_the_history_is_where_it_was_said(
+    by: str, started: Started, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started(LIVES)
+    url = "postgresql://me@127.0.0.1:1/runs"
+    if by == "variable":
+        monkeypatch.setenv("PENSTOCK_HISTORY", url)
+    assert run(["sandbox", "run", *(["--history", url] if by == "option" else []), *NOTHING]) == 0
+    assert asked["controller_arguments"] == ["--history", url]
 
 
 def test_a_component_brings_what_it_needs_of_the_webhook(
@@ -225,12 +242,10 @@ def test_a_component_brings_what_it_needs_of_the_webhook(
     started(LIVES)
     named = [f"--component={name}" for name in ("runtime-class", "pod-policies", "runtime-class")]
     assert run(["sandbox", "run", *named, "--gate", "Policies", *NOTHING]) == 0
-    assert asked == {
-        "gate": Gate.POLICIES,
-        "components": ("runtime-class", "pod-policies"),
-        "webhook_arguments": ["--runtime-classes", "--pod-policies"],
-    }
-    assert "  gate:    Policies\n  also on: runtime-class, pod-policies\n" in capsys.readouterr().err
+    assert (asked["gate"], asked["components"]) == (Gate.POLICIES, ("visibility", "runtime-class", "pod-policies"))
+    assert asked["webhook_arguments"] == ["--runtime-classes", "--pod-policies"]
+    told = "  gate:    Policies\n  also on: visibility, runtime-class, pod-policies, history\n"
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -260,4 +275,4 @@ def test_options_of_the_command_are_its_own(separator: list[str], started: Start
     started(LIVES)
     exits = "import sys; raise SystemExit(len(sys.argv))"
     assert run(["sandbox", "run", *separator, sys.executable, "-c", exits, "--gate", "--component=x", "--nope"]) == 4
-    assert asked["components"] == ()
+    assert asked["components"] == ("visibility",)
