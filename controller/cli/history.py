@@ -17,8 +17,14 @@ from controller.history.runs import STATES
 from controller.history.usage_columns import Span, UsageColumn
 from controller.history.wanted import Wanted
 from controller.kube import clock
-from controller.kube.clock import rfc3339
+from controller.kube.clock import epoch, rfc3339
 from controller.visibility.start_rows import wait_text
+
+
+def _planned(row: RunRow) -> str:
+    """Write for how long the first forecast expected it to wait."""
+    return wait_text(max(0.0, epoch(row.planned) - epoch(row.created))) if row.planned else "-"
+
 
 _COLUMNS: tuple[Column[RunRow], ...] = (
     Column("NAMESPACE", lambda row: row.namespace),
@@ -33,6 +39,7 @@ _COLUMNS: tuple[Column[RunRow], ...] = (
     Column("STARTED", lambda row: row.started or "-", is_wide=True),
     Column("ENDED", lambda row: row.ended or "-", is_wide=True),
     Column("WAITED", lambda row: wait_text(row.waited)),
+    Column("PLANNED", _planned, is_wide=True),
     Column("RAN", lambda row: wait_text(row.ran) if row.started else "-"),
     Column("NODE", lambda row: row.node or "-", is_wide=True),
     Column("STATE", lambda row: row.state),

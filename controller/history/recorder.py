@@ -57,6 +57,7 @@ class Recorder:
         self._ended: dict[str, int] = {}
         """When pods were seen to have ended whose nodes do not say when."""
         self._evicted: dict[str, _Eviction] = {}
+        self._planned: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._changed) + len(self._gone)
@@ -81,6 +82,7 @@ class Recorder:
         self._waiting.pop(pod.uid, None)
         self._bound.pop(pod.uid, None)
         self._ended.pop(pod.uid, None)
+        self._planned.pop(pod.uid, None)
         eviction = self._evicted.pop(pod.uid, None)
         if change is None:
             return
@@ -94,6 +96,13 @@ class Recorder:
         """Penstock has evicted a pod."""
         self._evicted[evict.pod.uid] = _Eviction(evict.cause.value, evict.text)
         self._changed[evict.pod.uid] = None
+
+    def planned(self, starts: Mapping[str, int]) -> None:
+        """These pods were forecast, to be admitted at these times; the first forecast of each counts."""
+        new = {uid: at for uid, at in starts.items() if uid in self._pods and uid not in self._planned}
+        self._planned.update(new)
+        self._changed.update(dict.fromkeys(new))
+        self._bound_what_is_kept()
 
     def take(self, most: int) -> list[Change]:
         """Return so many changes, the oldest first, and forget them; `put_back` those that could not be written."""
@@ -127,7 +136,8 @@ class Recorder:
         elif pod.phase is Phase.QUEUED and waiting is not None:
             run = replace(run, reason=waiting.reason)
         waited = {} if waiting is None else dict(waiting.waited)
-        return Change(replace(run, bound=self._bound.get(pod.uid, 0)), waited)
+        bound, planned = self._bound.get(pod.uid, 0), self._planned.get(pod.uid, 0)
+        return Change(replace(run, bound=bound, planned=planned), waited)
 
     def _wait(self, pod: Pod, now: float) -> None:
         """Keep for how long it has waited for the reason that it had until now."""

@@ -13,6 +13,7 @@ from controller.kube.clock import rfc3339
 class RunRow(Struct, frozen=True, rename="camel"):
     """One pod from its creation to its end. Times are RFC 3339; empty: that has not happened, or nobody saw it.
 
+    `planned` is when its first forecast expected it to be admitted, the median; empty: there was none.
     `waited` and `ran` are seconds, of what goes on until now; `waited_for` is how long of it for which reason, as far
     as the pod's condition said so. `state` is Pending, Admitted, Running, Succeeded, Failed, Evicted or Deleted.
     """
@@ -40,6 +41,7 @@ class RunRow(Struct, frozen=True, rename="camel"):
     waited_for: dict[str, int]
     reason: str
     message: str
+    planned: str = ""
 
 
 def run_row(found: FoundRun, now: int) -> RunRow:
@@ -70,6 +72,7 @@ def run_row(found: FoundRun, now: int) -> RunRow:
         waited_for=dict(found.waited),
         reason=run.reason,
         message=run.message,
+        planned=_time(run.planned),
     )
 
 

@@ -57,9 +57,9 @@ class Run:
     """One pod from its creation to its end. Times are whole seconds since 1970; 0: that has not happened.
 
     `bound` is when it was seen to have a node, and 0 of a pod that had one before anybody looked; `started` and
-    `ended` are as its node reports them, or `ended` is when it was seen to be gone. `reason` is why it waits, or why
-    it was evicted, with `message`. `admitted_by` is the leader, as its Lease names it. `group` is a gang that is
-    not its Job.
+    `ended` are as its node reports them, or `ended` is when it was seen to be gone. `planned` is when its first
+    forecast expected its admission. `reason` is why it waits, or why it was evicted, with `message`. `admitted_by` is
+    the leader, as its Lease names it. `group` is a gang that is not its Job.
     """
 
     uid: str
@@ -79,6 +79,7 @@ class Run:
     reason: str = ""
     message: str = ""
     admitted_by: str = ""
+    planned: int = 0
 
 
 def state_of(run: Run) -> str:
@@ -142,6 +143,7 @@ def merged(known: Run, new: Run) -> Run:
         admitted=new.admitted or known.admitted,
         admitted_by=new.admitted_by or known.admitted_by,
         bound=known.bound or new.bound,
+        planned=known.planned or new.planned,
         started=new.started or known.started,
         ended=known.ended or new.ended,
         outcome=known.outcome if was_evicted or new.outcome is Outcome.GOES_ON else new.outcome,

@@ -52,6 +52,7 @@ runs = Table(
     Column("reason", String(64), nullable=False),
     Column("message", Text, nullable=False),
     Column("admitted_by", Text, nullable=False),
+    Column("planned", BigInteger, nullable=False, server_default="0"),
     # sums by who is charged need nothing but this index, in its order
     Index("runs_by_charge", "charged_to", "started", "ended"),
     Index("runs_by_creation", "created"),

@@ -67,7 +67,10 @@ class Controller:
         decode = decode or PodDecoder()
         instance = f"{platform.node()}-{os.getpid()}"
         self._events = EventLane(client, metrics, instance=instance)
-        self._forecasts = forecast_lane(self._cache, metrics, forecasts, share=forecast_share)
+        self._book = forecasts
+        self._forecasts = forecast_lane(
+            self._cache, metrics, forecasts, share=forecast_share, on_round=self._record_plans
+        )
         self._executor = self._new_executor(decode, identity=identity, held=held, workers=workers)
         self._evictions = EvictionLane(
             client, self._cache, metrics, held=held, on_evicted=self._evicted, wake=self._wake
@@ -124,6 +127,10 @@ class Controller:
         self._events.announce_eviction(evict)
         if self._history is not None:
             self._history.recorder.evicted(evict)
+
+    def _record_plans(self) -> None:
+        if self._history is not None and self._book is not None:
+            self._history.recorder.planned(self._book.planned())
 
     def keep_gang_places(self, seconds: int) -> None:
         """Let gangs keep the places of members that are made anew for so long; 0: not at all."""

@@ -50,13 +50,22 @@ class ForecastLane:
     """Keeps `book` up to date with what waits in the cache. `share` is the part of one core that it takes at most."""
 
     def __init__(
-        self, cache: ClusterCache, metrics: ControllerMetrics, book: StartForecasts, *, share: float, forks: Forks
+        self,
+        cache: ClusterCache,
+        metrics: ControllerMetrics,
+        book: StartForecasts,
+        *,
+        share: float,
+        forks: Forks,
+        on_round: Callable[[], None] = lambda: None,
     ) -> None:
+        """`on_round` is called when the book is up to date."""
         self._cache = cache
         self._metrics = metrics
         self._book = book
         self._share = share
         self._forks = forks
+        self._on_round = on_round
 
     async def run(self) -> None:
         """Forecast until cancelled, with pauses that keep the share."""
@@ -80,6 +89,7 @@ class ForecastLane:
             return float(_CPU_SECONDS)
         found = json.decode(answer, type=Round)
         self._book.take({**found.etas, **found.unknown}, began)
+        self._on_round()
         self._metrics.forecast_rounds.labels("done").inc()
         self._metrics.forecast_cpu_seconds.inc(found.cpu_seconds)
         return found.cpu_seconds
@@ -93,10 +103,17 @@ class ForecastLane:
 
 
 def forecast_lane(
-    cache: ClusterCache, metrics: ControllerMetrics, book: StartForecasts | None, *, share: float
+    cache: ClusterCache,
+    metrics: ControllerMetrics,
+    book: StartForecasts | None,
+    *,
+    share: float,
+    on_round: Callable[[], None] = lambda: None,
 ) -> ForecastLane | None:
     """Return a lane with a copy of its own; None where there is no book, or no share of a core for it."""
-    return None if book is None or not share else ForecastLane(cache, metrics, book, share=share, forks=Forks(1))
+    if book is None or not share:
+        return None
+    return ForecastLane(cache, metrics, book, share=share, forks=Forks(1), on_round=on_round)
 
 
 def forecast_round(cache: ClusterCache, now: Callable[[], float], cpu_seconds: float) -> bytes:

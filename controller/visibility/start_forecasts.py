@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import ceil
+from math import ceil, inf
 from statistics import median
 from typing import Final
 
@@ -72,6 +72,11 @@ class StartForecasts:
         """Take in the forecasts that were made at a time, of all that wait."""
         self.latest, self.at = found, at
         self._first = {uid: self._first.get(uid) or _First(one, at) for uid, one in found.items()}
+
+    def planned(self) -> dict[str, int]:
+        """Return when those that wait are expected to start: the median of the first forecast of each."""
+        firsts = ((uid, one.found) for uid, one in self._first.items())
+        return {uid: ceil(found.p50) for uid, found in firsts if isinstance(found, Eta) and found.p50 < inf}
 
     def row(self, uid: str) -> StartRow | None:
         """Return the latest forecast of a pod, without names of others; None: there was none since it came."""

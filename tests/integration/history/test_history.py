@@ -9,7 +9,9 @@ import orjson
 import pytest
 
 from controller.cli.doctor_checks.history import HISTORY
-from controller.core.keys import ADMITTED_BY
+from controller.core.keys import ADMITTED_BY, EXPECTED_RUNTIME
+from controller.kube.clock import epoch
+from controller.visibility.start_rows import wait_text
 from tests.integration.doctor.conftest import Doctor
 from tests.integration.history.conftest import Kept
 from tests.support.eventually import eventually
@@ -57,6 +59,29 @@ async def test_a_run_is_kept_from_creation_to_end(kept: Kept, team: Team) -> Non
     ran = (await until_states(kept, team, first="Succeeded", second="Running"))["first"]["ran"]
     first = await rows(kept, "history", "pod/first", "-n", team.namespace)
     assert [row["ran"] for row in first] == [ran]
+
+
+async def test_the_planned_wait_stands_beside_the_real_one(kept: Kept, team: Team) -> None:
+    await team.ready({"spot": {"cpu": 1}})
+    await team.pod("first", annotations={EXPECTED_RUNTIME: "1h"})
+    await team.until_bound("first")
+    await team.pod("second")
+    await until_states(kept, team, first="Running", second="Pending")
+
+    async def planned() -> str:
+        (row,) = await rows(kept, "history", "pod/second", "-n", team.namespace)
+        return str(row["planned"])
+
+    at = await eventually(planned, message="there is no plan", seconds=90)
+    await team.end("first")
+    await team.until_bound("second")
+    found = await until_states(kept, team, first="Succeeded", second="Running")
+    assert found["second"]["planned"] == at
+    wait = epoch(at) - epoch(found["second"]["created"])
+    assert 600 < wait < 4200
+    wide = await kept.ask("history", "pod/second", "-n", team.namespace, "-o", "wide")
+    heading, row = wide.output.splitlines()
+    assert row[heading.index("PLANNED") :].split()[0] == wait_text(wait)
 
 
 async def test_doctor_says_that_the_file_cannot_be_written(kept: Kept, team: Team) -> None:

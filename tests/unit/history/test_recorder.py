@@ -38,6 +38,20 @@ def waiting(reason: str, at: float) -> Pod:
     return replace(a_pod("a", created=10.0), said=a_saying(reason=reason, at=at))
 
 
+def test_the_first_forecast_stays() -> None:
+    world = World()
+    world.put(waiting("Pending", 20.0))
+    world.take()
+    world.recorder.planned({"a": 100, "other": 70})
+    assert world.take()["a"].run.planned == 100
+    world.recorder.planned({"a": 200})
+    assert world.take() == {}, "nothing that is written has changed"
+    world.put(a_released_pod("a", node="node-1", started=70))
+    assert world.take()["a"].run.planned == 100
+    world.drop("a", 90.0)
+    assert world.take()["a"].run.planned == 100
+
+
 def test_each_change_is_taken_once() -> None:
     world = World()
     world.put(a_pod("a"))

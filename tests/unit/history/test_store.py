@@ -42,6 +42,13 @@ def test_what_somebody_saw_stays(store: Store) -> None:
     )
 
 
+def test_the_first_plan_stays(store: Store) -> None:
+    store.write([a_change(planned=70)])
+    store.write([a_change(planned=90)])
+    store.write([a_change(started=80)])
+    assert every(store)["a"] == a_run(started=80, planned=70)
+
+
 def test_runs_whose_pods_are_gone_end_when_last_heard_of(store: Store) -> None:
     store.write([a_change("there", started=200), a_change("gone", started=200), a_change("late", started=900)])
     assert store.last_write() == 900

@@ -14,7 +14,7 @@ from controller.core.workloads.decisions import Admit
 from controller.forking import ForkError, Forks
 from controller.kube import clock
 from controller.runtime.executor import Released
-from controller.runtime.forecast_lane import ForecastLane, Round, forecast_round
+from controller.runtime.forecast_lane import ForecastLane, Round, forecast_lane, forecast_round
 from controller.telemetry.metrics import ControllerMetrics
 from controller.visibility.start_forecasts import StartForecasts
 from tests.support.builders import a_cache, a_pod, a_released_pod, a_shape, decided
@@ -80,6 +80,20 @@ async def test_a_release_is_counted_by_where_it_lay() -> None:
     counted = {"cluster_queue": "team-a", "range": "before"}
     assert metrics.registry.get_sample_value("penstock_forecast_starts_total", counted) == 1
     assert book.accuracy()["team-a"].starts == 1
+
+
+async def test_after_each_round_it_is_told_that_there_is_news() -> None:
+    book = StartForecasts()
+    planned: list[dict[str, int]] = []
+    lane = forecast_lane(
+        a_full_node("first"), ControllerMetrics(), book, share=0.1, on_round=lambda: planned.append(book.planned())
+    )
+    assert lane is not None
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(lane.run(), name="forecasts")
+        await eventually(lambda: planned)
+        running.cancel()
+    assert set(planned[0]) == {"first"}
 
 
 async def test_a_round_that_fails_is_counted_and_comes_again_late() -> None:

@@ -55,6 +55,13 @@ def test_a_start_is_compared_with_the_first_forecast() -> None:
     assert book.started("a", QUEUE, NOW + 26) is None
 
 
+def test_what_is_planned_is_the_first_median_of_those_that_wait() -> None:
+    book = StartForecasts()
+    book.take({"a": an_eta(10, 20.2, 30), "b": Unknown("default/b", "it never fits"), "c": an_eta(1, 2, 3)}, NOW)
+    book.take({"a": an_eta(100, 200, 300), "b": an_eta(4, 5, 6)}, NOW + 5)
+    assert book.planned() == {"a": int(NOW) + 21}
+
+
 @pytest.mark.parametrize(("at", "hit"), [(9.9, Hit.BEFORE), (10, Hit.WITHIN), (30, Hit.WITHIN), (30.1, Hit.AFTER)])
 def test_a_start_lies_somewhere(at: float, hit: Hit) -> None:
     book = StartForecasts()
