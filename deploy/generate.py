@@ -50,6 +50,7 @@ _OWN_ENVIRONMENT = {
     "history": {
         '"penstock-history"': "{{ .Values.history.secretName | quote }}",
         '"400"': "{{ .Values.history.days | quote }}",
+        '""': '{{ join "," .Values.history.labels | quote }}',
     }
 }
 """What of the environment that a component brings is a value of its own."""

@@ -155,7 +155,7 @@ def _parameters(wanted: Wanted) -> Iterator[tuple[str, str]]:
 def _spec(wanted: WantedUsage) -> Iterator[tuple[str, Any]]:
     yield "from", rfc3339(wanted.span.begin)
     yield "to", rfc3339(wanted.span.end)
-    yield "by", [one.value for one in wanted.by]
+    yield "by", list(wanted.by)
     if wanted.period is not None:
         yield "per", wanted.period.unit.lower()
         yield "zone", wanted.period.zone_name

@@ -12,18 +12,32 @@ from controller.cli.history_options import source_options, span_options
 from controller.cli.history_source import HistorySource
 from controller.cli.row_output import Column, Output, output_options, show_rows
 from controller.core.budgets.periods import CalendarPeriod, CalendarUnit
-from controller.history.usage_columns import Span, UsageColumn
+from controller.history.usage_columns import BY, Span, UsageColumn, read_by
 from controller.history.usage_rows import UsageRow
 from controller.history.wanted import WantedUsage
 from controller.kube.clock import rfc3339
 
-_BY: Final = [one.value for one in UsageColumn]
 _NARROWED: Final = (UsageColumn.NAMESPACE, UsageColumn.CLUSTER_QUEUE, UsageColumn.USER, UsageColumn.FLAVOR)
+
+
+def _read_by(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(dict.fromkeys(map(read_by, values)))
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; choose of {BY}", ctx, param) from None
 
 
 @click.command()
 @span_options(30)
-@click.option("--by", type=click.Choice(_BY), multiple=True, help="Sum by this (clusterQueue); can be repeated.")
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    callback=_read_by,
+    multiple=True,
+    default=[UsageColumn.CLUSTER_QUEUE.value],
+    show_default=True,
+    help=f"Sum by this, can be repeated: {BY}.",
+)
 @click.option("--per", type=click.Choice(["day", "week", "month"]), help="Rows for each of these.")
 @click.option("--zone", default="UTC", show_default=True, help="Where days begin at midnight, such as Europe/Berlin.")
 @click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Of this namespace alone.")
@@ -56,13 +70,12 @@ def usage(
       penstock usage --from 2026-11-01 --to 2026-12-01 --by clusterQueue --by user
       penstock usage --per month --from 365d -n team-a -o csv
     """
-    columns = [UsageColumn(one) for one in by or ("clusterQueue",)]
     narrowed = zip(_NARROWED, (namespaces, queues, users, flavors), strict=True)
     where = {one: those for one, those in narrowed if those}
-    rows = source.usage(WantedUsage(span, columns, where, _period(per, zone)))
+    rows = source.usage(WantedUsage(span, by, where, _period(per, zone)))
     show_rows(
         rows,
-        _columns(columns, rows, is_split=per is not None),
+        _columns(by, rows, is_split=per is not None),
         Output(form, not no_headers),
         name=lambda row: "/".join(row.by.values()),
         empty=f"Nothing ran from {rfc3339(span.begin)} to {rfc3339(span.end)}.",
@@ -77,9 +90,7 @@ def _period(per: str | None, zone: str) -> CalendarPeriod | None:
     return CalendarPeriod(CalendarUnit(per.capitalize()), load_zone(zone), zone)
 
 
-def _columns(
-    columns: Sequence[UsageColumn], rows: Sequence[UsageRow], *, is_split: bool
-) -> tuple[Column[UsageRow], ...]:
+def _columns(columns: Sequence[str], rows: Sequence[UsageRow], *, is_split: bool) -> tuple[Column[UsageRow], ...]:
     """One column for each resource that any row has, so that a spreadsheet can add them up."""
     resources = sorted({name for row in rows for name in row.hours})
     begin: Column[UsageRow] = Column("FROM", lambda row: row.begin)
@@ -92,7 +103,7 @@ def _columns(
     )
 
 
-def _by(one: UsageColumn) -> Column[UsageRow]:
+def _by(one: str) -> Column[UsageRow]:
     return Column(one.upper(), lambda row: row.by[one] or "-")
 
 

@@ -50,7 +50,7 @@ class Reader:
             yield UsageRow(
                 begin=rfc3339(span.begin),
                 end=rfc3339(span.end),
-                by=dict(zip((column.value for column in wanted.by), key, strict=True)),
+                by=dict(zip(wanted.by, key, strict=True)),
                 runs=one.runs,
                 hours={name: amount_text(name, amount) for name, amount in sorted(one.amounts.items()) if name != PODS},
                 cost=amount_text("", one.cost),

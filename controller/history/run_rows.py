@@ -13,9 +13,10 @@ from controller.kube.clock import rfc3339
 class RunRow(Struct, frozen=True, rename="camel"):
     """One pod from its creation to its end. Times are RFC 3339; empty: that has not happened, or nobody saw it.
 
-    `planned` is when its first forecast expected it to be admitted, the median; empty: there was none.
-    `waited` and `ran` are seconds, of what goes on until now; `waited_for` is how long of it for which reason, as far
-    as the pod's condition said so. `state` is Pending, Admitted, Running, Succeeded, Failed, Evicted or Deleted.
+    `planned` is when its first forecast expected it to be admitted, the median; empty: there was none. `waited` and
+    `ran` are seconds, of what goes on until now; `waited_for` is how long of it for which reason, as far as the pod's
+    condition said so. `labels` are those that the history keeps. `state` is Pending, Admitted, Running, Succeeded,
+    Failed, Evicted or Deleted.
     """
 
     namespace: str
@@ -42,6 +43,7 @@ class RunRow(Struct, frozen=True, rename="camel"):
     reason: str
     message: str
     planned: str = ""
+    labels: dict[str, str] = {}
 
 
 def run_row(found: FoundRun, now: int) -> RunRow:
@@ -73,6 +75,7 @@ def run_row(found: FoundRun, now: int) -> RunRow:
         reason=run.reason,
         message=run.message,
         planned=_time(run.planned),
+        labels=dict(made.labels),
     )
 
 

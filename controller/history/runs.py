@@ -40,7 +40,7 @@ class ChargedTo:
     """What a run is charged to, and what it uses: the same of all pods of one make, so it is kept once.
 
     `price`: what the flavor costs, as `core.budgets.budget.rate_of_cost` takes it, when the pod was admitted. Before
-    the admission `cluster_queue`, `flavor` and `price` are empty.
+    the admission `cluster_queue`, `flavor` and `price` are empty. `labels` are those that are kept, by their keys.
     """
 
     namespace: str
@@ -50,6 +50,7 @@ class ChargedTo:
     user: str
     requests: Requests
     price: tuple[tuple[str, int], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,7 @@ def run_of(pod: Pod, price_of: Callable[[str], Mapping[str, int]]) -> Run | None
         user=pod.user,
         requests=pod.shape.requests,
         price=tuple(sorted(price_of(flavor).items())),
+        labels=pod.labels,
     )
     return Run(
         uid=pod.uid,

@@ -28,8 +28,12 @@ charged_to = Table(
     Column("username", Text, nullable=False),
     Column("requests", Text, nullable=False),
     Column("price", Text, nullable=False),
+    Column("labels", Text, nullable=False, server_default="{}"),
 )
-"""Who is charged for what: `requests` and `price` are JSON objects of integers, in the units of the core."""
+"""Who is charged for what: `requests` and `price` are JSON objects of integers, in the units of the core.
+
+`labels` is a JSON object of texts.
+"""
 
 runs = Table(
     "runs",

@@ -145,6 +145,7 @@ def run_of_row(row: RowMapping | Mapping[str, Any]) -> Run:
         row["username"],
         tuple(requests.items()),
         tuple(price.items()),
+        tuple(json.decode(row["labels"], type=dict[str, str]).items()),
     )
     return Run(charged_to=charged, outcome=Outcome(row["outcome"]), **{name: row[name] for name in _PLAIN})
 
@@ -174,11 +175,15 @@ def _charged_to_row(one: ChargedTo) -> dict[str, Any]:
         "username": one.user,
         "requests": json.encode(dict(one.requests)).decode(),
         "price": json.encode(dict(one.price)).decode(),
+        "labels": json.encode(dict(one.labels)).decode(),
     }
 
 
 def _digest(one: ChargedTo) -> str:
-    return sha256(json.encode(list(_charged_to_row(one).values()))).hexdigest()
+    values = _charged_to_row(one)
+    if not one.labels:
+        del values["labels"]  # as before there were any: rows of that time go on
+    return sha256(json.encode(list(values.values()))).hexdigest()
 
 
 def _row(run: Run, charged: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from controller.core.budgets.budget import money, rate_of_cost
 from controller.history.finding import CHARGED
 from controller.history.schema import charged_to, runs
 from controller.history.store import Store
-from controller.history.usage_columns import Span, UsageColumn
+from controller.history.usage_columns import Span, UsageColumn, label_of
 
 
 @dataclass(slots=True)
@@ -44,12 +44,13 @@ def cost_unit() -> int:
 def usage(
     store: Store,
     span: Span,
-    by: Sequence[UsageColumn],
+    by: Sequence[str],
     where: Mapping[UsageColumn, Collection[str]],
     *,
     now: int,
 ) -> dict[tuple[str, ...], Usage]:
-    """Return what was used in a time, by the values of these columns. What goes on has run until `now`.
+    """Return what was used in a time, by the values of these (`usage_columns.read_by`); a label that a pod did not have
+    is empty. What goes on has run until `now`.
 
     Raises HistoryError.
     """
@@ -61,8 +62,15 @@ def usage(
     joined = select(charged_to, sums.c.runs, sums.c.seconds).join(sums, sums.c.charged_to == charged_to.c.id)
     with store.connection() as connection:
         for row in connection.execute(joined).mappings():
-            _add(found[tuple(row[CHARGED[one].name] for one in by)], row)
+            _add(found[tuple(_value(row, one) for one in by)], row)
     return dict(sorted(found.items()))
+
+
+def _value(row: RowMapping, by: str) -> str:
+    key = label_of(by)
+    if key:
+        return json.decode(row["labels"], type=dict[str, str]).get(key, "")
+    return str(row[CHARGED[UsageColumn(by)].name])
 
 
 def _sums(begin: int, end: int) -> Any:

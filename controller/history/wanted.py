@@ -42,9 +42,9 @@ class FoundRun:
 
 @dataclass(frozen=True, slots=True)
 class WantedUsage:
-    """What was used in a time, summed by these columns; `period` None: in all of the time at once."""
+    """What was used in a time, summed by these (`usage_columns.read_by`); `period` None: in all of it at once."""
 
     span: Span
-    by: Sequence[UsageColumn]
+    by: Sequence[str]
     where: Where = field(default_factory=dict)
     period: CalendarPeriod | None = None

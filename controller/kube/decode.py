@@ -6,6 +6,7 @@ costs one shallow decode and two look-ups.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import DecodeError, Raw
@@ -69,9 +70,10 @@ _selector = Decoder(dict[str, str] | None)
 
 
 class PodDecoder:
-    """Decode pods, remembering demands and constraints by their raw bytes."""
+    """Decode pods, remembering demands and constraints by their raw bytes; of labels it keeps those of these keys."""
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Collection[str] = ()) -> None:
+        self._labels = sorted(labels)
         self._demands: dict[tuple[Any, ...], tuple[Any, Hold | None]] = {}
         self._places: dict[tuple[bytes, bytes, bytes], tuple[Constraints, SpecPresence, str | None]] = {}
         self._shapes: dict[Shape, Shape] = {}
@@ -87,8 +89,7 @@ class PodDecoder:
             raise UnreadableObject(f"pod: {error}") from error
 
     def _build(self, pod: wire.PodObject) -> Pod:
-        meta, spec, status, labels, notes = _parts(pod)
-        shape, outline, pinned, hold = self._made(pod)
+        (meta, spec, status, labels, notes), (shape, outline, pinned, hold) = _parts(pod), self._made(pod)
         owner, group, unclear = self._kin.of(meta, spec.scheduling_group)
         return Pod(
             uid=meta.uid,
@@ -125,7 +126,11 @@ class PodDecoder:
             is_on_top=ON_TOP in notes,
             policies=self._carried(meta.namespace, notes[POLICIES]) if POLICIES in notes else (),
             unscheduled="" if spec.node_name else unscheduled(status),
+            labels=self._kept(labels) if self._labels else (),
         )
+
+    def _kept(self, labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        return tuple((key, labels[key]) for key in self._labels if key in labels)
 
     def _made(self, pod: wire.PodObject) -> tuple[Shape, SpecPresence, str | None, Hold | None]:
         """Return the pod's shape, which parts its spec has, the node it is pinned to, and what keeps it queued."""

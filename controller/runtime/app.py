@@ -60,7 +60,7 @@ class _App:
         self._elector = Elector(client, settings.election, report=_not_leading, annotations=self._annotations)
         self._probe = Probe(client, settings.election.namespace, settings.election.identity)
         self._forecasts = StartForecasts()
-        decode = PodDecoder()
+        decode = PodDecoder(() if settings.history is None else settings.history.labels)
         self._controller = Controller(
             client,
             self._metrics,

@@ -37,11 +37,12 @@ _DAY: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Where runs are kept, and for how many days after their end; 0: for ever."""
+    """Where runs are kept, with these labels of pods, and for how many days after their end; 0: for ever."""
 
     store: RunStore
     days: int
     reader: RunReader
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class Pod:
     belongs to. `held` and `is_on_top` are what people did to it by hand (`queueing.operator_actions`). `started` and
     `ended` are as its node reports them, in seconds since 1970; 0: it does not say. `expected_runtime`: seconds, as
     `forecasts.runtimes.stated` reads them; 0: nobody says; `deadline`: its own activeDeadlineSeconds; 0: none. `user`
-    is whom admission noted; empty: nobody. `gone_by`: when
+    is whom admission noted; empty: nobody. `labels` are those that the history keeps, and no others. `gone_by`: when
     its node should have ended it that is being deleted, in seconds since 1970, which is the request and its `grace`
     period, in seconds; 0: it is not being deleted, or nobody says. `generation` 0: the apiserver sets none, so the
     release patch tests `resource_version`.
@@ -114,6 +114,7 @@ class Pod:
     user: str = ""
     gone_by: float = 0.0
     grace: int = 0
+    labels: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> str:

@@ -18,7 +18,7 @@ from controller.extension_api.queueing.history_reads import HistoryReads
 from controller.extension_api.resources import Creation, Entry, Question, Resource
 from controller.extension_api.statuses import Fault, invalid
 from controller.history.times import FORMS, read_time
-from controller.history.usage_columns import Span, UsageColumn, split
+from controller.history.usage_columns import BY, Span, UsageColumn, read_by, split
 from controller.history.usage_rows import UsageRow
 from controller.history.wanted import WantedUsage
 from controller.kube import clock
@@ -30,7 +30,6 @@ CLUSTER_KIND: Final = "ClusterUsageReport"
 CLUSTER_PLURAL: Final = "clusterusagereports"
 MOST_PERIODS: Final = 400
 MOST_ROWS: Final = 20_000
-_BY: Final = ", ".join(UsageColumn)
 _PER: Final = tuple(unit.lower() for unit in CalendarUnit)
 _Names = Annotated[tuple[str, ...], Meta(max_length=100)]
 
@@ -41,7 +40,7 @@ class UsageReportSpec(Struct, frozen=True, rename="camel", forbid_unknown_fields
     begin: Annotated[str, Meta(description=f"From this time on: {FORMS}; 30d.")] = field(default="30d", name="from")
     end: Annotated[str, Meta(description=f"Up to this time: {FORMS}; now.")] = field(default="now", name="to")
     by: Annotated[
-        tuple[str, ...], Meta(min_length=1, max_length=5, description=f"Sums by these: {_BY}; clusterQueue.")
+        tuple[str, ...], Meta(min_length=1, max_length=5, description=f"Sums by these: {BY}; clusterQueue.")
     ] = (UsageColumn.CLUSTER_QUEUE.value,)
     per: Annotated[str, Meta(description=f"Rows for each {', '.join(_PER)}; empty: for all of the time.")] = ""
     zone: Annotated[str, Meta(description="Where days begin at midnight, such as Europe/Berlin; UTC.")] = "UTC"
@@ -118,7 +117,7 @@ class _Reading:
         span = Span(self._time("from", spec.begin, now), self._time("to", spec.end, now))
         if span.end <= span.begin:
             raise self.invalid("to", f"Invalid value: {spec.end!r}: is not after spec.from, {rfc3339(span.begin)}")
-        by = [self._column(number, one) for number, one in enumerate(spec.by)]
+        by = [self._by(number, one) for number, one in enumerate(spec.by)]
         return WantedUsage(span, by, dict(self._where()), self._period(span))
 
     def invalid(self, name: str, text: str) -> Exception:
@@ -132,11 +131,11 @@ class _Reading:
         except ValueError:
             raise self.invalid(name, f"Invalid value: {text!r}: write {FORMS}") from None
 
-    def _column(self, number: int, text: str) -> UsageColumn:
+    def _by(self, number: int, text: str) -> str:
         try:
-            return UsageColumn(text)
+            return read_by(text)
         except ValueError:
-            raise self.invalid(f"by[{number}]", f"Unsupported value: {text!r}: choose one of {_BY}") from None
+            raise self.invalid(f"by[{number}]", f"Unsupported value: {text!r}: choose one of {BY}") from None
 
     def _where(self) -> Iterator[tuple[UsageColumn, tuple[str, ...]]]:
         spec = self._spec

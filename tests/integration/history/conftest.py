@@ -12,6 +12,9 @@ from tests.support.clusters import Cluster, a_cluster
 from tests.support.command import Done, penstock
 from tests.support.viewers import Viewers, viewers
 
+LABEL = "example.com/project"
+"""Which label of pods it keeps."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -29,7 +32,7 @@ class Kept:
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     """A control plane whose controller keeps a history, and serves the API."""
     file = tmp_path_factory.mktemp("history") / "history.db"
-    arguments = ["--history", f"sqlite:///{file}"]
+    arguments = ["--history", f"sqlite:///{file}", "--history-labels", LABEL]
     with a_cluster(components=["visibility"], controller_arguments=arguments) as cluster:
         yield Kept(cluster, file)
 

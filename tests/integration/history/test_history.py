@@ -13,7 +13,7 @@ from controller.core.keys import ADMITTED_BY, EXPECTED_RUNTIME
 from controller.kube.clock import epoch
 from controller.visibility.start_rows import wait_text
 from tests.integration.doctor.conftest import Doctor
-from tests.integration.history.conftest import Kept
+from tests.integration.history.conftest import LABEL, Kept
 from tests.support.eventually import eventually
 from tests.support.team import Team
 
@@ -59,6 +59,17 @@ async def test_a_run_is_kept_from_creation_to_end(kept: Kept, team: Team) -> Non
     ran = (await until_states(kept, team, first="Succeeded", second="Running"))["first"]["ran"]
     first = await rows(kept, "history", "pod/first", "-n", team.namespace)
     assert [row["ran"] for row in first] == [ran]
+
+
+async def test_usage_is_summed_by_a_label(kept: Kept, team: Team) -> None:
+    await team.ready({"spot": {"cpu": 3}})
+    for name, labels in (("a", {LABEL: "maps"}), ("b", {LABEL: "maps", "app": "x"}), ("c", {"app": "x"})):
+        await team.pod(name, labels=labels)
+    await until_states(kept, team, a="Running", b="Running", c="Running")
+    by_label = await rows(kept, "usage", "-n", team.namespace, "--by", f"label:{LABEL}", "--from", "1h")
+    assert {row["by"][f"label:{LABEL}"]: row["runs"] for row in by_label} == {"maps": 2, "": 1}
+    by_other = await rows(kept, "usage", "-n", team.namespace, "--by", "label:app", "--from", "1h")
+    assert [(row["by"], row["runs"]) for row in by_other] == [({"label:app": ""}, 3)]
 
 
 async def test_the_planned_wait_stands_beside_the_real_one(kept: Kept, team: Team) -> None:

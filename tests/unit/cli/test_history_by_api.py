@@ -23,7 +23,9 @@ from controller.kube.errors import Forbidden, Invalid, NotFound, ServerError
 from tests.support.fake_client import FakeClient, Outcome
 from tests.support.histories import a_run
 
-USED = UsageRow("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z", {"user": "ann"}, 2, {"cpu": "3"}, "0.1")
+USED = UsageRow(
+    "2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z", {"user": "ann", "label:team": ""}, 2, {"cpu": "3"}, "0.1"
+)
 REPORT = msgspec.json.encode({"status": UsageReportRow(USED.begin, USED.end, [USED])})
 SPAN = ["--from", "2026-11-01", "--to", "2026-12-01"]
 ASKED = {"from": "2026-11-01T00:00:00Z", "to": "2026-12-01T00:00:00Z"}
@@ -67,10 +69,10 @@ def page(*names: str, end: str = "") -> bytes:
         (["-n", "team-a"], "/namespaces/team-a/usagereports", "UsageReport", {"by": ["clusterQueue"]}),
         ([], "/clusterusagereports", "ClusterUsageReport", {"by": ["clusterQueue"]}),
         (
-            ["-n", "a", "-n", "b", "--by", "user", "--user", "ann"],
+            ["-n", "a", "-n", "b", "--by", "user", "--by", "label:team", "--user", "ann"],
             "/clusterusagereports",
             "ClusterUsageReport",
-            {"by": ["user"], "namespaces": ["a", "b"], "users": ["ann"]},
+            {"by": ["user", "label:team"], "namespaces": ["a", "b"], "users": ["ann"]},
         ),
         (
             ["-n", "a", "--per", "week", "--zone", "Europe/Berlin", "--queue", "q", "--flavor", "f"],
@@ -93,6 +95,11 @@ def test_usage_is_asked_of_the_namespace_or_of_all(
     assert orjson.loads(capsys.readouterr().out) == [msgspec.to_builtins(USED)]
     (call,) = api.fake.calls
     assert (api.paths, call.body["kind"], call.body["spec"]) == ([path], kind, {**ASKED, **spec})
+
+
+def test_what_it_cannot_be_summed_by_is_refused(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["usage", "--by", "team"]) == 2
+    assert "choose of namespace, localQueue, clusterQueue, flavor, user, or label:KEY" in capsys.readouterr().err
 
 
 def test_runs_are_listed_to_the_last_page(api: Api, capsys: pytest.CaptureFixture[str]) -> None:

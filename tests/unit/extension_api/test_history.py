@@ -226,6 +226,7 @@ async def test_usage_of_the_cluster_is_of_all(reader: Failing, served: ServedApi
         ({"from": "then"}, "spec.from: Invalid value: 'then': write 2026-11-01, "),
         ({"from": "2026-11-02", "to": "2026-11-01"}, "spec.to: Invalid value: '2026-11-01': is not after spec.from, "),
         ({"by": ["team"]}, "spec.by[0]: Unsupported value: 'team': choose one of namespace, localQueue, "),
+        ({"by": ["label:a b"]}, "spec.by[0]: Unsupported value: 'label:a b': choose one of namespace, localQueue, "),
         ({"by": []}, "spec.by: Invalid value: []: expected array of length >= 1: Sums by these: "),
         ({"per": "year"}, "spec.per: Unsupported value: 'year': choose one of day, week, month"),
         ({"per": "day", "from": "500d"}, "spec.per: this time has more than 400 of a day: choose longer ones"),

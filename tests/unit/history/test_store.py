@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from msgspec import json
 from sqlalchemy import event, inspect, select, text
 
 from controller.history import migrations
@@ -132,5 +135,15 @@ def test_the_steps_come_to_the_tables(store: Store) -> None:
 
 
 def test_charges_are_read_as_they_were_written(store: Store) -> None:
+    labelled = replace(CHARGED, labels=(("app", "x"), ("team", "one")))
+    store.write([a_change(), a_change("b", charged_to=labelled)])
+    assert {uid: one.charged_to for uid, one in every(store).items()} == {"a": CHARGED, "b": labelled}
+
+
+def test_charges_of_earlier_versions_go_on(store: Store) -> None:
+    """They are found by the digest that they had before there were labels."""
     store.write([a_change()])
-    assert every(store)["a"].charged_to == CHARGED
+    values = ["default", "main", "team-a", "spot", "ann", '{"cpu":2000,"pods":1}', '{"cpu":1000000000}']
+    with store.connection() as connection:
+        digest = connection.execute(select(charged_to.c.digest)).scalar()
+    assert digest == sha256(json.encode(values)).hexdigest()

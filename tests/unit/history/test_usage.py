@@ -13,7 +13,7 @@ from controller.history.recorder import Change
 from controller.history.runs import ChargedTo, Run
 from controller.history.store import Store
 from controller.history.usage import usage
-from controller.history.usage_columns import Span, UsageColumn
+from controller.history.usage_columns import Span, UsageColumn, read_by
 from tests.support.histories import CHARGED, a_change, a_run
 
 MONTH = 31 * 86_400
@@ -91,6 +91,26 @@ def test_an_hour_of_two_cores_is_two_core_hours(store: Store) -> None:
     ((key, found),) = usage(store, Span(0, 9000), [UsageColumn.USER], {}, now=9000).items()
     assert (key, found.runs, found.amounts["cpu"] // 3600) == (("ann",), 1, 2000)
     assert found.cost == rate_of_cost(CHARGED.requests, dict(CHARGED.price)) * 3600
+
+
+def test_labels_are_what_it_is_summed_by(store: Store) -> None:
+    """A label that a pod does not have is empty; runs with other labels are no others."""
+    makes = {"a": (("app", "x"), ("team", "one")), "b": (("team", "one"),), "c": (("team", "two"),), "d": ()}
+    for name, labels in makes.items():
+        store.write([a_change(name, charged_to=replace(CHARGED, labels=labels), started=1000, ended=4600)])
+
+    def used(*by: str) -> dict[tuple[str, ...], int]:
+        return {key: one.runs for key, one in usage(store, Span(0, 9000), by, {}, now=9000).items()}
+
+    assert used("label:team") == {("",): 1, ("one",): 2, ("two",): 1}
+    assert used("label:app", "user") == {("", "ann"): 3, ("x", "ann"): 1}
+    assert used("user") == {("ann",): 4}
+
+
+@pytest.mark.parametrize("text", ["label:", "label:a b", "team", ""])
+def test_what_nothing_can_be_summed_by_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        read_by(text)
 
 
 def test_what_has_not_begun_uses_nothing(store: Store) -> None:

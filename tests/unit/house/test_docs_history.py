@@ -24,7 +24,8 @@ LEADER = "penstock-controller-0_5f0c"
 
 def charged(user: str, flavor: str = "spot") -> ChargedTo:
     requests = (("cpu", 4000), ("memory", 8 * 2**30), ("pods", 1))
-    return ChargedTo("team-a", "main", "team-a", flavor, user, requests, PRICE)
+    labels = (("example.com/project", "maps"),) if user == "ann" else ()
+    return ChargedTo("team-a", "main", "team-a", flavor, user, requests, PRICE, labels)
 
 
 def a_history(folder: Path) -> str:

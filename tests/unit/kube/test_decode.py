@@ -81,6 +81,12 @@ def test_the_policies_that_a_pod_carries_are_read_and_kept_once(noted: str, poli
     assert first.policies is second.policies
 
 
+def test_only_labels_that_are_asked_for_are_kept() -> None:
+    document = raw(a_pod_document(metadata={"labels": {"team": "one", "app": "x", "other": "y"}}))
+    assert PodDecoder(("team", "app", "none"))(document).labels == (("app", "x"), ("team", "one"))
+    assert PodDecoder()(document).labels == ()
+
+
 @pytest.mark.parametrize("absent", [{}, None, "missing"])
 def test_optional_parts_may_be_empty_null_or_absent(absent: Any) -> None:
     document = a_pod_document()
