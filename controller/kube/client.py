@@ -71,7 +71,7 @@ class Client:
             headers=[*headers, *(self._acting_as.headers if self._acting_as else ())],
             read_bufsize=_READ_BUFFER,
             # not trust_env: aiohttp would ask the environment and netrc in a thread at every request
-            proxy=self._connection.proxy or _proxy_of_environment(self.url),
+            proxy=self._connection.proxy or proxy_of_environment(self.url),
         )
         return self
 
@@ -242,8 +242,8 @@ def _tls(connection: Connection) -> ssl.SSLContext:
     return context
 
 
-def _proxy_of_environment(url: str) -> str | None:
-    """Return the proxy that HTTPS_PROXY and NO_PROXY name for this apiserver."""
+def proxy_of_environment(url: str) -> str | None:
+    """Return the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for this URL; None: there is none."""
     parts = urlsplit(url)
     if parts.hostname is None or proxy_bypass(parts.hostname):
         return None
