@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,9 @@ _OF_LEADERS = (
     "forecast_percent",
     "history",
     "history_days",
+    "notifications",
 )
-"""Options that mean nothing to a shadow, which takes no Lease, serves no API and keeps no history."""
+"""Options that mean nothing to a shadow, which takes no Lease, serves no API, keeps no history and notifies nobody."""
 
 
 def _identity(name: str) -> str:
@@ -42,24 +43,23 @@ def _identity(name: str) -> str:
     return f"{name}_{uuid.uuid4()}"
 
 
-def _program(
-    context: click.Context, visibility: Address | None, *, observe: bool
-) -> Callable[[Settings], Coroutine[Any, Any, None]]:
+def _program(context: click.Context, settings: Settings, *, observe: bool) -> Coroutine[Any, Any, None]:
     """Return what runs. Raises UsageError where an option is given that it would ignore."""
     if not observe:
-        if visibility is None and _is_given(context, "forecast_percent"):
+        if settings.visibility is None and settings.notifications is None and _is_given(context, "forecast_percent"):
             raise click.UsageError(
-                "--forecast-percent (or PENSTOCK_FORECAST_PERCENT) needs --visibility-address: that API shows forecasts"
+                "--forecast-percent (or PENSTOCK_FORECAST_PERCENT) needs --visibility-address, whose API shows "
+                "forecasts, or --notifications, which tell who is late"
             )
-        return run
+        return run(settings)
     for one in context.command.params:
         if one.name in _OF_LEADERS and _is_given(context, one.name):
             variable = f"PENSTOCK_{one.name.upper()}"
             raise click.UsageError(
                 f"{one.opts[0]} (or {variable}) and --observe exclude each other: a shadow takes no Lease,"
-                " serves no visibility API and keeps no history; leave it out"
+                " serves no visibility API, keeps no history and notifies nobody; leave it out"
             )
-    return run_shadow
+    return run_shadow(settings)
 
 
 def _is_given(context: click.Context, name: str) -> bool:
@@ -98,9 +98,17 @@ def _is_given(context: click.Context, name: str) -> bool:
     "--forecast-percent",
     type=click.IntRange(0, 100),
     default=10,
-    help="With --visibility-address: the part of one core that forecasts of starts take at most; 0: there are none.",
+    help="The part of one core that forecasts of starts take at most; 0: there are none. They are made for the API at "
+    "--visibility-address, and for --notifications of who is late.",
 )
 @history_options
+@click.option(
+    "--notifications",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    show_default="none",
+    help="File that says who is notified of what happens to workloads and budgets; it is read again when it changes.",
+)
 @click.option("--lease-seconds", type=click.IntRange(2, 300), default=15, help="How long a Lease holds.")
 @click.option(
     "--record-decisions",
@@ -131,12 +139,12 @@ def main(
     visibility_address: Address | None,
     forecast_percent: int,
     history: History | None,
+    notifications: Path | None,
     observe: bool,
     log_level: LogLevel,
     log_format: LogFormat,
 ) -> None:
     """Release queued pods as quota and capacity allow. Any number may run: one holds the Lease, the others stand by.
-
     Every option can be given as an environment variable, such as PENSTOCK_WORKERS.
     """
     settings = Settings(
@@ -150,11 +158,11 @@ def main(
         election=Election(namespace=lease_namespace, name=_LEASE, identity=_identity(identity), seconds=lease_seconds),
         record=record_decisions,
         record_most=record_most,
-        forecast_share=0.0 if visibility_address is None else forecast_percent / 100,
+        forecast_share=forecast_percent / 100 if visibility_address or notifications else 0.0,
         history=history,
+        notifications=notifications,
     )
-    work = _program(click.get_current_context(), visibility_address, observe=observe)(settings)
-    run_program(work, level=log_level, form=log_format)
+    run_program(_program(click.get_current_context(), settings, observe=observe), level=log_level, form=log_format)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,10 @@ _COMMANDS = {
     ),
     "jobs": ("controller.cli.pods:jobs", "Show Jobs and other owners: how many pods wait and run, and why."),
     "nodes": ("controller.cli.nodes:nodes", "Show nodes: flavor and state, what pods take of each, what is free."),
+    "notifications": (
+        "controller.cli.notifications:notifications",
+        "Try the file that says who is notified of what happens.",
+    ),
     "open": ("controller.cli.by_hand:open_queues", "Let queues admit again that were drained."),
     "pods": ("controller.cli.pods:pods", "Show the pods of queues: who waits at which place and why, who runs."),
     "policy": ("controller.cli.policy.group:policy", "See what policies do to pods, and test them without a cluster."),

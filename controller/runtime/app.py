@@ -73,6 +73,8 @@ class _App:
             forecasts=self._forecasts,
             forecast_share=settings.forecast_share,
             history=settings.history,
+            notifications=settings.notifications,
+            are_visible=settings.visibility is not None,
         )
         self._controller.keep_gang_places(settings.keeps_places)
         self._turns, self._forks = Turns(), Forks(AT_ONCE)

@@ -8,6 +8,7 @@ import platform
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.sinks import PodSink
@@ -24,6 +25,7 @@ from controller.runtime.executor import Executor, Released
 from controller.runtime.forecast_lane import ForecastLane, forecast_lane
 from controller.runtime.history_lane import History, HistoryLane
 from controller.runtime.loop import DecisionLoop
+from controller.runtime.notification_lane import NotificationLane
 from controller.runtime.side_writes import ConditionLane
 from controller.runtime.status_lane import StatusLane
 from controller.runtime.watches import Watches
@@ -54,32 +56,42 @@ class Controller:
         forecasts: StartForecasts | None = None,
         forecast_share: float = 0.0,
         history: History | None = None,
+        notifications: Path | None = None,
+        are_visible: bool = True,
     ) -> None:
         """`identity` is ours in the Lease; `held` waits until we hold it; `decode`: of watches to be taken over.
 
-        `forecasts` takes forecasts of starts, which take `forecast_share` of one core; 0: none are made.
+        `forecasts` takes forecasts of starts, which take `forecast_share` of one core; 0: none are made. Those that are
+        not visible are made while the file `notifications` asks who is late.
         """
         self._client = client
         self._metrics = metrics
-        self._cache = ClusterCache(self._wake, backfill_depth=backfill_depth)
+        self._cache = cache = ClusterCache(self._wake, backfill_depth=backfill_depth)
         self._former: weakref.ref[ClusterCache] | None = None  # what held all this before it was taken over
         self._written = written = Written()
         decode = decode or PodDecoder()
         instance = f"{platform.node()}-{os.getpid()}"
         self._events = EventLane(client, metrics, instance=instance)
         self._book = forecasts
+        self._are_visible = are_visible
+        self._notifications = self._notification_lane(notifications, forecasts if forecast_share else None)
         self._forecasts = forecast_lane(
-            self._cache, metrics, forecasts, share=forecast_share, on_round=self._record_plans
+            cache, metrics, forecasts, share=forecast_share, wanted=self._are_read, on_round=self._record_plans
         )
         self._executor = self._new_executor(decode, identity=identity, held=held, workers=workers)
-        self._evictions = EvictionLane(
-            client, self._cache, metrics, held=held, on_evicted=self._evicted, wake=self._wake
-        )
+        self._evictions = EvictionLane(client, cache, metrics, held=held, on_evicted=self._evicted, wake=self._wake)
         self._loop = DecisionLoop(self._cache, self._executor, self._evictions, metrics, recorder)
         self._conditions = self._condition_lane(decode)
         self._statuses = StatusLane(client, self._cache, written, metrics, instance=instance)
         self._history = None if history is None else HistoryLane(self._cache, history, metrics)
         self._watches = Watches(client, self._cache, metrics, written, decode=decode, pods=self._pods())
+
+    def _notification_lane(self, file: Path | None, forecasts: StartForecasts | None) -> NotificationLane | None:
+        return None if file is None else NotificationLane(self._cache, file, self._metrics, forecasts)
+
+    def _are_read(self) -> bool:
+        """Whether anybody reads forecasts now."""
+        return self._are_visible or (self._notifications is not None and self._notifications.wants_forecasts)
 
     def _pods(self) -> PodSink:
         return PodSink(self._cache, None if self._history is None else self._history.pods)
@@ -122,11 +134,15 @@ class Controller:
         self._events.announce(released)
         if self._forecasts is not None:
             self._forecasts.released(released)
+        if self._notifications is not None:
+            self._notifications.released(released)
 
     def _evicted(self, evict: Evict) -> None:
         self._events.announce_eviction(evict)
         if self._history is not None:
             self._history.recorder.evicted(evict)
+        if self._notifications is not None:
+            self._notifications.evicted(evict)
 
     def _record_plans(self) -> None:
         if self._history is not None and self._book is not None:
@@ -164,10 +180,8 @@ class Controller:
                 group.create_task(self._conditions.run(), name="conditions"),
                 group.create_task(self._report_statuses(), name="statuses"),
             ]
-            if self._forecasts is not None:
-                background.append(group.create_task(self._forecast(self._forecasts), name="forecasts"))
-            if self._history is not None:
-                background.append(group.create_task(self._record(self._history), name="history"))
+            for name, lane in self._optional_lanes().items():
+                background.append(group.create_task(self._once_listed(lane), name=name))
             await stop.wait()
             deciding.cancel()
             if not abandon.is_set():
@@ -181,11 +195,12 @@ class Controller:
         await self._watches.listed()
         await self._statuses.run()
 
-    async def _forecast(self, lane: ForecastLane) -> None:
-        await self._watches.listed()
-        await lane.run()
+    def _optional_lanes(self) -> dict[str, ForecastLane | HistoryLane | NotificationLane]:
+        """The lanes that not every controller has."""
+        lanes = {"forecasts": self._forecasts, "history": self._history, "notifications": self._notifications}
+        return {name: lane for name, lane in lanes.items() if lane is not None}
 
-    async def _record(self, lane: HistoryLane) -> None:
+    async def _once_listed(self, lane: ForecastLane | HistoryLane | NotificationLane) -> None:
         await self._watches.listed()
         await lane.run()
 
@@ -203,10 +218,11 @@ class Controller:
         with suppress(TimeoutError):
             async with asyncio.timeout(_SETTLE_SECONDS):
                 await self._statuses.settle(clock.now())
-        if self._history is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_SETTLE_SECONDS):
-                    await self._history.flush()
+        for lane in (self._history, self._notifications):
+            if lane is not None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_SETTLE_SECONDS):
+                        await lane.flush()
 
     async def _drain(self, abandon: asyncio.Event) -> bool:
         async with asyncio.TaskGroup() as group:

@@ -28,7 +28,7 @@ from controller.visibility.start_forecasts import StartForecasts
 
 _log = logs.get("forecasts")
 
-_LEAST_SECONDS: Final = 10.0
+LEAST_SECONDS: Final = 10.0
 """Between the beginnings of two rounds."""
 _ROUND_SECONDS: Final = 600.0
 _CPU_SECONDS: Final = 60
@@ -57,9 +57,14 @@ class ForecastLane:
         *,
         share: float,
         forks: Forks,
+        wanted: Callable[[], bool] = lambda: True,
         on_round: Callable[[], None] = lambda: None,
     ) -> None:
-        """`on_round` is called when the book is up to date."""
+        """`wanted`: whether anybody reads forecasts now; while nobody does, none are made.
+
+        `on_round` is called when the book is up to date.
+        """
+        self._wanted = wanted
         self._cache = cache
         self._metrics = metrics
         self._book = book
@@ -70,8 +75,8 @@ class ForecastLane:
     async def run(self) -> None:
         """Forecast until cancelled, with pauses that keep the share."""
         while True:
-            pause = await self._round() / self._share
-            await asyncio.sleep(max(_LEAST_SECONDS, pause))
+            pause = await self._round() / self._share if self._wanted() else 0.0
+            await asyncio.sleep(max(LEAST_SECONDS, pause))
 
     async def _round(self) -> float:
         """Forecast all that wait; return the seconds of CPU time that it took. A round that fails is logged."""
@@ -108,12 +113,13 @@ def forecast_lane(
     book: StartForecasts | None,
     *,
     share: float,
+    wanted: Callable[[], bool] = lambda: True,
     on_round: Callable[[], None] = lambda: None,
 ) -> ForecastLane | None:
     """Return a lane with a copy of its own; None where there is no book, or no share of a core for it."""
     if book is None or not share:
         return None
-    return ForecastLane(cache, metrics, book, share=share, forks=Forks(1), on_round=on_round)
+    return ForecastLane(cache, metrics, book, share=share, forks=Forks(1), wanted=wanted, on_round=on_round)
 
 
 def forecast_round(cache: ClusterCache, now: Callable[[], float], cpu_seconds: float) -> bytes:

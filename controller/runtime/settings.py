@@ -17,8 +17,9 @@ class Settings:
     At most `workers` release patches are under way, and `backfill_depth` workloads have a reservation. Gangs keep the
     places of members that are made anew for `keeps_places` seconds. `record` is a file into which decisions are
     written, at most `record_most` of them. `visibility` is where the API of what is known listens; None: there is none.
-    `forecast_share` is the part of one core for forecasts of starts, which the API shows. `history` is
-    where runs are kept; None: nowhere.
+    `forecast_share` is the part of one core for forecasts of starts, which the API shows, and by which notifications
+    tell who is late. `history` is where runs are kept; None: nowhere. `notifications` is the file that says who
+    is told what; None: nobody.
     """
 
     kubeconfig: str | None
@@ -33,3 +34,4 @@ class Settings:
     record_most: int = 0
     forecast_share: float = 0.0
     history: History | None = None
+    notifications: Path | None = None

@@ -102,6 +102,26 @@ class ControllerMetrics:
         self._measure_queues(registry)
         self._count_forecasts(registry)
         self._measure_history(registry)
+        self._count_notifications(registry)
+
+    def _count_notifications(self, registry: CollectorRegistry) -> None:
+        self.notifications = Counter(
+            "penstock_notifications_total",
+            "Notifications that are over, by receiver, type and result (sent, failed, dropped).",
+            ["receiver", "type", "result"],
+            registry=registry,
+        )
+        self.notifications_pending = Gauge(
+            "penstock_notifications_pending",
+            "Notifications that are not sent yet, by receiver.",
+            ["receiver"],
+            registry=registry,
+        )
+        self.notifications_faulty = Gauge(
+            "penstock_notifications_file_faulty",
+            "1 while the file of receivers cannot be used, and the one before it counts; else 0.",
+            registry=registry,
+        )
 
     def _measure_history(self, registry: CollectorRegistry) -> None:
         self.history_writes = Counter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil, inf
@@ -91,6 +91,12 @@ class StartForecasts:
         start = _compared(first, at)
         self._starts.setdefault(cluster_queue, deque(maxlen=_KEPT)).append(start)
         return start
+
+    def overdue(self, now: float) -> Iterator[tuple[str, Eta, float]]:
+        """Yield pods that have not started by the p90 of their first forecast: uid, that forecast, when it was made."""
+        for uid, first in self._first.items():
+            if isinstance(first.found, Eta) and first.found.p90 < now:
+                yield uid, first.found, first.at
 
     def keep(self, cluster_queues: Mapping[str, object]) -> None:
         """Forget the starts of other ClusterQueues than these: they are gone."""

@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import pytest
 from msgspec import json
 
 from controller.cache.cluster import ClusterCache
 from controller.core.workloads.decisions import Admit
 from controller.forking import ForkError, Forks
 from controller.kube import clock
+from controller.runtime import forecast_lane
 from controller.runtime.executor import Released
 from controller.runtime.forecast_lane import ForecastLane, Round, forecast_lane, forecast_round
 from controller.telemetry.metrics import ControllerMetrics
@@ -115,3 +117,24 @@ def test_a_round_ends_when_its_time_is_used_up() -> None:
     found = json.decode(forecast_round(a_full_node("first"), clock.now, 0.0), type=Round)
     assert found.simulations == 1
     assert set(found.etas) == {"first"}
+
+
+async def test_while_nobody_reads_forecasts_none_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast_lane, "LEAST_SECONDS", 0.01)
+    forks, is_wanted, asked = NoForks(), False, 0
+
+    def wanted() -> bool:
+        nonlocal asked
+        asked += 1
+        return is_wanted
+
+    lane = ForecastLane(
+        a_full_node("first"), ControllerMetrics(), StartForecasts(), share=0.1, forks=forks, wanted=wanted
+    )
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(lane.run(), name="forecasts")
+        await eventually(lambda: asked > 3)
+        assert forks.asked == 0
+        is_wanted = True
+        await eventually(lambda: forks.asked > 0)
+        running.cancel()

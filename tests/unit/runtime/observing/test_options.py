@@ -40,6 +40,7 @@ def test_a_shadow_records_decisions(ran: list[tuple[str, Settings]]) -> None:
         ("--lease-namespace", "penstock-system"),
         ("--lease-seconds", "15"),
         ("--visibility-address", ":8443"),
+        ("--notifications", "file"),
     ],
 )
 def test_what_only_leaders_need_is_refused(ran: list[tuple[str, Settings]], option: str, value: str) -> None:
