@@ -35,6 +35,7 @@ NOTED: dict[str, str] = {
     ),
     "client-certificates": "client certificates: the webhook serves only clients that show one",
     "network-policy": "a NetworkPolicy for Penstock's pods",
+    "notifications": "notifications, as the Secret penstock-notifications says",
     "visibility": "the API visibility.penstock.dev: delete its APIService first when you uninstall",
     "history": "a history of pods, in the database of the Secret penstock-history",
 }

@@ -74,6 +74,20 @@ def test_the_certificate_is_read_from_where_it_is_mounted() -> None:
     assert volumes["client-ca"]["configMap"] == {"name": "penstock-webhook-client-ca", "optional": True}
 
 
+def test_the_file_of_receivers_is_read_from_where_it_is_mounted() -> None:
+    controller = DEPLOYMENTS["penstock-controller"]
+    (mount,) = container_of(controller)["volumeMounts"]
+    (volume,) = controller["spec"]["template"]["spec"]["volumes"]
+    (operation,) = features.patched(ROOT / "config" / "components" / "notifications", "penstock-controller")
+
+    assert volume["name"] == mount["name"]
+    assert volume["secret"] == {"secretName": "penstock-notifications", "optional": True}
+    assert operation["value"] == f"--notifications={mount['mountPath']}/notifications.yaml"
+    container = {**container_of(controller), "args": [*container_of(controller)["args"], operation["value"]]}
+    taken = options_of({"spec": {"template": {"spec": {"containers": [container]}}}})
+    assert taken["notifications"] == Path(mount["mountPath"]) / "notifications.yaml"
+
+
 @BOTH
 def test_the_program_runs_as_the_account_that_has_its_rights(name: str) -> None:
     accounts = {one["metadata"]["name"] for one in load_documents(ROOT / "config/rbac") if "Account" in one["kind"]}

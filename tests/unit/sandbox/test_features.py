@@ -32,7 +32,13 @@ def test_a_component_switches_its_step_of_the_webhook_on(asked: list[str]) -> No
 def test_every_component_is_known_to_work_or_refused() -> None:
     works = {"visibility"}.union(*ALONE, *TOGETHER)
     assert works == set(features.usable())
-    assert set(features.names()) - works == {"cert-manager", "client-certificates", "history", "network-policy"}
+    assert set(features.names()) - works == {
+        "cert-manager",
+        "client-certificates",
+        "history",
+        "network-policy",
+        "notifications",
+    }
     assert features.trouble(["cert-manager"]) == (
         "cert-manager cannot work here: a sandbox has no cert-manager, and the webhook there has the sandbox's own "
         "certificate; leave it out"
