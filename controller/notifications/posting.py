@@ -69,9 +69,12 @@ async def post(http: aiohttp.ClientSession, receiver: Receiver, body: bytes) -> 
             return _meant(response, await response.content.read(_TOLD))
     except TimeoutError:
         return Later(f"no answer within {SECONDS:g} s")
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        # a ValueError: of a host that no resolver takes
-        return Later(one_line(error).replace(url, receiver.name) or type(error).__name__)
+    except aiohttp.ClientResponseError as error:
+        return Later(f"the proxy answers {error.status}")
+    except ValueError:
+        return Later("no resolver takes the host of its URL")
+    except (aiohttp.ClientError, OSError) as error:
+        return Later(one_line(error) or type(error).__name__)
 
 
 def _meant(response: aiohttp.ClientResponse, told: bytes) -> Answer:

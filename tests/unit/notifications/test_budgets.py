@@ -67,6 +67,17 @@ def test_a_window_that_slides_tells_a_crossing_once() -> None:
     assert list(counted.look(NOON + 61 * HOUR)) == ["budget/team-a/daily/2026-03-07T01:00:00Z/50"]
 
 
+def test_a_window_that_slides_is_told_of_once_in_its_length() -> None:
+    counted = Counted(a_sliding(48 * HOUR))
+    put(counted.cache, a_run(started=NOON), now=NOON)
+    assert counted.look(NOON) == {}
+    assert len(counted.look(NOON + 2 * HOUR, 100)) == 1
+    put(counted.cache, a_run(started=NOON, ended=NOON + 2 * HOUR), now=NOON + 2 * HOUR)
+    assert counted.look(NOON + 49 * HOUR, 100) == {}, "an hour has slid out"
+    put(counted.cache, a_run("later", cpu="10", started=NOON + 49 * HOUR), now=NOON + 49 * HOUR)
+    assert counted.look(NOON + 50 * HOUR - 1, 100) == {}, "it was told less than two days ago"
+
+
 @pytest.mark.parametrize("percent", [150, 1000])
 def test_more_than_there_is_can_be_a_threshold(percent: int) -> None:
     counted = Counted()

@@ -195,6 +195,14 @@ async def test_no_text_about_a_failure_has_the_url(url: str) -> None:
     assert "s3cret" not in answer.why
 
 
+async def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_server() as proxy, posting.session() as http:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url("/s3cret"))
+        monkeypatch.setenv("NO_PROXY", "")
+        answer = await posting.post(http, settings("https://hooks.example.com/s3cret"), b"{}")
+    assert answer == posting.Later("the proxy answers 404"), "our server is none"
+
+
 async def test_what_a_receiver_says_is_told_in_short() -> None:
     async with a_server(Receiver(usual=404)) as server, posting.session() as http:
         assert await posting.post(http, settings(server.url()), b"{}") == posting.Refused("404: no such channel")

@@ -23,7 +23,7 @@ from controller.runtime.notification_lane import NotificationLane
 from controller.simulator.eta import Eta, Unknown
 from controller.telemetry.metrics import ControllerMetrics
 from controller.visibility.start_forecasts import StartForecasts
-from tests.support.budgets import a_budget, a_counting_cache, a_run, a_sliding, put
+from tests.support.budgets import NOON, a_budget, a_counting_cache, a_run, a_sliding, put
 from tests.support.builders import a_cache, a_cluster_queue, a_local_queue, a_pod, a_released_pod, a_shape, decided
 from tests.support.eventually import eventually
 from tests.support.notices import a_file, a_receiver, a_route, an_eviction
@@ -31,6 +31,7 @@ from tests.support.receiving import Receiver, a_server
 
 ALL = ["Admitted", "Late", "Evicted"]
 BUDGET = a_budget(2, period=a_sliding())
+DAILY = a_budget(2)  # here, since it reads the file of a time zone
 
 
 @pytest.fixture(autouse=True)
@@ -157,10 +158,9 @@ async def test_who_waits_longer_than_first_forecast_is_late(tmp_path: Path) -> N
         decided(lane.cache)
         soon = Eta("default/later", now + 3000, now + 4000, now + 5000)
         first = Eta("default/late", now - 300, now - 200, now - 100)
-        lane.forecasts.take(
-            {"late": first, "later": soon, "unknown": Unknown("default/unknown", "who knows")}, now - 400
-        )
-        lane.forecasts.take({"late": soon}, now - 30)
+        unknown = Unknown("default/unknown", "who knows")
+        lane.forecasts.take({"late": first, "later": soon, "unknown": unknown}, now - 400)
+        lane.forecasts.take({"late": soon, "later": soon, "unknown": unknown}, now - 30)
         async with lane.running():
             assert await eventually(lambda: lane.lane.wants_forecasts)
             (event,) = await lane.types("late")
@@ -186,6 +186,20 @@ async def test_a_budget_that_is_used_arrives(tmp_path: Path) -> None:
             events = await lane.types("used", "used")
             assert [one["data"]["percent"] for one in events] == [50, 75]
             assert await eventually(lambda: lane.server.on("/chat"))
+
+
+async def test_budgets_that_are_used_at_the_start_are_repeats(tmp_path: Path) -> None:
+    cache = a_cache(a_run(cpu="100", started=NOON - 120))
+    cache.set_cluster_queue("team-a", a_cluster_queue(budgets=[DAILY]))
+    async with a_lane(cache, tmp_path) as lane:
+        await lane.write(a_route("hook", "chat", events=["BudgetUsed"], budgetPercents=[50]))
+        async with lane.running():
+            await lane.looked()
+            cache.advance(NOON)
+            (event,) = await lane.types("used")
+            assert event["id"] == "budget/team-a/daily/2026-03-04T00:00:00Z/50"
+            await lane.lane.flush()
+        assert lane.server.on("/chat") == []
 
 
 async def test_queues_below_are_paid_for_by_a_budget_above(tmp_path: Path) -> None:
@@ -224,10 +238,12 @@ async def test_a_file_that_cannot_be_used_changes_nothing(tmp_path: Path) -> Non
             await eventually(lambda: lane.metric("penstock_notifications_file_faulty") == 0)
 
 
-async def test_a_file_that_comes_later_is_read(tmp_path: Path) -> None:
+async def test_a_file_that_comes_later_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pod = a_pod("first", created=clock.now())
     async with a_lane(a_cache(pod), tmp_path) as lane, lane.running():
         await eventually(lambda: lane.metric("penstock_notifications_file_faulty") == 1)
+        await asyncio.sleep(0.3)
+        assert capsys.readouterr().out.count("notifications_not_read") == 1, "it is looked for again and again"
         await lane.write(a_route("hook"), hook="/hook")
         await eventually(lambda: lane.metric("penstock_notifications_file_faulty") == 0)
         lane.release(pod)
@@ -248,6 +264,7 @@ async def test_receivers_come_go_and_move(tmp_path: Path) -> None:
             lane.release(pods[1])
             await lane.types("admitted", path="/new")
             await eventually(lambda: lane.over("hook", "sent") == 2)
+            assert "notify-gone" not in {task.get_name() for task in asyncio.all_tasks()}
     assert (lane.over("gone", "dropped"), lane.over("gone", "sent"), lane.over("new", "sent")) == (1, 0, 1)
     assert {one["id"].split("/")[1] for one in lane.server.on("/moved")} == {"a", "b"}
 
