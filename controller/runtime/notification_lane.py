@@ -148,7 +148,7 @@ class NotificationLane:
         return Range(self._forecasts.at, found.p20, found.p50, found.p90)
 
     def _look_at_budgets(self) -> None:
-        if self._settings is None or not self._settings.percents or not self._cache.now:
+        if self._settings is None or not self._settings.percents:
             return
         states = list(self._budget_states())
         if None not in states:
