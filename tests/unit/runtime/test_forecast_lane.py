@@ -14,7 +14,6 @@ from controller.cache.cluster import ClusterCache
 from controller.core.workloads.decisions import Admit
 from controller.forking import ForkError, Forks
 from controller.kube import clock
-from controller.runtime import forecast_lane
 from controller.runtime.executor import Released
 from controller.runtime.forecast_lane import ForecastLane, Round, forecast_lane, forecast_round
 from controller.telemetry.metrics import ControllerMetrics
@@ -120,7 +119,7 @@ def test_a_round_ends_when_its_time_is_used_up() -> None:
 
 
 async def test_while_nobody_reads_forecasts_none_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast_lane, "LEAST_SECONDS", 0.01)
+    monkeypatch.setattr("controller.runtime.forecast_lane.LEAST_SECONDS", 0.01)
     forks, is_wanted, asked = NoForks(), False, 0
 
     def wanted() -> bool:
