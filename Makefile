@@ -134,7 +134,7 @@ bench-decide: $(VENV)/runtime.stamp ## Measure the decision in large worlds (an 
 bench-compiled: $(VENV)/dev.stamp ## Measure the decision as the image has it, compiled (needs a C compiler; BENCH=)
 	@$(BIN)/python -m tests.support.compiled tests.bench.decide $(BENCH)
 
-generate: $(VENV)/dev.stamp ## Write config/crd from the models, the chart's templates from config, and docs/reference from the code
+generate: $(VENV)/dev.stamp ## Write config/crd from the models, the chart's templates from config, and docs/reference and docs/pictures from the code
 	@$(BIN)/python -m controller.api.generate
 	@$(BIN)/python -m deploy.generate
 	@$(BIN)/python -m docsite.generate

@@ -15,7 +15,7 @@ _HEAD = f"""{WRITTEN}
 # Metrics
 
 What both programs serve at `/metrics` on their `--http-address`, in the format of Prometheus.
-[Operations](../operations.md#metrics) says which of them to watch.
+[Operations](../operations.md#metrics) says which of them to watch, and the [runbooks](../runbooks.md) what to do.
 """
 
 

@@ -33,7 +33,7 @@ def objects(file: Path) -> Iterator[Json]:
 
 OURS = [
     pytest.param(one, id=f"{file.name}-{one['kind']}-{one['metadata']['name']}")
-    for file in sorted(DOCS.glob("*.md"))
+    for file in sorted(DOCS.rglob("*.md"))
     for one in objects(file)
     if one["apiVersion"] == f"{GROUP}/{VERSION}" and one["kind"] in MODELS
 ]
