@@ -69,37 +69,39 @@ def _is_given(context: click.Context, name: str) -> bool:
 @click.command(name="python -m controller", context_settings=CONTEXT_SETTINGS)
 @connection_options
 @click.option("--http-address", type=AddressType(), default="127.0.0.1:8080", help="Where health and metrics listen.")
-@click.option("--workers", type=click.IntRange(1, 512), default=32, help="Release patches under way at most.")
+@click.option(
+    "--workers", type=click.IntRange(1, 512), default=32, help="How many release patches are sent at a time, at most."
+)
 @click.option(
     "--backfill-depth",
     type=click.IntRange(1, 64),
     default=USUAL_DEPTH,
-    help="Workloads of Backfill queues that have a reservation at a time, at most.",
+    help="How many workloads of Backfill queues have a reservation at a time, at most.",
 )
 @click.option(
     "--keep-gang-places",
     type=click.IntRange(0, 3600),
     default=KEPT,
-    help="Seconds for which the place of a gang member is kept that is made anew; 0: not at all.",
+    help="For how many seconds a gang keeps the place of a member that its owner recreates; 0: not at all.",
 )
 @click.option(
     "--identity",
     default=platform.node,
     show_default="host name",
-    help="Who we are in the Lease; each process adds an identifier of its own.",
+    help="Name of this process in the Lease; each process adds an identifier of its own.",
 )
 @click.option("--lease-namespace", default="penstock-system", help="Namespace of the Lease penstock-controller.")
 @click.option(
     "--visibility-address",
     type=AddressType(),
-    help="Where the API visibility.penstock.dev listens, for the apiserver; without it there is none.",
+    help="Where the API visibility.penstock.dev listens for the apiserver; default: the API is not served.",
 )
 @click.option(
     "--forecast-percent",
     type=click.IntRange(0, 100),
     default=10,
-    help="The part of one core that forecasts of starts take at most; 0: there are none. They are made for the API at "
-    "--visibility-address, and for --notifications of who is late.",
+    help="How many percent of one core forecasts of starts may take; 0: no forecasts. They are made for the API at "
+    "--visibility-address, and for --notifications of late workloads.",
 )
 @history_options
 @click.option(
@@ -116,11 +118,11 @@ def _is_given(context: click.Context, name: str) -> bool:
     show_default="none",
     help="File to write decisions into, for penstock replay; it slows decisions down.",
 )
-@click.option("--record-most", type=click.IntRange(1), default=1000, help="Decisions to write at most.")
+@click.option("--record-most", type=click.IntRange(1), default=1000, help="How many decisions to write, at most.")
 @click.option(
     "--observe",
     is_flag=True,
-    help="Take no Lease and write nothing: decide as the leader does, and count where it did something else.",
+    help="Run as a shadow: take no Lease, write nothing, decide as the leader does, and count the differences.",
 )
 @log_options
 def main(

@@ -48,16 +48,18 @@ def _group_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.option(
     "--client-ca-file",
     type=click.Path(path_type=Path),
-    help="Authorities, PEM: only clients with a certificate by one of them are served.",
+    help="Certificate authorities, PEM: only clients with a certificate from one of them are served.",
 )
 @click.option(
     "--client-name",
     multiple=True,
     metavar="NAME",
-    help="Name that the certificate of a client has to have, as its common name or DNS name; repeatable; default: any.",
+    help="Common name or DNS name that a client's certificate must have; repeatable; default: any.",
 )
 @click.option(
-    "--runtime-classes", is_flag=True, help="Merge what a pod's RuntimeClass demands, and mind namespaces' defaults."
+    "--runtime-classes",
+    is_flag=True,
+    help="Merge what a pod's RuntimeClass requires, and apply the defaults of namespaces.",
 )
 @click.option(
     "--default-runtime-class",
@@ -70,14 +72,15 @@ def _group_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
     multiple=True,
     metavar="NAME",
     default=("system:serviceaccount:penstock-system:penstock-controller",),
-    help="User who writes our keys and opens our gate, and whose updates of pods no policy judges; repeatable.",
+    help="User who may write Penstock's keys and open its gate, and whose updates of pods no policy checks; "
+    "repeatable.",
 )
 @click.option(
     "--template-controller",
     multiple=True,
     metavar="NAME",
-    help="User whose ReplicaSets, ReplicationControllers and Jobs come from templates of its own, which policies for "
-    "templates therefore leave alone; repeatable.",
+    help="User who creates ReplicaSets, ReplicationControllers and Jobs from templates of its own; policies for "
+    "templates do not change these; repeatable.",
 )
 @click.option(
     "--break-glass-group",
@@ -91,13 +94,13 @@ def _group_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.option(
     "--scheduling-policies",
     is_flag=True,
-    help="Judge pods by the SchedulingPolicies that their service accounts may use; implies --runtime-classes.",
+    help="Check pods against the SchedulingPolicies that their service accounts may use; implies --runtime-classes.",
 )
 @click.option(
     "--scheduling-policy-merge",
     type=click.Choice([option.value for option in MergeOption]),
     default=MergeOption.DEEP_MERGE.value,
-    help="How several SchedulingPolicies become one.",
+    help="How several SchedulingPolicies are merged.",
 )
 @log_options
 def main(
@@ -113,7 +116,7 @@ def main(
     log_format: LogFormat,
     **options: Any,
 ) -> None:
-    """Gate the pods that name a queue when they are created, and apply the policies for pods where asked to.
+    """Add the gate to pods that name a queue when they are created, and apply the policies that are enabled.
 
     The certificate is read again when its files change. Every option can be given as an environment variable, such
     as PENSTOCK_TLS_CERT.

@@ -39,7 +39,7 @@ class WebhookMetrics:
         self._reviews = {(e, r): self.reviews.labels(e, r) for e, results in _RESULTS.items() for r in results}
         self.policies = self._counter(
             "penstock_webhook_policies_total",
-            "Pod scheduling policies that concerned a pod, or a template, by policy and by what became of it.",
+            "Pod scheduling policies that applied to a pod or template, by policy and result.",
             "policy",
             "result",
         )
@@ -59,7 +59,7 @@ class WebhookMetrics:
         self.sources = SourceGauges("penstock_webhook", "webhook", self.registry)
         self.policies_not_in_effect = self._gauge(
             "penstock_webhook_policies_not_in_effect",
-            "Policies that break the rules of their kind, so that they give and allow nothing, by kind and name.",
+            "Policies that break the rules of their kind and so have no effect, by kind and name.",
             "kind",
             "name",
         )

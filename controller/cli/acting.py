@@ -39,9 +39,9 @@ def acting_options(command: Callable[..., int]) -> Callable[..., int]:
         return command(where=Where(kubeconfig, context, _acting_as(user, groups)), **options)
 
     found = connection_options(with_where)
-    member = "Act as a member; repeatable; with --as."
+    member = "Act as a member of this group; repeatable; only with --as."
     found = click.option("--as-group", "groups", metavar="GROUP", multiple=True, help=member)(found)
-    acts = "Act as this user, with the user's rights; needs the right to."
+    acts = "Act as this user, with the user's rights; you need the right to impersonate."
     return click.option("--as", "user", metavar="NAME", help=acts)(found)
 
 

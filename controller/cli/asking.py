@@ -153,7 +153,7 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
         "--namespace",
         metavar="NAME",
         shell_complete=complete_namespace,
-        help="Default: the context's; of a file all.",
+        help="Default: the context's, or all of a file.",
     )(found)
     told = "Ask this file of `penstock snapshot` instead of a cluster; - reads stdin."
     return click.option("--snapshot", "file", metavar="FILE", help=told)(found)
@@ -161,7 +161,7 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def without_api_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add --without-api to a command that asks the visibility API; outside of `source_options`."""
-    told = "List the cluster even where it serves the visibility API, and decide here, as --backfill-depth does too."
+    told = "List the cluster and decide locally, even where it serves the visibility API; --backfill-depth implies it."
     return click.option(WITHOUT_API, "without_api", is_flag=True, help=told)(command)
 
 

@@ -19,5 +19,5 @@ def depth_option(command: _F) -> _F:
         type=click.IntRange(1, 64),
         default=USUAL_DEPTH,
         show_default=True,
-        help="As the controller has it: reservations of Backfill queues at a time.",
+        help="The controller's option of this name: how many workloads of Backfill queues have a reservation.",
     )(command)

@@ -62,9 +62,7 @@ def _target_options(whose: str, would_be: str) -> Callable[[Callable[..., int]],
     return added
 
 
-_reason_option = click.option(
-    "--reason", "why", metavar="TEXT", default="", help="Why, for whoever wonders; told beside your name."
-)
+_reason_option = click.option("--reason", "why", metavar="TEXT", default="", help="Why; shown together with your name.")
 
 
 @click.command()
@@ -78,15 +76,15 @@ def hold(
     dry_run: bool,
     where: Where,
 ) -> int:
-    """Hold workloads that wait, or a queue, until `penstock release` undoes it. What runs goes on.
+    """Hold waiting workloads, or a queue, until `penstock release` releases them. Running pods continue.
 
     TARGET is pod/NAME, group/NAME, job/NAME, queue/NAME (a LocalQueue), clusterqueue/NAME, or an owner of pods such as
-    statefulset/NAME. A Job is held with the pods that it makes later; of any other owner, and of a group, the pods
-    that wait now are held. Each is noted with your name and the reason, which its reason for waiting (Held) tells.
+    statefulset/NAME. A Job is held with the pods that it creates later; of any other owner, and of a group, the pods
+    that wait now are held. Penstock records your name and the reason, and shows both in the reason for waiting (Held).
 
-    Needs the right to patch what is held: a pod, a Job, a queue. Who has it may release it as well.
+    You need the right to patch what you hold: a pod, a Job, a queue. Everybody with that right may release it.
 
-    Exit code: 0 all is held, 1 something could not be, 130 interrupted.
+    Exit code: 0 all targets are held, 1 a target could not be held, 130 interrupted.
 
     \b
     Example:
@@ -101,7 +99,7 @@ def hold(
 @click.command()
 @_target_options("the pods", "put on top, and change nothing")
 @_reason_option
-@click.option("--undo", is_flag=True, help="Give it the place back that it had.")
+@click.option("--undo", is_flag=True, help="Undo it: the workload gets its former place back.")
 @acting_options
 def top(
     targets: tuple[str, ...],
@@ -113,12 +111,12 @@ def top(
 ) -> int:
     """Let workloads that wait go before the others of their LocalQueue that have no higher priority.
 
-    TARGET is pod/NAME, group/NAME, job/NAME, or an owner of pods such as statefulset/NAME. Nobody of another LocalQueue
-    is passed: the others of its own stand behind it until it is admitted. Several on top keep their order.
+    TARGET is pod/NAME, group/NAME, job/NAME, or an owner of pods such as statefulset/NAME. It passes only workloads of
+    its own LocalQueue. Several workloads on top keep their order.
 
     Needs the right to patch the pod or Job.
 
-    Exit code: 0 all is on top, 1 something could not be, 130 interrupted.
+    Exit code: 0 all targets are on top, 1 a target could not be moved, 130 interrupted.
 
     \b
     Example:
@@ -142,14 +140,14 @@ def drain(
     dry_run: bool,
     where: Where,
 ) -> int:
-    """Hold queues, and evict what they have admitted where its owner makes it anew at no cost.
+    """Hold queues, and evict their admitted pods whose owner recreates them without counting a failure.
 
-    TARGET is queue/NAME (a LocalQueue) or clusterqueue/NAME. Sets stopPolicy: HoldAndDrain; `penstock open` undoes it,
-    and what was evicted waits in the queue until then. What may not be evicted runs to its end.
+    TARGET is queue/NAME (a LocalQueue) or clusterqueue/NAME. Sets stopPolicy: HoldAndDrain; `penstock open` undoes it.
+    Evicted pods wait in the queue until then. Pods that may not be evicted run to their end.
 
     Needs the right to patch the queue.
 
-    Exit code: 0 all is drained, 1 something could not be, or pods stay, 130 interrupted.
+    Exit code: 0 all queues are drained, 1 a queue could not be drained, or pods stay, 130 interrupted.
 
     \b
     Example:
@@ -169,12 +167,12 @@ def open_queues(
     dry_run: bool,
     where: Where,
 ) -> int:
-    """Let queues admit again that `penstock drain` drained.
+    """Open queues again that `penstock drain` drained.
 
     TARGET is queue/NAME (a LocalQueue) or clusterqueue/NAME. A queue that is held, not drained, is released by
     `penstock release`.
 
-    Exit code: 0 all is open, 1 something could not be opened, 130 interrupted.
+    Exit code: 0 all queues are open, 1 a queue could not be opened, 130 interrupted.
 
     \b
     Example:

@@ -26,7 +26,7 @@ def _currency(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 @click.command()
 @span_options(30)
-@click.option("--currency", required=True, callback=_currency, help="In which flavors have their prices, such as EUR.")
+@click.option("--currency", required=True, callback=_currency, help="Currency of the flavors' prices, such as EUR.")
 @click.option("--issuer", default="Penstock", show_default=True, help="Who issues the bill.")
 @history_option
 def chargeback(span: Span, currency: str, issuer: str, store: Store) -> None:

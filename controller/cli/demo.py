@@ -28,7 +28,7 @@ _PODS_IN_CLUSTER = 100
 
 @click.command()
 @click.option(
-    "--kubeconfig", metavar="FILE", help="Use this cluster instead of a sandbox; all that is made there is removed."
+    "--kubeconfig", metavar="FILE", help="Use this cluster instead of a sandbox; everything created there is removed."
 )
 @click.option(
     "--pods",
@@ -44,9 +44,9 @@ def demo(kubeconfig: str | None, pods: int | None, seed: int, with_page: bool) -
     """Show how Penstock lets two teams share spot and on-demand nodes, and borrow quota from each other.
 
     Starts a real control plane with fake nodes, installs Penstock, creates pods of two teams, and shows live how their
-    queues drain, who borrows, and why pods wait. Spot nodes go first, on-demand nodes take what they have no room for,
-    and the team with more work than quota uses what the other leaves. Takes about a minute and a half, the first time
-    some minutes more for building the control plane. Ctrl-C ends it at any moment; nothing is left in any case.
+    queues drain, who borrows, and why pods wait. Pods use spot nodes first, then on-demand nodes, and the team with
+    more work than quota borrows what the other does not use. It takes about a minute and a half, and the first time
+    some minutes more to build the control plane. Ctrl-C ends it at any time; nothing is left behind.
 
     \b
     Example:

@@ -42,7 +42,7 @@ _ONE_LINE = 100_000
     metavar="NAME",
     default="default",
     show_default=True,
-    help="Where pods are tried (dry run): one that Penstock looks at.",
+    help="Where pods are tried with a dry run; choose a namespace that Penstock manages.",
 )
 @connection_options
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
@@ -51,9 +51,9 @@ def doctor(
 ) -> int:
     """Find out what is wrong with Penstock in a cluster, and what to do about it.
 
-    Looks at versions, CRDs, rights, the leader, how old what it knows is, what keeps the gate, the webhook and its
+    Checks versions, CRDs, permissions, the leader, the age of its data, the protection of the gate, the webhook and its
     certificates, stuck pods, default queues that do not exist, objects that cannot be used, and whether the history is
-    written. It changes nothing: pods are tried with a dry run alone.
+    written. Writes nothing: it tries pods only with a dry run.
 
     Exit code: 0 no errors (there may be warnings), 1 errors, 2 there is no answer, 130 interrupted.
 

@@ -33,7 +33,7 @@ _NOT_YET = StartRow("", unknown="not forecast yet, or the controller makes no fo
     type=HOURS,
     default=USUAL_HORIZON / _HOUR,
     show_default=True,
-    help="How far each looks ahead.",
+    help="How many hours each simulation looks ahead.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same runtimes.")
 @output_options
@@ -42,16 +42,16 @@ _NOT_YET = StartRow("", unknown="not forecast yet, or the controller makes no fo
 def eta(
     targets: tuple[str, ...], runs: int, hours: float, seed: int, form: str, no_headers: bool, source: Source
 ) -> None:
-    """Say when waiting pods start: a range, or why nobody knows.
+    """Say when waiting pods start: a range, or why it is not known.
 
-    TARGET is pod/NAME (or just NAME), job/NAME, group/NAME; without any, all pods that wait.
+    TARGET is pod/NAME (or just NAME), job/NAME, group/NAME; without a TARGET, all waiting pods.
 
-    The queues are played forward, each time with other runtimes: those that pods state, and those of pods that
-    succeeded. Where the cluster serves the visibility API its controller does that all the time, and is asked.
-    Elsewhere, and with --runs, --hours or --seed, this command does it: it lists the cluster once, see `penstock
-    snapshot --help` for what that needs. Ctrl-C then shows what is known so far.
+    The range comes from simulations of the queues with different runtimes: those that pods state, and those of earlier
+    pods that succeeded. Where the cluster serves the visibility API, the command asks the controller, which simulates
+    all the time. Elsewhere, and with --runs, --hours or --seed, the command simulates: it lists the cluster once, with
+    the permissions that `penstock snapshot` needs. Ctrl-C then shows the result so far.
 
-    Exit code: 0 there is an answer, 1 the file is no snapshot or has no such pod, 130 interrupted without any.
+    Exit code: 0 there is an answer, 1 the file is no snapshot or has no such pod, 130 interrupted without an answer.
 
     \b
     Example:

@@ -30,9 +30,9 @@ def explain_command(target: str, form: str, source: Source) -> None:
     """Say why a pod, Job or group waits, who holds what it waits for, and which change would admit it.
 
     TARGET is pod/NAME (or just NAME), job/NAME, group/NAME, queue/NAME (a LocalQueue) or clusterqueue/NAME. Each change
-    that is shown was tried: the controller's own decision was made on the cluster as it is now with that change in it.
-    Of a Job the first of its pods that waits is explained, of a queue which reasons its pods wait for. Of a cluster it
-    is also told who of them was evicted in the last hour, for whom and by which rule.
+    in the answer was tried: the controller's own decision was made on the cluster as it is now, with that change. For a
+    Job, the command explains the first waiting pod; for a queue, the reasons for which its pods wait. On a cluster, it
+    also lists evictions in the last hour, with the workload and the rule that caused them.
 
     Exit code: 0 there is an answer, 1 there is no such workload, 130 interrupted.
 

@@ -50,11 +50,13 @@ _COLUMNS: tuple[Column[RunRow], ...] = (
 @click.command()
 @click.argument("target", metavar="[TARGET]", required=False)
 @span_options(7)
-@click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Of this namespace alone.")
-@click.option("--queue", "queues", metavar="NAME", multiple=True, help="Of this LocalQueue alone.")
-@click.option("--user", "users", metavar="NAME", multiple=True, help="Of this user alone.")
-@click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="In this state alone.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Pods at most.")
+@click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Only this namespace.")
+@click.option("--queue", "queues", metavar="NAME", multiple=True, help="Only this LocalQueue.")
+@click.option("--user", "users", metavar="NAME", multiple=True, help="Only this user.")
+@click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only this state.")
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="How many pods, at most."
+)
 @output_options
 @source_options
 def history(
@@ -69,10 +71,10 @@ def history(
     no_headers: bool,
     source: HistorySource,
 ) -> None:
-    """Show what became of pods, the latest first, as Slurm's sacct does: how long each waited and ran, and its end.
+    """Show past and present pods, the latest first, as Slurm's sacct does: how long each waited and ran, and its end.
 
-    TARGET is pod/NAME (or just NAME), job/NAME, group/NAME or another owner; without it, all pods that were there in
-    the time. A TIME is 2026-11-01 (midnight UTC), 2026-11-01T14:00:00Z, 36h or 7d (so long ago), or now.
+    TARGET is pod/NAME (or just NAME), job/NAME, group/NAME or another owner; without it, all pods that existed in that
+    period. A TIME is 2026-11-01 (midnight UTC), 2026-11-01T14:00:00Z, 36h or 7d (that long ago), or now.
 
     \b
     Example:
@@ -94,7 +96,7 @@ def history(
 
 @click.command()
 @click.argument("target", metavar="TARGET")
-@click.option("-n", "--namespace", metavar="NAME", help="Its namespace; without it, of all.")
+@click.option("-n", "--namespace", metavar="NAME", help="Its namespace; default: all namespaces.")
 @click.option("-o", "--output", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
 @source_options
 def audit(target: str, namespace: str | None, form: str, source: HistorySource) -> None:

@@ -53,11 +53,11 @@ _NODES: tuple[Column[NodeRow], ...] = (
 @source_options
 @watch_option
 def flavors(sort_by: str | None, form: str, no_headers: bool, source: Source) -> None:
-    """Show flavors: how many nodes each has, what they have, who takes how much, what is free; as Slurm's sinfo does.
+    """Show flavors, as Slurm's sinfo does: how many nodes each has, their resources, what is used and what is free.
 
-    CAPACITY is what pods may use: what the nodes have that are Ready and not cordoned, or the sums of a flavor of mode
-    Autoscaled or Static. Of that pods of queues take what is USED, and OTHERS what pods of no queue take. With -o wide
-    what is free, what nodes have that take no pods now, and what all ClusterQueues together give.
+    CAPACITY is what pods may use: the resources of nodes that are Ready and not cordoned, or the sums of a flavor of
+    mode Autoscaled or Static. USED is the part that pods of queues take, OTHERS the part that other pods take. -o wide
+    adds what is free, the resources of nodes that take no pods now, and the total quota of all ClusterQueues.
 
     \b
     Example:
@@ -81,10 +81,10 @@ def flavors(sort_by: str | None, form: str, no_headers: bool, source: Source) ->
 def nodes(
     flavor: str | None, state: tuple[str, ...], sort_by: str | None, form: str, no_headers: bool, source: Source
 ) -> None:
-    """Show nodes: of which flavor each is, whether pods may go there, who takes how much of it, and what is free.
+    """Show nodes: the flavor and state of each, how much of it is used, and how much is free.
 
-    No pods go to a node that is Cordoned or NotReady. A node that several flavors select belongs to one of them; with
-    -o wide the others are shown, too.
+    Penstock plans no pods on nodes that are Cordoned or NotReady. A node that several flavors select belongs to one of
+    them; with -o wide the others are shown, too.
 
     \b
     Example:

@@ -113,7 +113,8 @@ def pods(
     no_headers: bool,
     source: Source,
 ) -> None:
-    """Show the pods of queues: who waits at which place and why, who is admitted, who runs; as Slurm's squeue does.
+    """Show the pods of queues, as Slurm's squeue does: which wait, at which place and why, and which are admitted or
+    run.
 
     PLACE is the place in the order of the ClusterQueue, STARTSIN the median of the controller's forecasts, which the
     visibility API has. `penstock explain` says more of one pod, `penstock eta` gives ranges.
@@ -165,8 +166,8 @@ def jobs(
 def prio(form: str, no_headers: bool, source: Source) -> None:
     """Show what decides the place of each workload that waits, as Slurm's sprio does: the first difference counts.
 
-    Pods were preempted for it (BEGUN), a gang lacks it (GANG), priority, what its queue and its user have used lately,
-    the creation of its owner, its completion index, its own creation.
+    The columns are in order of importance: pods were preempted for it (BEGUN), a gang lacks it (GANG), its priority,
+    what its queue and its user have used lately, when its owner was created, its completion index, when it was created.
 
     \b
     Example:

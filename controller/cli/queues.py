@@ -71,16 +71,16 @@ _SHARES: tuple[Column[ShareRow], ...] = (
 
 
 @click.command()
-@click.option("--local", "is_local", is_flag=True, help="LocalQueues, which people submit to, instead of the tree.")
+@click.option("--local", "is_local", is_flag=True, help="Show LocalQueues, which pods name, instead of the tree.")
 @output_options
 @without_api_option
 @source_options
 @watch_option
 def queues(is_local: bool, form: str, no_headers: bool, source: Source) -> None:
-    """Show the tree of ClusterQueues: how many pods wait and run, and what is used of which quota.
+    """Show the tree of ClusterQueues: how many pods wait and run, and how much of which quota is used.
 
-    The quota of a queue is what it and the queues below it own; with -o wide what is borrowed, lent and free, too.
-    With --local the LocalQueues of a namespace (-A: of all): what is used is then their own.
+    The quota of a queue includes what the queues below it own. -o wide adds what is borrowed, lent and free. --local
+    shows the LocalQueues of a namespace (-A: of all), with their own use.
 
     \b
     Example:
@@ -113,10 +113,10 @@ def queues(is_local: bool, form: str, no_headers: bool, source: Source) -> None:
 @source_options
 @watch_option
 def share(form: str, no_headers: bool, source: Source) -> None:
-    """Show what queues count for where shares or past usage decide whose turn it is, as Slurm's sshare does.
+    """Show the figures that order queues by share or past usage, as Slurm's sshare does.
 
-    SHARE of a ClusterQueue is what it borrows of all that it could get, by its weight, in thousandths; USED of a
-    LocalQueue is what it used lately, in cores or what counts like one. RANK 1 is served first.
+    SHARE of a ClusterQueue is how much it borrows of what it could get, by its weight, in thousandths. USED of a
+    LocalQueue is its recent usage, in cores or their equivalent. RANK 1 goes first.
 
     \b
     Example:

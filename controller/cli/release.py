@@ -42,7 +42,9 @@ class _Where(Where):
 
 @click.command()
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Take the gate off every pod that has it. No admission.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Remove the gate from every pod that has it, without admitting it."
+)
 @click.option("-n", "--namespace", metavar="NAME", help="Default: the context's; with --all every namespace.")
 @click.option("--dry-run", is_flag=True, help="Say what would be released, and release nothing.")
 @click.option("--yes", is_flag=True, help="With --all: do not ask.")
@@ -55,16 +57,16 @@ def release(
     yes: bool,
     where: Where,
 ) -> int:
-    """Release what `penstock hold` holds, so that it is admitted when its turn comes; --all is something else.
+    """Release what `penstock hold` holds; with --all, remove the gate from all pods instead.
 
     TARGET is pod/NAME, group/NAME, job/NAME, queue/NAME (a LocalQueue), clusterqueue/NAME, or an owner of pods such as
     statefulset/NAME.
 
-    With --all instead, take Penstock's gate off every pod, whatever the quotas say: for uninstalling, or when it cannot
-    run. Removes the gate and nothing else. It is no admission: these pods get no flavor, no nodes and no stamps. Gates
-    of others stay, and hold. While the gate is protected, only the break-glass group may do this (--as, --as-group).
+    With --all, the command removes Penstock's gate from every pod, whatever the quotas say: to uninstall Penstock, or
+    while it cannot run. This is no admission: the pods get no flavor, no nodes and no stamps. Gates of other
+    controllers stay. While the gate is protected, only the break-glass group may do this (--as, --as-group).
 
-    Exit code: 0 nothing is held, or at the gate, of what was meant, 1 something could not be released, 130 interrupted.
+    Exit code: 0 all targets are released, 1 a target could not be released, 130 interrupted.
 
     \b
     Example:

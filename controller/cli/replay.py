@@ -26,18 +26,19 @@ from controller.replay.snapshot_file import from_bytes
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option("--pod", metavar="NAMESPACE/NAME", help="Say of this pod alone what becomes of it, in a whole sentence.")
+@click.option("--pod", metavar="NAMESPACE/NAME", help="Show only this pod, with its whole message.")
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 def replay(file: str, pod: str | None, output: str) -> int:
-    """Decide on a file of `penstock snapshot`, plain or packed, as the controller would; - reads stdin.
+    """Make the decision of a `penstock snapshot` file again, as the controller would; - reads stdin.
 
-    A file of decisions that a controller recorded (its option --record-decisions) is decided on from the first to the
-    last, and compared: the first that comes out otherwise is shown, and where.
+    For a file of decisions that a controller recorded (its option --record-decisions), the command makes all of them
+    again, and shows the first that differs, and where.
 
-    Shows who would be admitted, in order, who would be evicted and why, and why the others wait. No cluster is asked.
+    Shows which workloads would be admitted, in order, which would be evicted and why, and why the others wait. The
+    command needs no cluster.
 
-    It is one decision without a limit on admissions, and without the memory of a running controller, which no file of
-    a cluster has; `penstock snapshot --help` says what that is.
+    The decision has no limit on admissions, and lacks what only a running controller remembers; `penstock snapshot
+    --help` lists that.
 
     Exit code: 0 there is an answer, 1 the file is no snapshot, has no such pod, or a decision differs, 130 interrupted.
 

@@ -44,8 +44,8 @@ def runtimeclass() -> None:
 def nodes(name: str, kubeconfig: str | None, context: str | None, output: str) -> None:
     """Show which nodes take the pods of RuntimeClass NAME, and why each other node does not.
 
-    A node matches when it has the labels of the class's nodeSelector, the class tolerates its taints, and it is
-    ready. Pods may have selectors and tolerations of their own besides; free room is not looked at.
+    A node matches when it has the labels of the class's nodeSelector, the class tolerates its taints, and it is ready.
+    Pods may also have selectors and tolerations of their own. The command does not check free room.
 
     \b
     Example:

@@ -90,7 +90,7 @@ def build() -> None:
 @_name_option
 @click.option("--nodes", type=click.IntRange(0), default=3, show_default=True, help="How many fake nodes.")
 @_shape_options
-@click.option("--audit", is_flag=True, help="Keep an audit log: writes to pods, requests of our webhook.")
+@click.option("--audit", is_flag=True, help="Keep an audit log: writes to pods, requests of Penstock's webhook.")
 @click.option("--feature-gates", "gates", multiple=True, metavar="GATE=BOOL[,...]", help="For all components.")
 @click.option("--runtime-config", "runtime", multiple=True, metavar="API=BOOL[,...]", help="APIs of the apiserver.")
 @click.option("--apiserver-flag", "flags", multiple=True, metavar="FLAG=VALUE", help="Further flag of the apiserver.")
@@ -107,7 +107,7 @@ def up(
 ) -> int:
     """Start a sandbox with fake nodes, and wait until pods can run.
 
-    Doing it again with the same options changes nothing. More shapes of nodes come with `penstock sandbox nodes add`.
+    Running it again with the same options changes nothing. More shapes of nodes come with `penstock sandbox nodes add`.
 
     \b
     Example:
@@ -201,9 +201,9 @@ def _tell_nodes(name: str, asked: int) -> None:
 
 @sandbox.command()
 @_name_option
-@click.option("--all", "everything", is_flag=True, help="End all sandboxes.")
+@click.option("--all", "everything", is_flag=True, help="Stop all sandboxes.")
 def down(name: str, everything: bool) -> None:
-    """End a sandbox and delete what it kept.
+    """Stop a sandbox and delete its data.
 
     \b
     Example:
@@ -221,7 +221,7 @@ def down(name: str, everything: bool) -> None:
 @sandbox.command()
 @click.option("--output", "-o", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def status(output: str) -> None:
-    """Show all sandboxes, and how their components are.
+    """Show all sandboxes, and the health of their components.
 
     \b
     Example:
@@ -238,7 +238,7 @@ def status(output: str) -> None:
 @sandbox.command()
 @_name_option
 def env(name: str) -> None:
-    """Print what a shell needs in order to use a sandbox.
+    """Print the shell command that selects a sandbox.
 
     \b
     Example:

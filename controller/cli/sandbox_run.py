@@ -35,7 +35,8 @@ def _components(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
     type=click.Choice(features.names()),
     metavar="NAME",
     callback=_components,
-    help=f"What to switch on besides queues and the API; repeatable. One of {', '.join(features.usable())}.",
+    help="What to enable besides queues and the visibility API; repeatable. "
+    f"One of {', '.join(features.usable())}.",
 )
 @click.option(
     "--gate",
@@ -56,12 +57,12 @@ def run(name: str, components: tuple[str, ...], gate: str, history: str | None, 
     """Install Penstock into a sandbox and run it.
 
     By default queues work, the webhook keeps the gate, and the controller serves the visibility API and keeps a history
-    of pods. Pod scheduling policies, SchedulingPolicies and default RuntimeClasses do nothing until --component
-    switches them on.
+    of pods. Pod scheduling policies, SchedulingPolicies and default RuntimeClasses do nothing until --component enables
+    them.
 
-    With COMMAND: for as long as that runs, with KUBECONFIG set for it; exits with its code. Without: until Ctrl-C.
-    When its controller or webhook dies, the command is ended and the exit code is 1. For trying queues in CI: the test
-    suite is the command.
+    With COMMAND, Penstock runs as long as that command, which gets KUBECONFIG; the exit code is the command's. Without
+    COMMAND, Penstock runs until Ctrl-C. If the controller or the webhook dies, the command is ended and the exit code
+    is 1. In CI, let the test suite be the command.
 
     \b
     Example:

@@ -32,16 +32,18 @@ _HOUR = 3600
 
 
 @click.command()
-@click.option("--change", "changes", metavar="CHANGE", multiple=True, help="What is changed; can be repeated.")
+@click.option("--change", "changes", metavar="CHANGE", multiple=True, help="A change to simulate; can be repeated.")
 @files_option("Jobs to add;", required=False)
 @click.option(
     "--hours",
     type=HOURS,
     default=24.0,
     show_default=True,
-    help="How long each simulation lasts.",
+    help="How many hours each simulation covers.",
 )
-@click.option("--runs", type=click.IntRange(1, 1000), default=5, show_default=True, help="Simulations of each setup.")
+@click.option(
+    "--runs", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many simulations of each setup."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed draws the same future.")
 @click.option(
     "--resolution",
@@ -70,9 +72,9 @@ def simulate(
 ) -> None:
     """Play the queues forward, as they are and with changes, and compare: waits, use, preemptions, cost.
 
-    FILE is one of `penstock snapshot`, - is stdin. Without it, the controller simulates where the cluster serves the
-    visibility API, as often as it has time for; elsewhere, and with --trace or --plot, the cluster is listed once.
-    Nothing is written to it.
+    FILE comes from `penstock snapshot`; - is stdin. Without a FILE, the controller simulates where the cluster serves
+    the visibility API, as often as it has time for. Elsewhere, and with --trace or --plot, the command lists the
+    cluster once. It writes nothing.
 
     \b
     A CHANGE is one of
@@ -80,7 +82,7 @@ def simulate(
       nodes:FLAVOR=[+|-]COUNT                    lost:FLAVOR
       stop:[NAMESPACE/]QUEUE=STOPPOLICY          window:QUEUE/WINDOW=open|closed
 
-    -f creates a Job at the start. With --trace, its jobs come, and no others. Ctrl-C shows what is known so far.
+    -f creates a Job at the start. With --trace, only the jobs of the trace arrive. Ctrl-C shows the result so far.
 
     Exit code: 0 done, 1 the file is no snapshot or a change cannot be applied, 130 interrupted without a result.
 

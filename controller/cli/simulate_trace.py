@@ -22,12 +22,13 @@ _KUEUE: Final = "kueue:"
 def trace_options(command: _F) -> _F:
     """Add --trace and --trace-queue; the command gets them as `trace` and `trace_queue`."""
     command = click.option(
-        "--trace-queue", metavar="NAMESPACE/NAME", help="The LocalQueue of what names none in the trace."
+        "--trace-queue", metavar="NAMESPACE/NAME", help="The LocalQueue for jobs of the trace that name none."
     )(command)
     return click.option(
         "--trace",
         metavar="TRACE",
-        help="What comes: a .swf file, a .csv file with submit and seconds, or kueue:FILE, a generator.yaml of Kueue.",
+        help="Jobs that arrive: a .swf file, a .csv file with submit and seconds, or kueue:FILE, a generator.yaml"
+        " of Kueue.",
     )(command)
 
 

@@ -21,17 +21,17 @@ _STDOUT = "-"
 
 
 @click.command()
-@click.option("-o", "--output", metavar="FILE", help="Where to write; packed where it ends in .gz; - is stdout.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write; compressed if the name ends in .gz; - is stdout.")
 @depth_option
 @connection_options
 def snapshot(output: str | None, backfill_depth: int, kubeconfig: str | None, context: str | None) -> None:
     """Save what a decision would see now: queues, flavors, nodes, and pods as far as the queues look at them.
 
-    Every kind is listed once; nothing is written to the cluster. `penstock replay` decides on the file. It names
-    namespaces, pods, who made them, and nodes; it has no images, environment or secrets of pods.
+    Every kind is listed once; nothing is written to the cluster. `penstock replay` decides on the file. The file names
+    namespaces, pods, the users who created them, and nodes; it has no images, environment variables or secrets of pods.
 
-    What only the memory of a running controller has is left out: releases that were refused, evictions that were
-    refused a moment ago, members that gangs have lost, and flavors in which pods that came back found no node.
+    The file lacks what only a running controller remembers: refused releases, evictions that were refused a moment ago,
+    members that gangs have lost, and flavors in which recreated pods found no node.
 
     Exit code: 0 saved, 1 the cluster does not show all of it or the file cannot be written, 130 interrupted.
 

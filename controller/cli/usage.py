@@ -39,11 +39,11 @@ def _read_by(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
     help=f"Sum by this, can be repeated: {BY}.",
 )
 @click.option("--per", type=click.Choice(["day", "week", "month"]), help="Rows for each of these.")
-@click.option("--zone", default="UTC", show_default=True, help="Where days begin at midnight, such as Europe/Berlin.")
-@click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Of this namespace alone.")
-@click.option("--queue", "queues", metavar="NAME", multiple=True, help="Of this ClusterQueue alone.")
-@click.option("--user", "users", metavar="NAME", multiple=True, help="Of this user alone.")
-@click.option("--flavor", "flavors", metavar="NAME", multiple=True, help="Of this flavor alone.")
+@click.option("--zone", default="UTC", show_default=True, help="Time zone in which days begin, such as Europe/Berlin.")
+@click.option("-n", "--namespace", "namespaces", metavar="NAME", multiple=True, help="Only this namespace.")
+@click.option("--queue", "queues", metavar="NAME", multiple=True, help="Only this ClusterQueue.")
+@click.option("--user", "users", metavar="NAME", multiple=True, help="Only this user.")
+@click.option("--flavor", "flavors", metavar="NAME", multiple=True, help="Only this flavor.")
 @output_options
 @source_options
 def usage(
@@ -59,11 +59,11 @@ def usage(
     no_headers: bool,
     source: HistorySource,
 ) -> None:
-    """Show what was used in a time: hours of each resource, and money by the prices of flavors.
+    """Show what was used in a period: hours of each resource, and money by the prices of flavors.
 
     A pod uses what it asks for from its start to its end. One that is still running has used it until now.
 
-    A TIME is 2026-11-01 (midnight UTC), 2026-11-01T14:00:00Z, 36h or 7d (so long ago), or now.
+    A TIME is 2026-11-01 (midnight UTC), 2026-11-01T14:00:00Z, 36h or 7d (that long ago), or now.
 
     \b
     Example:

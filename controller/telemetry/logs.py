@@ -20,7 +20,7 @@ class LogFormat(StrEnum):
 
 
 class LogLevel(StrEnum):
-    """What is worth a line."""
+    """The least severe messages that are logged."""
 
     DEBUG = "debug"
     INFO = "info"

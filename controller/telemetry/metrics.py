@@ -126,29 +126,31 @@ class ControllerMetrics:
     def _measure_history(self, registry: CollectorRegistry) -> None:
         self.history_writes = Counter(
             "penstock_history_writes_total",
-            "Batches for the database of the history, by result (done, failed).",
+            "Batches written to the database of the history, by result (done, failed).",
             ["result"],
             registry=registry,
         )
         for result in ("done", "failed"):
             self.history_writes.labels(result)
         self.history_pending = Gauge(
-            "penstock_history_pending", "Changes that the history has not taken yet.", registry=registry
+            "penstock_history_pending", "Changes that are not in the history yet.", registry=registry
         )
         self.history_lost = Gauge(
-            "penstock_history_lost", "Changes given up, since the history took none for too long.", registry=registry
+            "penstock_history_lost",
+            "Changes dropped because the history accepted none for too long.",
+            registry=registry,
         )
 
     def _count_forecasts(self, registry: CollectorRegistry) -> None:
         self.forecast_starts = Counter(
             "penstock_forecast_starts_total",
-            "Releases of pods whose start was forecast, by where they lay in the first range (p20 to p90).",
+            "Releases of pods whose start was forecast, by their place in the first forecast range (p20 to p90).",
             ["cluster_queue", "range"],
             registry=registry,
         )
         self.forecast_rounds = Counter(
             "penstock_forecast_rounds_total",
-            "Forecasts of all that wait, by result (done, failed).",
+            "Rounds of forecasts for all waiting workloads, by result (done, failed).",
             ["result"],
             registry=registry,
         )
@@ -191,7 +193,7 @@ class ControllerMetrics:
         )
         self.side_writes = Counter(
             "penstock_side_writes_total",
-            "Writes beside the release patch, by kind and result (written, failed, dropped, left_out).",
+            "Writes other than release patches, by kind and result (written, failed, dropped, left_out).",
             ["kind", "result"],
             registry=registry,
         )
@@ -207,25 +209,25 @@ class ControllerMetrics:
     def _measure_doubts(self, registry: CollectorRegistry) -> None:
         self.doubts = Gauge(
             "penstock_releases_in_doubt",
-            "Release patches that got no answer, and whose fate is not known; their quota stays taken.",
+            "Release patches that got no answer and whose result is not known; their quota stays charged.",
             registry=registry,
         )
         self.oldest_doubt = Gauge(
             "penstock_oldest_release_doubt_seconds",
-            "How long the oldest of them has been in doubt; 0 where there is none.",
+            "For how long the oldest release patch has been in doubt; 0 if there is none.",
             registry=registry,
         )
 
     def _measure_queues(self, registry: CollectorRegistry) -> None:
         self.pending = Gauge(
             "penstock_pending_workloads",
-            "Pods that wait, by cluster queue and reason.",
+            "Waiting pods, by cluster queue and reason.",
             ["cluster_queue", "reason"],
             registry=registry,
         )
         self.lost = Gauge(
             "penstock_lost_pods",
-            "Deleted pods that hold no quota any more, though they are still there: their node is not Ready, or gone.",
+            "Deleted pods that still exist and are no longer charged: their node is not Ready, or is gone.",
             registry=registry,
         )
         by_resource = ["cluster_queue", "flavor", "resource"]

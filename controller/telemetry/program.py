@@ -44,7 +44,9 @@ def log_options(command: _F) -> _F:
     level = click.Choice(LogLevel, case_sensitive=False)
     form = click.Choice(LogFormat, case_sensitive=False)
     command = click.option("--log-format", type=form, default=LogFormat.AUTO, help="auto: text on a terminal.")(command)
-    return click.option("--log-level", type=level, default=LogLevel.INFO, help="What is worth a line.")(command)
+    return click.option(
+        "--log-level", type=level, default=LogLevel.INFO, help="The least severe messages that are logged."
+    )(command)
 
 
 def run_program(work: Coroutine[Any, Any, None], *, level: LogLevel, form: LogFormat) -> None:

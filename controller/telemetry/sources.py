@@ -27,7 +27,7 @@ class SourceGauges:
         """`program` is what the help texts call it."""
         self._up = Gauge(
             f"{prefix}_source_up",
-            f"1 while what the {program} knows of a resource is kept up by a watch, else 0.",
+            f"1 while a watch keeps what the {program} knows of a resource current, else 0.",
             ["resource"],
             registry=registry,
         )

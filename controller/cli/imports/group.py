@@ -11,7 +11,7 @@ from controller.cli.imports.kupid import kupid
 
 @click.group(name="import")
 def import_group() -> None:
-    """Bring objects of other projects over."""
+    """Convert objects of other projects to Penstock's."""
 
 
 import_group.add_command(kueue)

@@ -28,32 +28,36 @@ _PARTIAL = "nothing is written; change the objects, or accept this by --partial"
 
 
 @click.command()
-@files_option("YAML or JSON; several are one world, so name all of a tree.")
+@files_option("YAML or JSON; give all objects of a tree at once.")
 @click.option(
     "--capacity",
     type=click.Choice(get_args(Capacity)),
     default="Nodes",
     show_default=True,
-    help="How flavors know their room. Nodes: by the nodes that there are. Static: quota alone decides, as there.",
+    help="How flavors know their capacity. Nodes: from the existing nodes. Static: quota alone decides, as in Kueue.",
 )
-@click.option("--partial", is_flag=True, help="Write what can be converted, though pods are then admitted otherwise.")
 @click.option(
-    "--fair-sharing", is_flag=True, help="Let every tree share fairly, as where Kueue's configuration has fairSharing."
+    "--partial", is_flag=True, help="Write what can be converted, even if pods are then admitted differently."
+)
+@click.option(
+    "--fair-sharing",
+    is_flag=True,
+    help="Enable fair sharing in every tree, as fairSharing in Kueue's configuration does.",
 )
 def kueue(files: tuple[TextIO, ...], capacity: Capacity, partial: bool, fair_sharing: bool) -> None:
-    """Convert Kueue's queues, cohorts, flavors and WorkloadPriorityClasses to ours, on stdout.
+    """Convert Kueue's queues, cohorts, flavors and WorkloadPriorityClasses to Penstock's, on stdout.
 
-    v1beta1 and v1beta2 are read, and Cohorts and Topologies of v1alpha1. Objects of other projects are left out. What
-    differs is told on stderr, one line each. Nothing is written when an object is
-    faulty, or when something was left out that changes which pods are admitted.
+    Reads v1beta1 and v1beta2, and Cohorts and Topologies of v1alpha1. Leaves out objects of other projects. Reports
+    each difference on stderr, one per line. Writes nothing if an object is faulty, or if something was left out that
+    changes which pods are admitted.
 
     \b
     Example:
       kubectl get clusterqueues.kueue.x-k8s.io,cohorts.kueue.x-k8s.io -o yaml > queues.yaml
       kubectl get resourceflavors.kueue.x-k8s.io -o yaml > flavors.yaml
-      kubectl get localqueues.kueue.x-k8s.io -A -o yaml > doors.yaml
+      kubectl get localqueues.kueue.x-k8s.io -A -o yaml > local-queues.yaml
       kubectl get workloadpriorityclasses.kueue.x-k8s.io -o yaml > priorities.yaml
-      penstock import kueue -f queues.yaml -f flavors.yaml -f doors.yaml -f priorities.yaml | kubectl apply -f -
+      penstock import kueue -f queues.yaml -f flavors.yaml -f local-queues.yaml -f priorities.yaml | kubectl apply -f -
     """
     report = Report()
     try:

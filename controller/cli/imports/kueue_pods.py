@@ -22,7 +22,7 @@ _TOLD = 5
 
 
 @click.command("kueue-pods")
-@click.option("-n", "--namespace", metavar="NAME", help="Default: every namespace that has Kueue's labels accepted.")
+@click.option("-n", "--namespace", metavar="NAME", help="Default: every namespace that accepts Kueue's labels.")
 @click.option("--dry-run", is_flag=True, help="Say what would be adopted, and change nothing.")
 @acting_options
 def kueue_pods(
@@ -30,16 +30,16 @@ def kueue_pods(
     dry_run: bool,
     where: Where,
 ) -> int:
-    """Charge pods that Kueue let run to the queues here, so that nothing more is admitted than both together may use.
+    """Charge pods that Kueue admitted to Penstock's queues, so that both together admit no more than the quota.
 
-    Of the namespaces with the label penstock.dev/kueue-labels=Accepted. Each pod gets the queue's label and the stamps
-    of one that was admitted here: the queue is the one that Kueue's label names, on the pod or its Job; the flavor the
-    one whose labels are in the pod's node selector, else that of its node, and never one that the pod's own node
-    selector or affinity contradicts: such a pod is told and left. The converted objects have to be there
-    (penstock import kueue). Only the break-glass group may write these keys (--as, --as-group). Doing it again is
-    harmless.
+    Handles namespaces with the label penstock.dev/kueue-labels=Accepted. Each pod gets the queue's label and the stamps
+    of a pod that Penstock admitted. The queue is the one that Kueue's label names, on the pod or its Job. The flavor is
+    the one whose labels are in the pod's node selector, else that of its node, but never one that the pod's own node
+    selector or affinity contradicts: such a pod is reported and left as it is. The converted objects have to exist
+    (penstock import kueue). Only the break-glass group may write these keys (--as, --as-group). You can repeat the
+    command.
 
-    Exit code: 0 every pod of Kueue's is adopted, 1 some could not be, 130 interrupted.
+    Exit code: 0 all pods of Kueue are adopted, 1 some could not be adopted, 130 interrupted.
 
     \b
     Example:

@@ -49,13 +49,13 @@ _DIFFERENCES = {
     type=click.Choice(list(_TOLD)),
     default="Pods",
     show_default=True,
-    help="What the policies are merged into. PodTemplates is what kupid did: templates then drift from Git.",
+    help="What the policies change. PodTemplates is what kupid did; templates then differ from those in Git.",
 )
 def kupid(files: tuple[TextIO, ...], target: str) -> None:
-    """Convert kupid's PodSchedulingPolicies and ClusterPodSchedulingPolicies to ours, on stdout.
+    """Convert kupid's PodSchedulingPolicies and ClusterPodSchedulingPolicies to Penstock's, on stdout.
 
-    What differs is told on stderr, and so is what is left out: objects of other projects. Nothing is written when one
-    of the policies cannot be converted, or when two have one name.
+    Reports differences, and objects of other projects that it leaves out, on stderr. Writes nothing if a policy cannot
+    be converted, or if two have the same name.
 
     \b
     Example:

@@ -50,9 +50,9 @@ def explain(
 ) -> int:
     """Show what happens to a pod when it is created: which policy does what, and why others do nothing.
 
-    Of a Deployment, Job or other workload, the pod that it will make is explained. Policies come from the cluster, or
-    from files with --objects; nothing is written. Exit code: 0 the pod is created, 1 it is refused, 2 there is no
-    answer.
+    For a Deployment, Job or other workload, the command explains the pod that it will create. Policies come from the
+    cluster, or from files with --objects; nothing is written. Exit code: 0 the pod is created, 1 it is refused, 2 there
+    is no answer.
 
     \b
     Example:

@@ -28,7 +28,8 @@ def objects_option(command: _F) -> _F:
         multiple=True,
         metavar="FILE|DIR",
         type=click.Path(exists=True, path_type=Path),
-        help="Policies and what they go by (docs/policy-tools.md) from files instead of a cluster; can be repeated.",
+        help="Policies, and what they depend on (docs/policy-tools.md), from files instead of a cluster; can be "
+        "repeated.",
     )(command)
 
 
@@ -38,11 +39,11 @@ def webhook_options(command: _F) -> _F:
         "--default-runtime-class",
         metavar="NAME",
         callback=class_name,
-        help="As the webhook has it; implies --runtime-classes.",
+        help="The webhook's option of this name; implies --runtime-classes.",
     )(command)
-    return click.option("--runtime-classes", is_flag=True, help="As the webhook has it: its RuntimeClass step is on.")(
-        command
-    )
+    return click.option(
+        "--runtime-classes", is_flag=True, help="The webhook's option of this name: its RuntimeClass step is enabled."
+    )(command)
 
 
 def scheduling_options(command: _F) -> _F:
@@ -52,7 +53,7 @@ def scheduling_options(command: _F) -> _F:
         type=click.Choice([option.value for option in MergeOption]),
         default=MergeOption.DEEP_MERGE.value,
         show_default=True,
-        help="As the webhook has it: how several SchedulingPolicies become one.",
+        help="The webhook's option of this name: how several SchedulingPolicies are merged.",
     )(command)
     return click.option(
         "--scheduling-policies/--no-scheduling-policies",

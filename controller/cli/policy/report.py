@@ -69,7 +69,7 @@ def report(
 
     The table has a row for each owner and reason, with the number of its pods; -o json and yaml have every pod.
 
-    Policies of mode Warn and Audit count as enforced. Each pod is judged as if it were created anew, without the node
+    Policies of mode Warn and Audit count as enforced. Each pod is checked as if it were created again, without the node
     that the scheduler gave it; finished pods are left out. Nothing is written. Exit code: 0 there is an answer, 1 with
     --fail when a pod would be refused, 2 there is no answer.
 

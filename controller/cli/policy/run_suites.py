@@ -20,13 +20,13 @@ from controller.cli.policy.trace import trace
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, path_type=Path))
 @click.option("--junit", "report", metavar="FILE", type=click.Path(path_type=Path), help="Write JUnit XML as well.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
-@click.option("--fail-only", is_flag=True, help="List failed cases alone; all are counted.")
-@click.option("--require-tests", is_flag=True, help="No suite below DIR is a fault (exit code 2).")
+@click.option("--fail-only", is_flag=True, help="List only failed cases; all are counted.")
+@click.option("--require-tests", is_flag=True, help="Exit with 2 if there is no suite below DIR.")
 def run_tests(folder: Path, report: Path | None, output: str, fail_only: bool, require_tests: bool) -> int:
     """Run the policy tests below DIR, without a cluster.
 
-    A suite is a file named policy-test.yaml or NAME.policy-test.yaml: policies, pods, and what must become of them.
-    The answers are those of the webhook's own code. Exit code: 0 all cases pass, 1 some fail, 2 the input is wrong.
+    A suite is a file named policy-test.yaml or NAME.policy-test.yaml: policies, pods, and the expected results. The
+    command runs the webhook's own code. Exit code: 0 all cases pass, 1 some fail, 2 the input is wrong.
 
     \b
     Example:

@@ -241,7 +241,7 @@ def test_static_capacity_beyond_all_numbers_is_the_largest() -> None:
 
 def test_the_help_has_an_example() -> None:
     shown = CliRunner().invoke(root, ["import", "kueue", "--help"]).output
-    files = "-f queues.yaml -f flavors.yaml -f doors.yaml -f priorities.yaml"
+    files = "-f queues.yaml -f flavors.yaml -f local-queues.yaml -f priorities.yaml"
     assert f"penstock import kueue {files} | kubectl apply -f -" in shown
 
 

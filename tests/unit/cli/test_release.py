@@ -79,9 +79,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 def test_help_has_an_example_and_says_that_it_is_no_admission(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["release", "--help"]) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert "penstock release --all --dry-run" in shown
-    assert "It is no admission" in shown
+    assert "This is no admission" in shown
 
 
 @pytest.mark.parametrize(

@@ -145,4 +145,4 @@ def test_an_apiserver_that_is_away_is_one_line(kubeconfig: str, capsys: pytest.C
 def test_help_says_what_cannot_be_in_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["snapshot", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "releases that were refused, evictions that were refused a moment ago, members that gangs have lost" in shown
+    assert "refused releases, evictions that were refused a moment ago, members that gangs have lost" in shown
